@@ -1,0 +1,323 @@
+r"""The dense Hessian of a mean loss over all trainable parameters, exact to rounding.
+
+Two routes give the same matrix. `columns` differentiates the gradient once per parameter, in batches, and serves every
+twice-differentiable model. `layered` serves networks whose trainable parameters all sit in `nn.Linear` layers: it
+differentiates once per *unit* and assembles the rest by matrix products, five to eight times faster. With the input
+$a_m$ of layer $m$ (a 1 appended for the bias), a shift $\epsilon_l$ of the output of layer $l$, and the gradient
+$g_m = \partial L / \partial \epsilon_m$, the blocks are sums over the samples $n$:
+
+$$H_{ml} = \sum_n \frac{\partial (g_m^n \otimes a_m^n)}{\partial \epsilon_l^n} \otimes a_l^n, \qquad l \le m.$$
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+from torch import Tensor, nn
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+Progress = Callable[[int, int], None]
+
+
+def exact_hessian(
+    model: nn.Module,
+    loss: Loss,
+    inputs: Tensor,
+    targets: Tensor,
+    *,
+    columns: int = 64,
+    rows: int = 1000,
+    method: str = "auto",
+    progress: Progress | None = None,
+) -> Tensor:
+    """Return the symmetric (P, P) Hessian of the mean loss over the P trainable parameters.
+
+    Rows and columns are in the order of `model.parameters()`, frozen ones left out. The Hessian over a union of samples
+    is the mean of the parts' Hessians weighted by their sizes, so that many subsets at the same weights cost no more
+    than their samples: pass `inputs[subset], targets[subset]`.
+
+    Args:
+        model: Maps (n, ...) inputs to outputs, sample by sample; its mode and its `.grad` are left as they are.
+        loss: Maps (outputs, targets) to a scalar that is a mean over samples.
+        inputs: The N samples, (N, ...).
+        targets: Their targets, (N, ...).
+        columns: Columns differentiated together on the `columns` route; memory grows with columns times rows.
+        rows: Samples differentiated together.
+        method: `layered`, `columns`, or `auto`: `layered` where it applies and agrees with an exact product.
+        progress: Called with (samples done, N) after every chunk of samples.
+
+    Returns:
+        The Hessian in the parameters' dtype, on their device, exactly symmetric.
+
+    Raises:
+        ValueError: No samples, unequal numbers of inputs and targets, no trainable parameter, mixed dtypes, an unknown
+            method, batch norm in training mode, a loss that is not a scalar, not a mean over independent samples, or
+            constant, or `layered` for a model it does not cover.
+        RuntimeError: The loss is random (dropout).
+        FloatingPointError: The loss or the Hessian is not finite.
+    """
+    if method not in ("auto", "layered", "columns"):
+        raise ValueError(f"method must be 'auto', 'layered' or 'columns', got {method!r}")
+    if columns < 1 or rows < 1:
+        raise ValueError(f"columns and rows must be positive, got columns={columns}, rows={rows}")
+    parameters = _trainable(model)
+    _check(model, loss, inputs[:rows], targets[:rows], len(inputs), len(targets))
+    chunks = _Chunks(model, loss, inputs, targets, rows, progress)
+    hessian = None
+    with torch.enable_grad():
+        if method != "columns":
+            reason = _why_not_layered(model, inputs[:1])
+            if reason is None:
+                hessian = _layered(chunks, parameters)
+                reason = _disagreement(hessian, chunks, parameters)
+            if reason is not None:
+                if method == "layered":
+                    raise ValueError(f"the layered Hessian does not apply: {reason}; use method='columns'")
+                hessian = None
+        if hessian is None:
+            hessian = _by_columns(chunks, parameters, columns)
+    if not bool(torch.isfinite(hessian).all()):
+        raise FloatingPointError("the Hessian is not finite, though the loss is: the weights or the loss overflow")
+    return hessian
+
+
+def _trainable(model: nn.Module) -> list[nn.Parameter]:
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    if not parameters:
+        raise ValueError("the model has no trainable parameter (every requires_grad is False)")
+    kinds = {(p.dtype, p.device) for p in parameters}
+    if len(kinds) > 1:
+        raise ValueError(f"the trainable parameters must share one dtype and device, got {sorted(map(str, kinds))}")
+    return parameters
+
+
+def _check(model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor, samples: int, labels: int) -> None:
+    if samples == 0 or samples != labels:
+        raise ValueError(f"expected equally many inputs and targets, at least one, got {samples} and {labels}")
+    for name, module in model.named_modules():
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.training:
+            raise ValueError(
+                f"batch norm {name!r} is in training mode and couples the samples: call model.eval() first"
+            )
+    with torch.no_grad():
+        value = loss(model(inputs), targets)
+        if value.numel() != 1:
+            raise ValueError(f"the loss must be a scalar, got shape {tuple(value.shape)}: use its mean over samples")
+        if not math.isfinite(value.item()):
+            raise FloatingPointError(f"the loss is {value.item()} on the first {len(inputs)} samples")
+        again = loss(model(inputs), targets)
+        # Not equality: a device may add in another order.
+        if abs(value.item() - again.item()) > _rounding(value, again):
+            raise RuntimeError(
+                "two evaluations of the loss differ: switch off dropout (model.eval()) and other randomness"
+            )
+        if len(inputs) < 2:
+            return
+        # An unequal split tells a mean from a sum, and independent samples from coupled ones.
+        head = (len(inputs) + 2) // 3
+        parts = [loss(model(inputs[part]), targets[part]) for part in (slice(head), slice(head, None))]
+        mean = (head * parts[0] + (len(inputs) - head) * parts[1]) / len(inputs)
+        if abs(value.item() - mean.item()) > _rounding(value, *parts):
+            raise ValueError(
+                f"the loss is not a mean over independent samples: {value.item():.6g} on {len(inputs)} samples, "
+                f"{mean.item():.6g} as the weighted mean of two parts; use reduction='mean' and no batch statistics"
+            )
+
+
+def _rounding(*losses: Tensor) -> float:
+    return 1000 * torch.finfo(losses[0].dtype).eps * max(1.0, *(abs(value.item()) for value in losses))
+
+
+class _Chunks:
+    """The samples in chunks, each with its share of the mean."""
+
+    def __init__(
+        self, model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor, rows: int, progress: Progress | None
+    ) -> None:
+        self.model, self.loss, self.inputs, self.targets = model, loss, inputs, targets
+        self.rows, self.progress = rows, progress
+
+    def shares(self, report: bool = True) -> Iterator[tuple[int, Tensor]]:
+        """Yield each chunk's size and its part of the mean loss; the parts add up to the mean over all samples."""
+        samples = len(self.inputs)
+        for start in range(0, samples, self.rows):
+            part = slice(start, start + self.rows)
+            size = len(self.inputs[part])
+            value = self.loss(self.model(self.inputs[part]), self.targets[part])
+            if not math.isfinite(value.item()):
+                raise FloatingPointError(f"the loss is {value.item()} on samples {start} to {start + size - 1}")
+            if not value.requires_grad:
+                raise ValueError("the loss does not depend on any trainable parameter")
+            yield size, value * (size / samples)
+            if report and self.progress is not None:
+                self.progress(start + size, samples)
+
+
+def _by_columns(chunks: _Chunks, parameters: list[nn.Parameter], columns: int) -> Tensor:
+    total = sum(p.numel() for p in parameters)
+    hessian = parameters[0].new_zeros(total, total)
+    for _, share in chunks.shares():
+        gradients = torch.autograd.grad(share, parameters, create_graph=True, materialize_grads=True)
+        first = 0
+        for position, (parameter, gradient) in enumerate(zip(parameters, gradients, strict=True)):
+            if not gradient.requires_grad:  # linear in this parameter and in every other
+                first += parameter.numel()
+                continue
+            for start in range(0, parameter.numel(), columns):
+                count = min(columns, parameter.numel() - start)
+                directions = parameter.new_zeros(count, parameter.numel())
+                directions[torch.arange(count), start + torch.arange(count)] = 1
+                # The rest follows by symmetry.
+                products = _batched(gradient, parameters[: position + 1], directions.view(count, *parameter.shape))
+                block = torch.cat([product.reshape(count, -1) for product in products], dim=1)
+                hessian[first + start : first + start + count, : block.shape[1]] += block
+            first += parameter.numel()
+    return hessian.tril() + hessian.tril(-1).mT
+
+
+def _batched(values: Tensor, variables: Sequence[Tensor], directions: Tensor) -> list[Tensor]:
+    """Return B directions (B, *values.shape) times the Jacobian by each variable, (B, *variable.shape)."""
+    products = torch.autograd.grad(
+        values, variables, directions, retain_graph=True, is_grads_batched=True, allow_unused=True
+    )
+    # `materialize_grads` would give zeros without the leading B.
+    return [
+        variable.new_zeros(len(directions), *variable.shape) if product is None else product
+        for product, variable in zip(products, variables, strict=True)
+    ]
+
+
+def _linear_layers(model: nn.Module) -> list[nn.Linear]:
+    return [m for m in model.modules() if type(m) is nn.Linear and any(p.requires_grad for p in m.parameters())]
+
+
+def _why_not_layered(model: nn.Module, sample: Tensor) -> str | None:
+    """Run one sample through the model and name what keeps the layered route from applying, if anything does."""
+    layers = _linear_layers(model)
+    owned = [id(p) for layer in layers for p in layer.parameters()]
+    if len(set(owned)) < len(owned):
+        return "two layers share a parameter"
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad and id(parameter) not in owned:
+            return f"the trainable parameter {name!r} is not in an nn.Linear layer"
+    with torch.no_grad(), _Shifts(layers) as shifts:
+        model(sample)
+    if len(shifts.layers) < len(layers):
+        return "a layer with trainable parameters is not used"
+    if len(shifts.layers) > len(layers):
+        return "a layer is used more than once"
+    if any(a.ndim != 2 or len(a) != len(sample) for a in shifts.inputs):
+        return "a layer's input is not (samples, features)"
+    return None
+
+
+class _Shifts:
+    """While open, records the input of every layer called and adds a zero, differentiable shift to its output."""
+
+    def __init__(self, layers: list[nn.Linear]) -> None:
+        self.watched = layers
+        self.layers: list[nn.Linear] = []  # in the order of their calls
+        self.inputs: list[Tensor] = []
+        self.shifts: list[Tensor] = []
+
+    def __enter__(self) -> _Shifts:
+        self.handles = [layer.register_forward_hook(self._shift) for layer in self.watched]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def clear(self) -> None:
+        """Forget the last forward pass, and with it its graph."""
+        self.layers, self.inputs, self.shifts = [], [], []
+
+    def _shift(self, module: nn.Module, arguments: tuple[Tensor, ...], output: Tensor) -> Tensor:
+        assert isinstance(module, nn.Linear)
+        shift = torch.zeros_like(output, requires_grad=True)
+        self.layers.append(module)
+        self.inputs.append(arguments[0])
+        self.shifts.append(shift)
+        return output + shift
+
+
+def _layered(chunks: _Chunks, parameters: list[nn.Parameter]) -> Tensor:
+    layers = _linear_layers(chunks.model)
+    hessian = offsets = None
+    with _Shifts(layers) as shifts:
+        for size, share in chunks.shares():
+            if hessian is None or offsets is None:
+                offsets = _offsets(shifts.layers)
+                hessian = parameters[0].new_zeros(offsets[-1], offsets[-1])
+                order = _order(shifts.layers, offsets, parameters)
+            gradients = torch.autograd.grad(share, shifts.shifts, create_graph=True, materialize_grads=True)
+            augmented = [torch.cat([a.detach(), a.new_ones(size, 1)], dim=1) for a in shifts.inputs]
+            for m, (gradient, a) in enumerate(zip(gradients, shifts.inputs, strict=True)):
+                earlier = shifts.shifts[: m + 1]
+                curvatures = _per_sample_jacobian(gradient, earlier)
+                slopes = _per_sample_jacobian(a, earlier)
+                for unit in range(gradient.shape[1]):
+                    top = offsets[m] + unit * augmented[m].shape[1]
+                    for l, (curvature, slope) in enumerate(zip(curvatures, slopes, strict=True)):  # noqa: E741
+                        # d(g_m a_m)/d(epsilon_l) for one unit of layer m: (samples, inputs of m, units of l)
+                        units = curvature.shape[2] if l < m else unit + 1  # the rest follows by symmetry
+                        change = augmented[m][:, :, None] * curvature[:, unit, None, :units]
+                        if l < m:
+                            change[:, :-1] += gradient.detach()[:, unit, None, None] * slope
+                        block = change.reshape(size, -1).mT @ augmented[l]
+                        block = block.view(augmented[m].shape[1], -1)
+                        hessian[top : top + len(block), offsets[l] : offsets[l] + block.shape[1]] += block
+            shifts.clear()
+            del share, gradients, gradient, a, earlier
+    assert hessian is not None
+    return (hessian.tril() + hessian.tril(-1).mT)[order][:, order]
+
+
+def _offsets(layers: list[nn.Linear]) -> list[int]:
+    offsets = [0]
+    for layer in layers:
+        offsets.append(offsets[-1] + layer.out_features * (layer.in_features + 1))
+    return offsets
+
+
+def _order(layers: list[nn.Linear], offsets: list[int], parameters: list[nn.Parameter]) -> Tensor:
+    """Place of every parameter in the layered layout, where each unit has its weights and then its bias."""
+    places = {}
+    for layer, first, last in zip(layers, offsets, offsets[1:], strict=False):
+        place = torch.arange(first, last).view(layer.out_features, -1)
+        places[id(layer.weight)] = place[:, :-1]
+        if layer.bias is not None:
+            places[id(layer.bias)] = place[:, -1]
+    return torch.cat([places[id(p)].reshape(-1) for p in parameters]).to(parameters[0].device)
+
+
+def _per_sample_jacobian(values: Tensor, shifts: list[Tensor]) -> list[Tensor]:
+    """Differentiate values (n, v) by each shift (n, s), sample by sample: a list of (n, v, s)."""
+    samples, width = values.shape
+    if not values.requires_grad:
+        return [values.new_zeros(samples, width, shift.shape[1]) for shift in shifts]
+    directions = torch.eye(width, dtype=values.dtype, device=values.device)[:, None, :].expand(width, samples, width)
+    return [jacobian.transpose(0, 1) for jacobian in _batched(values, shifts, directions)]
+
+
+def _disagreement(hessian: Tensor, chunks: _Chunks, parameters: list[nn.Parameter]) -> str | None:
+    """Compare with one exact product, because the layered route misses a parameter that is used outside its layer."""
+    generator = torch.Generator().manual_seed(0)
+    direction = torch.randn(len(hessian), generator=generator, dtype=torch.float64).to(hessian)
+    parts = [d.view_as(p) for d, p in zip(direction.split([p.numel() for p in parameters]), parameters, strict=True)]
+    product = torch.zeros_like(direction)
+    for _, share in chunks.shares(report=False):
+        gradients = torch.autograd.grad(share, parameters, create_graph=True, materialize_grads=True)
+        slope = sum((g * d).sum() for g, d in zip(gradients, parts, strict=True))
+        assert isinstance(slope, Tensor)
+        if slope.requires_grad:
+            products = torch.autograd.grad(slope, parameters, materialize_grads=True)
+            product += torch.cat([p.reshape(-1) for p in products])
+    error = (hessian @ direction - product).norm().item()
+    allowed = max(1000, len(hessian)) * torch.finfo(hessian.dtype).eps * (hessian.norm() * direction.norm()).item()
+    # Not `error > allowed`: a NaN is a disagreement too.
+    if error <= allowed:
+        return None
+    return f"it misses an exact Hessian-vector product by {error:.3g}, with {allowed:.3g} allowed for rounding"

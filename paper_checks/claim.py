@@ -1,0 +1,177 @@
+"""What a claim is, what evidence about it is, and how a claim is declared beside its check.
+
+A claim measures once and is judged many times: every printed constant, sign, power and index is a keyword default of
+its judge, so that the printed form, the mutants, the correction, the control and the search for the smallest change
+that the check would notice share one measurement.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from paper_checks.context import Context
+
+Verdict = Literal["holds", "corrected", "refuted", "not checkable here"]
+Grade = Literal["proof", "certified", "statistical", "search"]
+Kind = Literal["claim", "definition", "algorithm", "artefact"]
+
+VERDICTS: tuple[Verdict, ...] = ("refuted", "corrected", "not checkable here", "holds")
+GRADES: tuple[Grade, ...] = ("proof", "certified", "statistical", "search")  # strongest first
+
+Constants = Mapping[str, Any]
+Measure = Callable[[Context], Any]
+Judge = Callable[..., "Evidence"]
+
+_ID = re.compile(r"[a-z0-9-]+/[A-Za-z0-9.-]+")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What one form of a statement came to on one measurement.
+
+    Attributes:
+        ok: True if the form passed on the whole scope, False if it was violated, None if this budget cannot tell.
+        grade: how sure that is.
+        scope: what was covered, in words and numbers, as measured.
+        printed: what the form says, in numbers.
+        obtained: what was found, in numbers.
+        margin: signed distance from failing, in any fixed unit; negative where violated.
+        slack: claimed constant over best known one; 1 is tight, None where it means nothing.
+        cases: number of cases that satisfied the assumptions; 0 makes the statement vacuous.
+        tight: share of cases within one per cent of equality, where that is meaningful.
+        level: probability of a false alarm spent on this form.
+        witness: the violating case in plain numbers and strings, ready for storage.
+        reason: why this budget cannot tell.
+    """
+
+    ok: bool | None
+    grade: Grade
+    scope: str
+    printed: str = ""
+    obtained: str = ""
+    margin: float = 0.0
+    slack: float | None = None
+    cases: int = 1
+    tight: float | None = None
+    level: float = 0.0
+    witness: Mapping[str, Any] | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Form:
+    """Another form of a statement: the constants that make it, and what it says.
+
+    Attributes:
+        says: the statement in words and LaTeX (between dollar signs).
+        constants: keyword arguments for the judge.
+        mutants: perturbations of this form that the check must refute.
+    """
+
+    says: str
+    constants: Constants
+    mutants: tuple[Constants, ...] = ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One numbered statement of a paper together with its check.
+
+    Attributes:
+        id: stable id, ``paper/label``.
+        where: where the paper says it.
+        says: the statement as printed, in words and LaTeX (between dollar signs).
+        measure: draws or computes everything the judge needs, once.
+        judge: turns a measurement and constants into evidence; its defaults are the printed form.
+        mutants: perturbations of the printed form that the check must refute if the printed form passes.
+        vary: numeric constants of the judge whose smallest noticed change is reported.
+        control: the nearest weakened statement, which must pass the same check if the printed form does not.
+        correction: the corrected statement, with its own mutants.
+        expect: the verdict on record.
+        expect_reason: for a recorded "not checkable here", why.
+        uses: ids of claims that this one rests on.
+        also: further inventory ids that are literally the same statement.
+        kind: kind of the item in the inventory.
+        budget: the smallest budget that can decide it.
+        needs: extras without which it cannot be checked.
+        method: name of the method that judges it.
+    """
+
+    id: str
+    where: str
+    says: str
+    measure: Measure
+    judge: Judge
+    mutants: tuple[Constants, ...]
+    expect: Verdict
+    vary: tuple[str, ...] = ()
+    control: Form | None = None
+    correction: Form | None = None
+    expect_reason: str = ""
+    uses: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    kind: Kind = "claim"
+    budget: Literal["quick", "full"] = "quick"
+    needs: tuple[str, ...] = ()
+    method: str = ""
+    module: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not _ID.fullmatch(self.id):
+            raise ValueError(f"a claim id reads paper/label, got {self.id!r}")
+        known = self.printed_constants()
+        forms = [*self.mutants]
+        for form in (self.control, self.correction):
+            if form is not None:
+                forms += [form.constants, *form.mutants]
+        for name in {*self.vary, *(name for constants in forms for name in constants)}:
+            if name not in known:
+                raise ValueError(f"{self.id}: the judge has no constant {name!r}; it has {', '.join(known) or 'none'}")
+
+    @property
+    def paper(self) -> str:
+        """The part of the id before the slash: paper and version."""
+        return self.id.split("/")[0]
+
+    @property
+    def label(self) -> str:
+        """The part of the id after the slash."""
+        return self.id.split("/")[1]
+
+    def printed_constants(self) -> dict[str, Any]:
+        """The constants of the printed form: the keyword defaults of the judge."""
+        parameters = list(inspect.signature(self.judge).parameters.values())[1:]
+        return {p.name: p.default for p in parameters}
+
+
+def claim(
+    id: str,
+    *,
+    where: str,
+    says: str,
+    measure: Measure,
+    expect: Verdict,
+    mutants: Sequence[Constants] = (),
+    **rest: Any,
+) -> Callable[[Judge], Claim]:
+    """Declares the decorated judge as the check of one claim; the fields are those of ``Claim``.
+
+    >>> @claim("demo/eq-1", where="eq. 1", says="$1 + 1 = 2$", measure=lambda context: 1 + 1,
+    ...        mutants=[{"total": 3}], expect="holds")
+    ... def eq_1(data, total=2):
+    ...     return Evidence(data == total, "proof", "one sum", margin=-abs(data - total))
+    >>> eq_1.paper
+    'demo'
+    """
+
+    def declare(judge: Judge) -> Claim:
+        return Claim(
+            id=id, where=where, says=says, measure=measure, judge=judge, mutants=tuple(mutants), expect=expect,
+            module=judge.__module__, **rest,
+        )  # fmt: skip
+
+    return declare

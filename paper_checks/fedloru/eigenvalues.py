@@ -1,0 +1,355 @@
+"""Section 3.1 and Appendix A.3: limits of eigenvalues and eigenvectors (Proposition 3.1, eq. 5, 29)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from paper_checks.claim import Constants, Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.limit import Ladder, judge_limit
+from rmt.banded import draw_banded
+from rmt.closed_laws import Semicircle
+from rmt.spiked import SpikedModel, wigner_outlier
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One instance of the noise model: spikes, entry scale and sample-size factor."""
+
+    spikes: tuple[float, ...]
+    sigma: float
+    s: float
+
+    @property
+    def noise(self) -> float:
+        r"""$\sigma s$, the threshold and half the edge."""
+        return self.sigma * self.s
+
+    def model(self) -> SpikedModel:
+        """The setting as a spiked model."""
+        return SpikedModel(self.spikes, Semicircle(self.sigma), self.s)
+
+
+# Spikes in units of sigma s: deep inside the bulk, just below and just above the threshold, far outside; both signs.
+ALONE = (0.05, 0.5, 0.9, 1.1, 1.5, 2.0, 5.0, -0.5, -1.1, -2.0)
+NOISES = ((2.0, 0.5), (1.5, 0.4))
+TOGETHER = (3.0, 1.5, 0.6, -0.3, -1.8, -2.5)
+
+
+def _single_spikes() -> list[tuple[str, Setting]]:
+    found = []
+    for index, ratio in enumerate(ALONE):
+        sigma, s = NOISES[index % len(NOISES)]
+        found.append((f"theta = {ratio:g} sigma s", Setting((ratio * sigma * s,), sigma, s)))
+    return found
+
+
+@dataclass(frozen=True)
+class Spectra:
+    """Ladders of extreme eigenvalues or overlaps, with the setting and spike each belongs to."""
+
+    ladders: dict[str, Ladder]
+    spikes: dict[str, tuple[Setting, float]]
+
+    def numbers(self) -> dict[str, dict[str, float]]:
+        """Spike, sigma and s of each quantity, for witnesses."""
+        return {name: {"theta": theta, "sigma": at.sigma, "s": at.s} for name, (at, theta) in self.spikes.items()}
+
+
+def measure_extremes(context: Context) -> Spectra:
+    """Extreme eigenvalue of one spike at growing R, then all six spikes of both signs together."""
+    ladders, spikes = {}, {}
+    dimensions = (10**3, 10**6, 10**9)
+    for name, setting in _single_spikes():
+        rng, theta = context.rng(name), setting.spikes[0]
+        rungs = []
+        for R in dimensions:
+            draws = context.size(12, 60)
+            at = {"top": int(theta > 0), "bottom": int(theta < 0)}
+            found = [draw_banded(setting.model(), R, rng, **at) for _ in range(draws)]
+            rungs.append((R, np.array([d.top(1)[0] if theta > 0 else d.bottom(1)[0] for d in found])))
+        ladders[name], spikes[name] = Ladder(tuple(rungs)), (setting, theta)
+    setting = Setting(tuple(1.0 * ratio for ratio in TOGETHER), 2.0, 0.5)
+    rng, R = context.rng("together"), 10**5
+    found = [draw_banded(setting.model(), R, rng, top=3, bottom=3) for _ in range(context.size(12, 60))]
+    tops, bottoms = np.array([d.top(3) for d in found]), np.array([d.bottom(3) for d in found])
+    for index, ratio in enumerate(TOGETHER):
+        name = f"theta = {ratio:g} sigma s beside five others"
+        values = tops[:, index] if ratio > 0 else bottoms[:, len(TOGETHER) - 1 - index]
+        ladders[name], spikes[name] = Ladder(((R, values),)), (setting, setting.spikes[index])
+    return Spectra(ladders, spikes)
+
+
+def limiting_eigenvalue(
+    setting: Setting, theta: float, *, rule: str, coefficient: float, edge: float, threshold: float, s_power: float
+) -> float:
+    """The two branches of Proposition 3.1, by the printed rule or by the threshold."""
+    g = theta + coefficient * setting.sigma**2 * setting.s**s_power / theta
+    limit = float(np.copysign(edge * setting.noise, theta))
+    if rule == "printed":
+        outside = g > limit if theta > 0 else g < limit
+    else:
+        outside = abs(theta) > threshold * setting.noise
+    return g if outside else limit
+
+
+PRINTED = {"rule": "printed", "coefficient": 1.0, "edge": 2.0, "threshold": 1.0, "s_power": 2.0}
+THRESHOLD = {"rule": "threshold"}
+MUTANTS: tuple[Constants, ...] = ({"coefficient": 1.02}, {"edge": 2.02}, {"threshold": 1.15}, {"threshold": 0.85},
+                                  {"s_power": 1.0})  # fmt: skip
+
+
+def _forms() -> list[Constants]:
+    return [PRINTED, {**PRINTED, **THRESHOLD}, *({**PRINTED, **THRESHOLD, **mutant} for mutant in MUTANTS)]
+
+
+@claim(
+    "fedloru-v2/prop-3.1",
+    where="Section 3.1, Proposition 3.1, eqs. (2) and (3)",
+    says=r"For $i = 1..p$: $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, else $U_N$; "
+    r"for $i = 0..q-1$: $\lambda_{R-i}(H_N) \to g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$; "
+    r"$g_N^{-1}(\theta) = \theta + \sigma^2 s_N^2/\theta$, $U_N = 2\sigma s_N$, $L_N = -2\sigma s_N$.",
+    measure=measure_extremes,
+    control=Form(r"The statement for spikes with $|\theta| > \sigma s_N$.", {"supercritical_only": True}),
+    correction=Form(
+        r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $\theta_i > \sigma s_N$, else $U_N$; mirrored for negative spikes "
+        r"($\theta < -\sigma s_N$). The printed condition $g_N^{-1}(\theta) > U_N$ holds for every positive "
+        r"$\theta \ne \sigma s_N$, since $\theta + \sigma^2s_N^2/\theta \ge 2\sigma s_N$. For Gaussian noise; for other "
+        "entry laws see prop-3.1-dist.",
+        THRESHOLD,
+        mutants=MUTANTS,
+    ),
+    vary=("coefficient", "edge"),
+    uses=("fedloru-v2/eq-29", "fedloru-v2/eq-32", "fedloru-v2/lem-A.2"),
+    expect="corrected",
+    method="limit",
+)
+def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edge: float = 2.0,
+             threshold: float = 1.0, s_power: float = 2.0, supercritical_only: bool = False) -> Evidence:  # fmt: skip
+    """Every branch: spikes of both signs, below and above the threshold, alone and together."""
+    predict = partial(_predict_all, data, supercritical_only=supercritical_only)
+    form = {"rule": rule, "coefficient": coefficient, "edge": edge, "threshold": threshold, "s_power": s_power}
+    predicted = predict(form)
+    ratios = [theta / setting.noise for setting, theta in data.spikes.values()]
+    return judge_limit(
+        {name: data.ladders[name] for name in predicted}, predicted, [predict(rival) for rival in _forms()],
+        scope=f"{len(predicted)} spikes between {min(ratios):g} and {max(ratios):g} sigma s, alone (R up to 10^9) and "
+        "six together (R = 10^5), Gaussian noise",
+        settings=data.numbers(),
+    )  # fmt: skip
+
+
+def _predict_all(data: Spectra, form: Constants, supercritical_only: bool = False) -> dict[str, float]:
+    return {
+        name: limiting_eigenvalue(setting, theta, **form)
+        for name, (setting, theta) in data.spikes.items()
+        if not supercritical_only or abs(theta) > setting.noise
+    }
+
+
+def measure_overlaps(context: Context) -> Spectra:
+    """Overlaps of the extreme eigenvector with the spike, alone at growing R; all pairs for three spikes together."""
+    ladders, spikes = {}, {}
+    for name, setting in _single_spikes():
+        rng, theta = context.rng(name), setting.spikes[0]
+        rungs = []
+        for R in (10**3, 10**5, 10**7):
+            found = []
+            for _ in range(context.size(12, 60)):
+                draw = draw_banded(setting.model(), R, rng, top=int(theta > 0), bottom=int(theta < 0))
+                found.append((draw.top_overlaps(1) if theta > 0 else draw.bottom_overlaps(1))[1][0, 0])
+            rungs.append((R, np.array(found)))
+        ladders[name], spikes[name] = Ladder(tuple(rungs)), (setting, theta)
+    setting = Setting((3.0, 2.0, 1.4), 2.0, 0.5)
+    R, rng = 10**7, context.rng("together")
+    found = [draw_banded(setting.model(), R, rng, top=3).top_overlaps(3)[1] for _ in range(context.size(16, 80))]
+    table = np.array(found)
+    for i in range(3):
+        for j in range(3):
+            name = f"|<v_{j + 1}, u_{i + 1}>|^2 of three spikes"
+            ladders[name] = Ladder(((R, table[:, i, j]),))
+            spikes[name] = (setting, setting.spikes[i] if i == j else 0.0)
+    return Spectra(ladders, spikes)
+
+
+def limiting_overlap(
+    setting: Setting, theta: float, *, everywhere: bool, coefficient: float, power: float, squared: bool
+) -> float:
+    """Eq. 5: the cone around a spike's direction; 0 across spikes and, by the threshold, for spikes that stay inside."""
+    if theta == 0.0 or (not everywhere and abs(theta) <= setting.noise):
+        return 0.0
+    overlap = 1.0 - coefficient * abs(setting.noise / theta) ** power
+    return overlap if squared or overlap < 0 else overlap**0.5
+
+
+PRINTED_OVERLAP = {"everywhere": True, "coefficient": 1.0, "power": 2.0, "squared": True}
+OVERLAP_MUTANTS: tuple[Constants, ...] = ({"coefficient": 1.05}, {"power": 1.0}, {"squared": False})
+
+
+@claim(
+    "fedloru-v2/eq-5",
+    where="Section 3.2, eq. (5)",
+    says=r"For $i \in \mathcal{P}_N \cup \mathcal{Q}_N$ (those with $g_N^{-1}(\theta_i)$ outside $[L_N, U_N]$): "
+    r"$|\langle v_i, u_i\rangle|^2 \to 1 - \sigma^2 s_N^2/\theta_i^2$, and $|\langle v_j, u_i\rangle|^2 \to 0$ for "
+    r"$j \ne i$.",
+    measure=measure_overlaps,
+    control=Form(r"The statement for spikes with $|\theta_i| > \sigma s_N$.", {"supercritical_only": True}),
+    correction=Form(
+        r"The limits hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain as "
+        r"well, the overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).",
+        {"everywhere": False},
+        mutants=OVERLAP_MUTANTS,
+    ),
+    vary=("coefficient", "power"),
+    uses=("fedloru-v2/prop-3.1",),
+    expect="corrected",
+    method="limit",
+)
+def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power: float = 2.0, squared: bool = True,
+         supercritical_only: bool = False) -> Evidence:  # fmt: skip
+    """Own and cross overlaps, spikes of both signs below and above the threshold."""
+
+    def predict(form: Constants) -> dict[str, float]:
+        return {
+            name: limiting_overlap(setting, theta, **form)
+            for name, (setting, theta) in data.spikes.items()
+            if not supercritical_only or theta == 0.0 or abs(theta) > setting.noise
+        }
+
+    form = {"everywhere": everywhere, "coefficient": coefficient, "power": power, "squared": squared}
+    corrected = {**PRINTED_OVERLAP, "everywhere": False}
+    rivals = [PRINTED_OVERLAP, corrected, *({**corrected, **mutant} for mutant in OVERLAP_MUTANTS)]
+    predicted = predict(form)
+    return judge_limit(
+        {name: data.ladders[name] for name in predicted}, predicted, [predict(rival) for rival in rivals],
+        scope=f"{len(predicted)} overlaps: single spikes of both signs and all pairs of three spikes, R up to 10^7",
+        settings=data.numbers(),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Ladders of eigenvalues by index, the quantile predicted for those inside, and the nearer edge of each."""
+
+    ladders: dict[str, Ladder]
+    predicted_inside: dict[str, float]
+    edges: dict[str, float]
+
+
+BULK = Setting((2.0, -2.0), 2.0, 0.5)
+_UNIT = Semicircle(1.0)
+
+
+def measure_bulk(context: Context) -> Ordered:
+    """Eigenvalues at a fixed index past the outliers, and at a fixed share of the spectrum."""
+    ladders, inside, edges = {}, {}, {}
+    rng = context.rng("fixed index")
+    positive = SpikedModel(BULK.spikes[:1], Semicircle(BULK.sigma), BULK.s)
+    R = 10**8
+    found = np.array([draw_banded(positive, R, rng, top=4).top(4) for _ in range(context.size(12, 60))])
+    for index in (2, 4):
+        name = f"lambda_{index}, p = 1"
+        ladders[name], edges[name] = Ladder(((R, found[:, index - 1]),)), 2.0 * BULK.noise
+    rng = context.rng("fixed share")
+    for share in (0.1, 0.5, 0.8):
+        name = f"lambda_i at i = {share:g} R"
+        rungs = []
+        for R in (10**3, 10**4):
+            draws = [draw_banded(positive, R, rng, top=R, rows=R) for _ in range(context.size(12, 40))]
+            rungs.append((R, np.array([draw.at(round(share * R)) for draw in draws])))
+        ladders[name] = Ladder(tuple(rungs))
+        inside[name] = BULK.noise * float(_UNIT.quantile(1.0 - share))
+        edges[name] = float(np.copysign(2.0 * BULK.noise, inside[name] or 1.0))
+    return Ordered(ladders, inside, edges)
+
+
+@claim(
+    "fedloru-v2/prop-3.1-bulk",
+    where="Section 3.1, Proposition 3.1, last sentence",
+    says=r"For $p < i \le P - q$ ($P$ as printed) we have $\lambda_i(H_N) \to \{L_N, U_N\}$.",
+    measure=measure_bulk,
+    control=Form("The statement for indices that stay fixed as R grows.", {"fixed_only": True}),
+    correction=Form(
+        r"For fixed $i > p$, $\lambda_i \to U_N$, and mirrored from below; for $i = \lfloor cR\rfloor$, $0 < c < 1$, "
+        r"$\lambda_i$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$, inside the bulk.",
+        {"interior": "quantile"},
+        mutants=({"interior": "mirrored"}, {"edge": 2.02}),
+    ),
+    vary=("edge",),
+    uses=("fedloru-v2/eq-29", "fedloru-v2/eq-21-25", "fedloru-v2/lem-A.2"),
+    expect="corrected",
+    method="limit",
+)
+def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
+    """Indices at a fixed distance from the top, and at a fixed share of the spectrum."""
+
+    def predict(interior: str, edge: float) -> dict[str, float]:
+        found = {}
+        for name, limit in data.edges.items():
+            value = data.predicted_inside.get(name)
+            if value is None:
+                found[name] = limit * edge / 2.0
+            elif not fixed_only:
+                # A limit "in {L, U}" is read as the nearer of the two.
+                found[name] = {"edges": limit * edge / 2.0, "quantile": value, "mirrored": -value or 0.3}[interior]
+        return found
+
+    rivals = [predict(*form) for form in (("edges", 2.0), ("quantile", 2.0), ("mirrored", 2.0), ("quantile", 2.02))]
+    predicted = predict(interior, edge)
+    return judge_limit(
+        {name: data.ladders[name] for name in predicted}, predicted, rivals,
+        scope="p = 1 spike at 2 sigma s; fixed indices at R = 10^8, shares 0.1, 0.5, 0.8 of the spectrum at R = 10^4",
+        settings={name: {"sigma": BULK.sigma, "s": BULK.s} for name in predicted},
+    )  # fmt: skip
+
+
+def measure_past_outliers(context: Context) -> dict[str, Ladder]:
+    """The first eigenvalues at either end for one spike of either sign, far above the threshold."""
+    ladders = {}
+    for end, sign in (("top", 1.0), ("bottom", -1.0)):
+        model = SpikedModel((sign * 2.0 * BULK.noise,), Semicircle(BULK.sigma), BULK.s)
+        rng = context.rng(end)
+        rungs = []
+        for R in (10**4, 10**6, 10**8):
+            found = [draw_banded(model, R, rng, **{end: 3}) for _ in range(context.size(12, 60))]
+            rungs.append((R, np.array([d.top(3) if end == "top" else d.bottom(3) for d in found])))
+        for index in range(3):
+            name = f"lambda_{index + 1}" if end == "top" else f"lambda_R-{index}"
+            ladders[name] = Ladder(tuple((R, values[:, index]) for R, values in rungs))
+    return ladders
+
+
+@claim(
+    "fedloru-v2/eq-29",
+    where="Appendix A.3, eq. (29)",
+    says=r"For all fixed $i > p$ (respectively $i \ge q$): $\lambda_i(H_N) \to U_N$ (respectively "
+    r"$\lambda_{R-i}(H_N) \to L_N$).",
+    measure=measure_past_outliers,
+    mutants=[{"first": 0}, {"edge": 2.005}, {"edge": 1.995}],
+    vary=("edge",),
+    uses=("fedloru-v2/eq-21-25",),
+    expect="holds",
+    method="limit",
+)
+def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evidence:
+    """Fixed indices past one spike at either end; ``first`` = 0 would include the outlier itself."""
+
+    def predict(edge: float, first: int) -> dict[str, float]:
+        found = {}
+        for name in ladders:
+            sign, index = (1.0, int(name[7:]) - 1) if "R" not in name else (-1.0, int(name[9:]))
+            outlier = wigner_outlier(2.0 * BULK.noise, BULK.noise)
+            found[name] = sign * (edge * BULK.noise if index >= first else outlier)
+        return found
+
+    predicted = predict(edge, first)
+    if first == 1:  # eq. 29 says nothing about the outliers themselves
+        predicted = {name: value for name, value in predicted.items() if name not in ("lambda_1", "lambda_R-0")}
+    rivals = [predict(2.0, 1), predict(2.0, 0), predict(2.005, 1), predict(1.995, 1)]
+    return judge_limit(
+        {name: ladders[name] for name in predicted}, predicted, rivals,
+        scope="p = q = 1, spikes at 2 sigma s, the next two eigenvalues at either end, R up to 10^8",
+    )  # fmt: skip

@@ -1,0 +1,232 @@
+"""Section 3.1 and Appendix A: what the noise model assumes (eq. 1), and which noise the results need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.limit import Ladder, judge_limit
+from paper_checks.methods.mean import judge_means
+from paper_checks.methods.probability import Counted, judge_probability
+from rmt.banded import draw_banded
+from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
+from rmt.dense import ENTRY_LAWS, wigner
+from rmt.closed_laws import Semicircle
+from rmt.spiked import SpikedModel
+
+FIXED_LAWS = ("gaussian", "rademacher", "uniform", "three-point", "exponential")
+
+
+@dataclass(frozen=True)
+class Norms:
+    """Spectral norms of pure noise in units of $2\\sigma$, and the dimension for the exact law of sparse entries."""
+
+    fixed: dict[str, NDArray[np.float64]]
+    sparse_R: int
+
+
+def measure_norms(context: Context) -> Norms:
+    """Dense draws for laws that do not change with R."""
+    R, draws = 400, context.size(12, 60)
+    fixed = {}
+    for name in FIXED_LAWS:
+        rng = context.rng(name)
+        norms = [np.abs(np.linalg.eigvalsh(wigner(1.0, R, rng, ENTRY_LAWS[name]))[[0, -1]]).max() for _ in range(draws)]
+        fixed[name] = np.array(norms) / 2.0
+    return Norms(fixed, 10**6)
+
+
+def star_probability(R: int, degree: int) -> float:
+    r"""Lower bound on $P(\|X\| \ge \sigma\sqrt{degree})$ when an entry is $\pm\sigma$ with probability 1/R, else 0.
+
+    The non-zero entries of the rows i <= R/2 in the columns j > R/2 number Binomial(R/2, 1/R) each, independently. A
+    row with d of them holds a star, and one of the two vectors that weigh its centre against its leaves has a
+    Rayleigh quotient of at least $\sigma\sqrt{d}$ in absolute value.
+    """
+    half = R // 2
+    return float(-np.expm1(half * np.log1p(-binom.sf(degree - 1, half, 1.0 / R))))
+
+
+@claim(
+    "fedloru-v2/prop-3.1-dist",
+    where="Section 3.1, eq. (1), Proposition 3.1",
+    says=r"The limits of Proposition 3.1 hold whenever the entries of $X^R$ are independent with mean 0 and variance "
+    r"$\sigma^2/R$; in particular $\lambda_1(\epsilon_N) \to 2\sigma s_N$ and $\lambda_R(\epsilon_N) \to -2\sigma s_N$.",
+    measure=measure_norms,
+    control=Form("The statement for Gaussian entries.", {"laws": ("gaussian",)}),
+    correction=Form(
+        r"It holds for entries $R^{-1/2}$ times a fixed law of mean 0, variance $\sigma^2$ and finite fourth moment "
+        r"(Bai and Yin). Variance alone is not enough: with entries $\pm\sigma$ of probability $1/R$, "
+        r"$\|\epsilon_N\| \ge \sigma s_N\sqrt{d}$ with probability tending to 1 for every $d$.",
+        {"laws": FIXED_LAWS},
+        mutants=({"factor": 0.9}, {"laws": ("one-per-row",)}),
+    ),
+    vary=("factor",),
+    uses=("fedloru-v2/lem-A.2",),
+    expect="corrected",
+    method="probability",
+)
+def prop_3_1_dist(data: Norms, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"), factor: float = 1.1) -> Evidence:
+    """Whether the norm of the noise exceeds its claimed limit by a tenth, with probability that does not vanish."""
+    weakest = None
+    for name in laws:
+        what = f"||epsilon|| > {factor:g} * 2 sigma s, {name} entries"
+        if name == "one-per-row":
+            degree = int(np.floor((2.0 * factor) ** 2)) + 1
+            found: Counted | float = star_probability(data.sparse_R, degree)
+            scope = f"exact law at R = {data.sparse_R}: a row with {degree} entries"
+            numbers: dict[str, object] = {"R": data.sparse_R, "degree": degree, "factor": factor}
+        else:
+            found = Counted(int((data.fixed[name] > factor).sum()), len(data.fixed[name]))
+            scope, numbers = f"{len(data.fixed[name])} dense draws at R = 400", {"law": name}
+        evidence = judge_probability(found, 0.0, 0.8, scope=scope, what=what, witness=numbers)
+        if not evidence.ok:
+            return evidence
+        if weakest is None or evidence.margin < weakest.margin:
+            weakest = evidence
+    assert weakest is not None
+    return weakest
+
+
+@claim(
+    "fedloru-v2/lem-A.2",
+    where="Appendix A.1, Lemma A.2",
+    says=r"$X$ Wigner, $D$ deterministic symmetric with bounded norm, both with limit laws: $X + D$ has the limit law "
+    r"$\mu_X \boxplus \mu_D$.",
+    measure=lambda context: measure_moments(context),
+    mutants=[{"convolution": "classical"}, {"variance": 1.03}],
+    vary=("variance",),
+    expect="holds",
+    method="mean",
+)
+def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
+    """Mean normalised moments of X + D against those of the free convolution."""
+    rivals = [sum_moments(*form) for form in (("free", 1.0), ("classical", 1.0), ("free", 1.03))]
+    predicted = sum_moments(convolution, variance)
+    return judge_means(
+        draws, {name: predicted[_moment(name)] for name in draws},
+        [{name: rival[_moment(name)] for name in draws} for rival in rivals],
+        scope="moments 2, 3 and 4 of X + D at R = 800, D with three unequal atoms, Gaussian and Rademacher entries",
+    )  # fmt: skip
+
+
+ATOMS = ((-1.0, 0.5), (0.5, 0.25), (2.0, 0.25))
+
+
+def _moment(name: str) -> int:
+    return int(name.split()[1])
+
+
+def sum_moments(convolution: str, variance: float) -> dict[int, float]:
+    """Moments 2, 3, 4 of the sum of a semicircle of given variance and the atoms, free or independent."""
+    atoms = [sum(mass * location**k for location, mass in ATOMS) for k in range(1, 5)]
+    if convolution == "free":
+        cumulants = list(free_cumulants_from_moments(atoms))
+        cumulants[1] += variance
+        moments = moments_from_free_cumulants(cumulants)
+    else:
+        m2, m4 = variance, 2.0 * variance**2
+        moments = (atoms[0], atoms[1] + m2, atoms[2] + 3 * atoms[0] * m2, atoms[3] + 6 * atoms[1] * m2 + m4)
+    return {k: float(moments[k - 1]) for k in (2, 3, 4)}
+
+
+def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
+    """Normalised traces of powers of X + D."""
+    R = 800
+    diagonal = np.concatenate([np.full(round(mass * R), location) for location, mass in ATOMS])
+    found: dict[str, NDArray[np.float64]] = {}
+    for law in ("gaussian", "rademacher"):
+        rng = context.rng(law)
+        traces = []
+        for _ in range(context.size(16, 80)):
+            matrix = wigner(1.0, R, rng, ENTRY_LAWS[law])
+            matrix.flat[:: R + 1] += diagonal
+            square = matrix @ matrix
+            traces.append([np.trace(square), np.vdot(square, matrix), np.vdot(square, square)])
+        for column, power in enumerate((2, 3, 4)):
+            found[f"moment {power} of X + D, {law}"] = np.array(traces)[:, column] / R
+    return found
+
+
+@claim(
+    "fedloru-v2/claim-scale",
+    where="Section 3.1, after Theorem 3.2",
+    says=r"A typical scaling is $s_M = 1/M$.",
+    measure=lambda context: measure_sample_noise(context),
+    control=Form(r"$s_M$ decreases with $M$ no slower than $M^{-0.4}$ and no faster than $M^{-0.6}$ (at $M^{-1/2}$).",
+                 {"exponent": 0.5}),  # fmt: skip
+    correction=Form(
+        r"$s_M \propto M^{-1/2}$: for the mean of $M$ independent sample Hessians "
+        r"$E\|H_M - H_{\mathrm{true}}\|_F^2 = V/M$ exactly.",
+        {"exponent": 0.5},
+        mutants=({"exponent": 0.55}, {"exponent": 0.45}),
+    ),
+    vary=("exponent",),
+    expect="corrected",
+    method="mean",
+)
+def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0) -> Evidence:
+    """Squared noise of the mean of M sample Hessians, in units of that of one sample."""
+
+    def predict(exponent: float) -> dict[str, float]:
+        return {name: float(int(name.split()[-1]) ** (-2.0 * exponent)) for name in draws}
+
+    return judge_means(
+        draws, predict(exponent), [predict(e) for e in (1.0, 0.5, 0.55, 0.45)],
+        scope="Hessians x x^T of linear regression with Gaussian x in 5 dimensions, means of M = 4, 16, 64 samples",
+    )  # fmt: skip
+
+
+def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
+    r"""$\|H_M - I\|_F^2 / V$ with $V = d(d+1)$ for $x \sim N(0, I_d)$."""
+    d, repeats = 5, context.size(20_000, 80_000)
+    found = {}
+    for M in (4, 16, 64):
+        x = context.rng(f"M = {M}").standard_normal((repeats, M, d))
+        noise = np.einsum("nmi,nmj->nij", x, x) / M - np.eye(d)
+        found[f"squared noise at M = {M}"] = (noise**2).sum(axis=(1, 2)) / (d * (d + 1))
+    return found
+
+
+@claim(
+    "fedloru-v2/claim-scaling-var",
+    where="Appendix A, discussion of the noise model",
+    says=r"With entry variance $\sigma^2$ instead of $\sigma^2/R$ the eigenvalues of $H_N$ diverge as R grows.",
+    measure=lambda context: measure_growth(context),
+    mutants=[{"exponent": 0.0}, {"exponent": 0.49}, {"exponent": 0.51}],
+    vary=("exponent",),
+    uses=("fedloru-v2/prop-3.1",),
+    expect="holds",
+    method="limit",
+)
+def claim_scaling_var(ladders: dict[str, Ladder], exponent: float = 0.5) -> Evidence:
+    """Growth of the extreme eigenvalues from R = 10^4 to 10^8, by a power of R."""
+
+    def predict(exponent: float) -> dict[str, float]:
+        return dict.fromkeys(ladders, 10.0 ** (4 * exponent))
+
+    return judge_limit(
+        ladders, predict(exponent), [predict(e) for e in (0.5, 0.0, 0.49, 0.51)],
+        scope="ratio of lambda_1 (and lambda_R) at R = 10^8 to its mean at R = 10^4, one spike at sigma/2, sigma = 2",
+    )  # fmt: skip
+
+
+def measure_growth(context: Context) -> dict[str, Ladder]:
+    """Extreme eigenvalues of noise of constant entry variance: the scale of the model grows like the root of R."""
+    sigma, low, high = 2.0, 10**4, 10**8
+    rng, draws = context.rng("growth"), context.size(16, 80)
+
+    def extremes(R: int) -> NDArray[np.float64]:
+        model = SpikedModel((sigma / 2,), Semicircle(sigma), float(np.sqrt(R)))
+        found = [draw_banded(model, R, rng, top=1, bottom=1) for _ in range(draws)]
+        return np.array([(d.top(1)[0], d.bottom(1)[0]) for d in found])
+
+    base, far = extremes(low).mean(axis=0), extremes(high)
+    return {
+        name: Ladder(((high, far[:, column] / base[column]),)) for column, name in enumerate(("lambda_1", "lambda_R"))
+    }

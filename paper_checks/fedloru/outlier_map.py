@@ -1,0 +1,174 @@
+"""Appendix A.3: the map from spikes to outliers through cumulants and R-transforms (eq. 32 to 35)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import combinations
+from math import prod
+from typing import Any
+
+import numpy as np
+import sympy
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, judge_identity
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
+from rmt.closed_laws import Semicircle
+from rmt.spiked import wigner_outlier
+
+ORDER = 7
+CUMULANTS = sympy.symbols(f"C1:{ORDER + 1}")
+MOMENTS = sympy.symbols(f"m1:{ORDER + 1}")
+S, X = sympy.symbols("s x")
+
+
+def noncrossing_partitions(elements: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
+    """All noncrossing partitions, by the block of the first element; independent of any recursion for moments."""
+    if not elements:
+        yield []
+        return
+    first, rest = elements[0], elements[1:]
+    for size in range(len(rest) + 1):
+        for others in combinations(range(len(rest)), size):
+            cuts = [-1, *others, len(rest)]
+            gaps = [rest[a + 1 : b] for a, b in zip(cuts, cuts[1:], strict=False)]
+            block = (first, *(rest[i] for i in others))
+            for parts in _products(gaps):
+                yield [block, *parts]
+
+
+def _products(gaps: list[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
+    if not gaps:
+        yield []
+        return
+    for head in noncrossing_partitions(gaps[0]):
+        for tail in _products(gaps[1:]):
+            yield head + tail
+
+
+def _compositions(total: int, parts: int, least: int) -> Iterator[tuple[int, ...]]:
+    if parts == 0:
+        if total == 0:
+            yield ()
+        return
+    for head in range(least, total + 1):
+        for tail in _compositions(total - head, parts - 1, least):
+            yield (head, *tail)
+
+
+def draw_cumulants(context: Context) -> list[Point]:
+    """Exact values for the cumulants (and s), to refute a false line."""
+    rng = context.rng("points")
+    symbols = (*CUMULANTS, *MOMENTS, S, X)
+    return [
+        {symbol: sympy.Rational(int(rng.integers(1, 9)), int(rng.integers(1, 9))) for symbol in symbols} for _ in range(4)
+    ]
+
+
+@claim(
+    "fedloru-v2/eq-33",
+    where="Appendix A.3, eq. (33)",
+    says=r"$m_n = \sum_{r=1}^{n} \sum_{i_1+\cdots+i_r=n-r,\ 0 \le i_j \le n-r} C_r \prod_{j=1}^{r} m_{i_j}$ "
+    r"(with $m_0 = 1$).",
+    measure=draw_cumulants,
+    mutants=[{"offset": 1}, {"least": 1}, {"first_block": 2}],
+    expect="holds",
+    method="identity",
+)
+def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1) -> Evidence:
+    """The recursion with all cumulants as symbols against the sum over noncrossing partitions."""
+    moments: list[sympy.Expr] = [sympy.Integer(1)]
+    lines = []
+    for n in range(1, ORDER + 1):
+        partitions = noncrossing_partitions(tuple(range(n)))
+        expected = sum(prod(CUMULANTS[len(block) - 1] for block in partition) for partition in partitions)
+        recursion = sum(
+            CUMULANTS[r - 1] * prod(moments[i] for i in indices)
+            for r in range(first_block, n + 1)
+            for indices in _compositions(n - r + offset, r, least)
+            if max(indices, default=0) < n
+        )
+        moments.append(sympy.expand(expected))
+        lines.append(Equation(f"m_{n}", sympy.sympify(recursion), moments[-1]))
+    implemented = moments_from_free_cumulants(CUMULANTS)
+    lines += [Equation(f"rmt m_{n}", implemented[n - 1], moments[n]) for n in range(1, ORDER + 1)]
+    return judge_identity(lines, points, f"n = 1 to {ORDER}, all cumulants symbolic")
+
+
+@claim(
+    "fedloru-v2/eq-34",
+    where="Appendix A.3, before and at eq. (34)",
+    says=r"$C_n^{(\mu_N)} = s_N^n C_n^{(\mu)}$ and $\mathcal{R}_{\mu_N}(x) = s_N \mathcal{R}_\mu(s_N x)$.",
+    measure=draw_cumulants,
+    mutants=[{"power_shift": -1}, {"outer": 0}, {"inner": 0}],
+    uses=("fedloru-v2/eq-33",),
+    expect="holds",
+    method="identity",
+)
+def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int = 1) -> Evidence:
+    """From scaled moments to cumulants with all moments as symbols, then the R-transform term by term."""
+    plain = free_cumulants_from_moments(MOMENTS)
+    scaled = free_cumulants_from_moments([S**n * m for n, m in enumerate(MOMENTS, start=1)])
+    lines = [
+        Equation(f"C_{n}", scaled[n - 1], S ** (n + power_shift) * plain[n - 1]) for n in range(1, ORDER + 1)
+    ]  # fmt: skip
+    lines += [
+        Equation(
+            f"coefficient of x^{n - 1} in R",
+            scaled[n - 1] * X ** (n - 1),
+            S**outer * plain[n - 1] * (S**inner * X) ** (n - 1),
+        )
+        for n in range(1, ORDER + 1)
+    ]
+    return judge_identity(lines, points, f"cumulants 1 to {ORDER} of any law, as symbols")
+
+
+def collect_spikes(context: Context) -> Cases:
+    """Spikes of both signs over six decades around the threshold."""
+    return collect_cases(
+        context, (Axis("theta", 1e-3, 1e3, signed=True), Axis("noise", 1e-2, 1e2)),
+        lambda cases: np.ones(len(cases["noise"]), bool), lambda cases: np.abs(np.abs(cases["theta"]) - cases["noise"]),
+        examples=context.size(200, 2000), restarts=1,
+    )  # fmt: skip
+
+
+@claim(
+    "fedloru-v2/eq-32",
+    where="Appendix A.3, eqs. (32) and (35)",
+    says=r"$k^{-1}(\theta) = \mathcal{R}_{\mu_N}(1/\theta) + \theta = \theta + \sigma^2s_N^2/\theta$ for the eigenvalues "
+    r"$\theta$ of $H_{\mathrm{true}}$, where $k(z) = 1/g_{\mu_N}(z)$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$.",
+    also=("fedloru-v2/eq-35",),
+    measure=collect_spikes,
+    control=Form(r"The statement for $|\theta| > 2\sigma s_N$.", {"beyond": 2.0}),
+    correction=Form(
+        r"It holds for $|\theta| > \sigma s_N$. On $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$ the function $k$ takes only "
+        r"values $|k| > \sigma s_N$; for $|\theta| < \sigma s_N$, $k(\theta + \sigma^2s_N^2/\theta) = "
+        r"\sigma^2s_N^2/\theta \ne \theta$.",
+        {"beyond": 1.0},
+        mutants=({"beyond": 0.9}, {"coefficient": 1.001}),
+    ),
+    vary=("beyond", "coefficient"),
+    uses=("fedloru-v2/eq-34",),
+    expect="corrected",
+    method="inequality",
+)
+def eq_32(cases: Cases, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
+    """Whether k undoes the printed inverse, with the Stieltjes transform that the toolkit uses."""
+    kept = np.abs(cases["theta"]) > beyond * cases["noise"]
+    theta, noise = cases["theta"][kept], cases["noise"][kept]
+    z = wigner_outlier(theta, np.sqrt(coefficient) * noise)
+    outside = np.abs(z) > 2.0 * noise * (1.0 + 1e-9)  # closer to the edge, rounding decides
+    theta, noise, z = theta[outside], noise[outside], z[outside]
+    back = np.array([1.0 / Semicircle(n).stieltjes(at) for n, at in zip(noise, z, strict=True)]).real
+    # Near the edge k has a square-root singularity, which magnifies rounding.
+    error = 1e-12 / np.maximum(1.0 - (2.0 * noise / z) ** 2, 1e-12) ** 0.5 + 1e-12
+    return judge_inequality(
+        np.abs(back - theta) / np.abs(theta), np.zeros(len(theta)), error * (1.0 + (noise / theta) ** 2),
+        case=lambda index: {"theta": float(theta[index]), "noise": float(noise[index])},
+        scope=f"{len(theta)} spikes of both signs, theta/(sigma s) from {np.abs(theta / noise).min():.2g} to "
+        f"{np.abs(theta / noise).max():.2g}",
+        printed="|k(k^{-1}(theta)) - theta| = 0",
+    )  # fmt: skip

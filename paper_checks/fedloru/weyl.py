@@ -1,0 +1,169 @@
+"""Appendix A.1 and A.3: Weyl's inequalities and what they give for the Hessian (Lemma A.3, eq. 21 to 25)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import hypothesis
+import numpy as np
+from hypothesis import strategies
+from numpy.typing import NDArray
+
+from paper_checks.claim import Evidence, claim
+from paper_checks.context import Context
+from paper_checks.methods.inequality import judge_inequality
+
+# Rounding of a symmetric eigenvalue solver, in units of machine precision times the norm.
+_ROUNDING = 64 * np.finfo(float).eps
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two Hermitian matrices of the same size, and the eigenvalues of each and of the sum, in decreasing order."""
+
+    first: NDArray[np.complex128]
+    second: NDArray[np.complex128]
+
+    def eigenvalues(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
+        """Eigenvalues of A, of B, of A + B, and a bound on their rounding."""
+        a, b, both = (np.linalg.eigvalsh(m)[::-1] for m in (self.first, self.second, self.first + self.second))
+        error = _ROUNDING * len(a) * (np.abs(a).max() + np.abs(b).max() + 1e-300)
+        return a, b, both, error
+
+    def numbers(self) -> dict[str, object]:
+        """Both matrices as lists of real and imaginary parts."""
+        return {
+            name: [matrix.real.tolist(), matrix.imag.tolist()]
+            for name, matrix in (("A", self.first), ("B", self.second))
+        }
+
+
+def _rotation(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.complex128]:
+    """None, a permutation (equality is attained), a real or a complex uniform rotation, or one close to none."""
+    if kind == "none":
+        return np.eye(n, dtype=complex)
+    if kind == "permutation":
+        return np.eye(n, dtype=complex)[rng.permutation(n)]
+    gaussian = rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n)) * (kind == "complex")
+    return np.linalg.qr(np.eye(n) + 1e-3 * gaussian if kind == "small" else gaussian)[0]
+
+
+def draw_pairs(context: Context, first_spectra: strategies.SearchStrategy[list[float]], examples: int) -> list[Pair]:
+    """Pairs with simple, repeated, tiny, huge and opposite eigenvalues in every relative position."""
+    found: list[Pair] = []
+    rng = context.rng("rotations")
+    eigenvalues = strategies.one_of(
+        strategies.integers(-3, 3).map(float), strategies.floats(-1e3, 1e3), strategies.sampled_from([1e-9, -1e-9, 1e6])
+    )
+    kinds = strategies.sampled_from(["none", "permutation", "real", "complex", "small"])
+
+    @hypothesis.seed(context.integer_seed("hypothesis"))
+    @hypothesis.settings(max_examples=examples, database=None, deadline=None, phases=[hypothesis.Phase.generate],
+                         suppress_health_check=list(hypothesis.HealthCheck))  # fmt: skip
+    @hypothesis.given(first_spectra, strategies.data(), kinds)
+    def draw(spectrum: list[float], data: strategies.DataObject, kind: str) -> None:
+        n = len(spectrum)
+        other = data.draw(strategies.lists(eigenvalues, min_size=n, max_size=n))
+        basis = _rotation(rng, n, kind)
+        found.append(Pair(np.diag(spectrum).astype(complex), (basis * other) @ basis.conj().T))
+
+    draw()
+    return found
+
+
+def measure_pairs(context: Context) -> list[Pair]:
+    """Pairs of Hermitian matrices of size 1 to 6."""
+    values = strategies.one_of(strategies.integers(-3, 3).map(float), strategies.floats(-1e3, 1e3))
+    spectra = strategies.integers(1, 6).flatmap(lambda n: strategies.lists(values, min_size=n, max_size=n))
+    return draw_pairs(context, spectra, context.size(250, 3000))
+
+
+@claim(
+    "fedloru-v2/lem-A.3",
+    where="Appendix A.1, Lemma A.3, eqs. (10) and (11)",
+    says=r"For Hermitian $A, B$: $\lambda_{i+j-1}(A+B) \le \lambda_i(A)+\lambda_j(B)$ for $i+j \le n+1$, and "
+    r"$\lambda_{i+j-n}(A+B) \ge \lambda_i(A)+\lambda_j(B)$ for $i+j \ge n+1$.",
+    measure=measure_pairs,
+    mutants=[{"upper_shift": -1}, {"lower_shift": 1}, {"sign": -1}],
+    expect="holds",
+    method="inequality",
+)
+def lem_A_3(pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign: int = 1) -> Evidence:
+    """All admissible index pairs of every pair of matrices; the shifts change the index on the left."""
+    left, right, errors, where = [], [], [], []
+    for number, pair in enumerate(pairs):
+        a, b, both, error = pair.eigenvalues()
+        n = len(a)
+        for i in range(1, n + 1):
+            for j in range(1, n + 1):
+                bound = a[i - 1] + b[j - 1]
+                upper, lower = i + j - 1 + upper_shift, i + j - n + lower_shift
+                if i + j <= n + 1 and 1 <= upper <= n:
+                    left.append(sign * both[upper - 1]), right.append(sign * bound)
+                    errors.append(error), where.append((number, i, j, "(10)"))
+                if i + j >= n + 1 and 1 <= lower <= n:
+                    left.append(sign * bound), right.append(sign * both[lower - 1])
+                    errors.append(error), where.append((number, i, j, "(11)"))
+
+    def case(index: int) -> dict[str, object]:
+        number, i, j, line = where[index]
+        return {**pairs[number].numbers(), "i": i, "j": j, "line": line}
+
+    return judge_inequality(
+        np.array(left), np.array(right), np.array(errors), case=case,
+        scope=f"{len(pairs)} Hermitian pairs of size 1 to 6, {len(left)} index pairs",
+        printed="(10) and (11) at every admissible i, j",
+    )  # fmt: skip
+
+
+def measure_hessians(context: Context) -> list[Pair]:
+    """H_true with p positive and q negative eigenvalues (small ones too) and symmetric noise, R from p + q to 6."""
+    sizes = strategies.sampled_from([0.001, 0.5, 1.0, 2.0, 50.0])
+    spectra = strategies.integers(1, 6).flatmap(
+        lambda R: strategies.integers(0, R).flatmap(
+            lambda p: strategies.integers(0, R - p).flatmap(
+                lambda q: strategies.tuples(
+                    strategies.lists(sizes, min_size=p, max_size=p), strategies.lists(sizes, min_size=q, max_size=q)
+                ).map(lambda both: [*both[0], *([0.0] * (R - p - q)), *(-v for v in both[1])])
+            )
+        )
+    )
+    return draw_pairs(context, spectra, context.size(250, 3000))
+
+
+@claim(
+    "fedloru-v2/eq-21-25",
+    where="Appendix A.3, eqs. (21) to (25)",
+    says=r"$\lambda_{i+q}(\epsilon_N) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$ for all $i \in \{1..R\}$, with "
+    r"$\lambda_k = -\infty$ for $k > R$ and $+\infty$ for $k \le 0$.",
+    measure=measure_hessians,
+    mutants=[{"p_shift": -1}, {"q_shift": -1}],
+    uses=("fedloru-v2/lem-A.3",),
+    expect="holds",
+    method="inequality",
+)
+def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0) -> Evidence:
+    """Both sides at every index; the shifts replace p and q by one less."""
+    left, right, errors, where = [], [], [], []
+    for number, pair in enumerate(pairs):
+        spectrum, noise, both, error = pair.eigenvalues()
+        R, p, q = len(both), int((spectrum > 0).sum()) + p_shift, int((spectrum < 0).sum()) + q_shift
+        if p < 0 or q < 0:
+            continue
+        for i in range(1, R + 1):
+            if i + q <= R:
+                left.append(noise[i + q - 1]), right.append(both[i - 1])
+                errors.append(error), where.append((number, i, "lower"))
+            if i - p >= 1:
+                left.append(both[i - 1]), right.append(noise[i - p - 1])
+                errors.append(error), where.append((number, i, "upper"))
+
+    def case(index: int) -> dict[str, object]:
+        number, i, side = where[index]
+        return {**pairs[number].numbers(), "i": i, "side": side}
+
+    return judge_inequality(
+        np.array(left), np.array(right), np.array(errors), case=case,
+        scope=f"{len(pairs)} Hessians of dimension 1 to 6 with every p + q <= R, {len(left)} inequalities",
+        printed="eq. (25) at every index",
+    )  # fmt: skip

@@ -1,0 +1,126 @@
+"""The list of all claims, in the order of the papers, and the folder each paper lives in."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from paper_checks.claim import Claim
+
+
+class LedgerError(ValueError):
+    """An id or paper that is not in the ledger, or a ledger that contradicts itself."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper: a package with one module per theme, ``replays.py``, ``witnesses/`` and ``certificates/``.
+
+    Attributes:
+        name: short name.
+        title: full title.
+        package: import name of its folder.
+        themes: modules of the package that hold claims, in the order of the paper.
+    """
+
+    name: str
+    title: str
+    package: str
+    themes: tuple[str, ...]
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Claims in the order of their declaration."""
+        found = []
+        for theme in self.themes:
+            module = importlib.import_module(f"{self.package}.{theme}")
+            found += [item for item in vars(module).values() if isinstance(item, Claim)]
+        return tuple(found)
+
+    @property
+    def folder(self) -> Path:
+        """Folder of its package, where witnesses and certificates are stored."""
+        file = importlib.import_module(self.package).__file__
+        assert file is not None
+        return Path(file).parent
+
+
+PAPERS = (
+    Paper(
+        "fedloru",
+        "Communication-Efficient Federated Low-Rank Update Algorithm and its Connection to Implicit Regularization",
+        "paper_checks.fedloru",
+        ("eigenvalues", "noise", "weyl", "stable_rank", "outlier_map", "richness", "printed_numbers"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """All claims of a set of papers.
+
+    Attributes:
+        papers: the papers, in order.
+        claims: their claims, in order.
+        home: paper of each claim, by id.
+    """
+
+    papers: tuple[Paper, ...]
+    claims: tuple[Claim, ...]
+    home: dict[str, Paper]
+
+    @classmethod
+    def of(cls, papers: Sequence[Paper] = PAPERS) -> Ledger:
+        """Reads the claims of the papers.
+
+        Raises:
+            LedgerError: an id that is declared twice, or a use of an unknown claim.
+        """
+        home: dict[str, Paper] = {}
+        claims: list[Claim] = []
+        for paper in papers:
+            for claim in paper.claims():
+                if claim.id in home:
+                    raise LedgerError(f"{claim.id} is declared twice")
+                home[claim.id] = paper
+                claims.append(claim)
+        for claim in claims:
+            for used in claim.uses:
+                if used not in home:
+                    raise LedgerError(f"{claim.id} uses {used}, which is not in the ledger")
+        return cls(tuple(papers), tuple(claims), home)
+
+    def select(self, ids: Iterable[str] = (), paper: str = "") -> tuple[Claim, ...]:
+        """Claims whose id (or an ``also`` id) is given or begins with a given prefix, in the order of the papers.
+
+        Args:
+            ids: ids or prefixes such as ``fedloru-v2/``; none means all.
+            paper: keeps claims of papers whose name begins so.
+
+        Raises:
+            LedgerError: an id or paper that matches nothing, with the nearest known ones.
+        """
+        wanted = list(ids)
+        for one in wanted:
+            if not any(_matches(claim, one) for claim in self.claims):
+                near = get_close_matches(one, [claim.id for claim in self.claims], n=3, cutoff=0.5)
+                hint = f"did you mean {', '.join(near)}?" if near else "`rankproof claims` lists all ids"
+                raise LedgerError(f"no claim {one!r}; {hint}")
+        if not any(claim.paper.startswith(paper) for claim in self.claims):
+            known = sorted({claim.paper for claim in self.claims})
+            raise LedgerError(f"no paper {paper!r}; known: {', '.join(known)}")
+        return tuple(
+            claim
+            for claim in self.claims
+            if claim.paper.startswith(paper) and (not wanted or any(_matches(claim, one) for one in wanted))
+        )
+
+
+def _matches(claim: Claim, wanted: str) -> bool:
+    """An exact id wins over its role as a prefix: eq-3 does not mean eq-39."""
+    names = (claim.id, *claim.also)
+    if wanted in names:
+        return True
+    return wanted.endswith(("/", "-", "*")) and any(name.startswith(wanted.rstrip("*")) for name in names)

@@ -1,0 +1,175 @@
+"""Inequalities over a domain of few parameters: hypothesis at the corners, an optimiser towards equality, exact replay.
+
+Random testing is nearly blind in many dimensions, so a claim names its few meaningful parameters. Cases are collected
+once and judged for every form: the printed one, mutants and corrections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import hypothesis
+import numpy as np
+from hypothesis import strategies
+from numpy.typing import NDArray
+from scipy.optimize import differential_evolution
+
+from paper_checks.claim import Evidence
+from paper_checks.context import Context
+
+Cases = dict[str, NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One parameter: its name and range; ``signed`` mirrors a positive range to negative values.
+
+    The search moves on a logarithmic scale, because the interesting values of a scale parameter lie decades apart.
+    """
+
+    name: str
+    low: float
+    high: float
+    signed: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.low < self.high:
+            raise ValueError(f"axis {self.name} needs 0 < low < high, got {self.low}, {self.high}")
+
+    def strategy(self) -> strategies.SearchStrategy[float]:
+        """Values hypothesis draws: the ends, simple ratios and arbitrary floats of the range."""
+        simple = [v for v in (self.low, self.high, 0.1, 0.5, 0.75, 0.99, 1.0, 1.01, 2.0, 3.0) if self.low <= v <= self.high]
+        positive = strategies.one_of(strategies.sampled_from(simple), strategies.floats(self.low, self.high))
+        return strategies.one_of(positive, positive.map(lambda v: -v)) if self.signed else positive
+
+    def decode(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Maps [0, 1] onto the range."""
+        position = 2.0 * unit - 1.0 if self.signed else unit
+        size = self.low * (self.high / self.low) ** np.abs(position)
+        return np.where(position < 0, -size, size) if self.signed else size
+
+
+def collect_cases(
+    context: Context,
+    axes: Sequence[Axis],
+    assumption: Callable[[Cases], NDArray[np.bool_]],
+    gap: Callable[[Cases], NDArray[np.float64]],
+    *,
+    examples: int,
+    restarts: int,
+) -> Cases:
+    """Collects cases that satisfy an assumption, drawn at the corners and driven towards equality.
+
+    Args:
+        context: seeds hypothesis and the optimiser.
+        axes: the parameters.
+        assumption: which cases the statement speaks about, vectorised.
+        gap: distance from equality, vectorised; the optimiser makes it small (or negative).
+        examples: examples for hypothesis.
+        restarts: runs of differential evolution.
+
+    Returns:
+        Arrays of equal length, one per axis.
+    """
+    drawn: list[tuple[float, ...]] = []
+    settings = hypothesis.settings(
+        max_examples=examples, database=None, deadline=None, phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )  # fmt: skip
+
+    @hypothesis.seed(context.integer_seed("hypothesis"))
+    @settings
+    @hypothesis.given(strategies.tuples(*(axis.strategy() for axis in axes)))
+    def draw(values: tuple[float, ...]) -> None:
+        drawn.append(values)
+
+    draw()
+
+    def as_cases(units: NDArray[np.float64]) -> Cases:
+        return {axis.name: axis.decode(column) for axis, column in zip(axes, units, strict=True)}
+
+    def objective(units: NDArray[np.float64]) -> NDArray[np.float64]:
+        columns = units.reshape(len(axes), -1)
+        cases = as_cases(columns)
+        values = np.where(assumption(cases), gap(cases), np.inf)
+        visited.append(columns[:, np.isfinite(values)])
+        return values if units.ndim > 1 else values[0]
+
+    visited: list[NDArray[np.float64]] = []
+    rng = context.rng("optimiser")
+    for _ in range(restarts):
+        with np.errstate(all="ignore"):
+            differential_evolution(
+                objective, [(0.0, 1.0)] * len(axes), rng=rng, maxiter=120, popsize=8, tol=1e-12, polish=False,
+                vectorized=True, updating="deferred",
+            )  # fmt: skip
+    columns = np.array(drawn, dtype=float).T
+    cases = {axis.name: column for axis, column in zip(axes, columns, strict=True)}
+    searched = as_cases(np.concatenate(visited, axis=1)) if visited else {axis.name: np.empty(0) for axis in axes}
+    cases = {name: np.concatenate([cases[name], searched[name]]) for name in cases}
+    kept = assumption(cases)
+    return {name: column[kept] for name, column in cases.items()}
+
+
+def judge_inequality(
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    error: NDArray[np.float64] | float,
+    *,
+    scope: str,
+    case: Callable[[int], Mapping[str, Any]],
+    exact: Callable[[Mapping[str, Fraction]], tuple[Fraction, Fraction]] | None = None,
+    printed: str = "left <= right",
+    strict: bool = False,
+) -> Evidence:
+    """Judges ``left <= right`` (or ``left < right``) over cases.
+
+    A case violates if it does so by more than its error bound; with ``exact`` the worst cases are evaluated again in
+    fractions (their floats taken exactly) and only that counts.
+
+    Args:
+        left: left sides.
+        right: right sides.
+        error: bound on the numerical error of ``left - right``.
+        scope: what was covered.
+        case: the parameters of a case in plain numbers, for the witness.
+        exact: both sides in fractions from the parameters of a case.
+        printed: what the form says.
+        strict: whether equality violates.
+    """
+    count = len(left)
+    if count == 0:
+        return Evidence(True, "search", scope, printed, "no case", cases=0)
+    scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), np.finfo(float).tiny)
+    excess = (left - right) / scale
+    order = np.argsort(excess)[::-1]
+    positive = (left > 0) & (right > 0)
+    slack = float(np.min(right[positive] / left[positive])) if positive.any() else None
+    tight = float(np.mean(np.abs(excess) <= 0.01))
+    doubtful = False
+    for index in order[:50]:
+        if exact is None:
+            bound = np.broadcast_to(error, left.shape)[index]
+            violated = bool(left[index] - right[index] > bound or (strict and left[index] - right[index] > -bound))
+            sides = (float(left[index]), float(right[index]))
+        else:
+            parameters = case(int(index))
+            exact_left, exact_right = exact({name: Fraction(value) for name, value in parameters.items()})
+            violated = exact_left > exact_right or (strict and exact_left == exact_right)
+            sides = float(exact_left), float(exact_right)
+        if violated:
+            return Evidence(
+                False, "search" if exact is None else "proof", scope, printed,
+                f"left {sides[0]:.6g}, right {sides[1]:.6g} at the witness",
+                margin=-float(excess[index]), slack=slack, cases=count, tight=tight, witness=case(int(index)),
+            )  # fmt: skip
+        doubtful |= exact is None and bool(left[index] > right[index])
+    obtained = f"no violation in {count} cases; right/left at least {slack:.6g}" if slack else f"none in {count} cases"
+    if doubtful:
+        obtained += " (ties within rounding)"
+    return Evidence(
+        True, "search", scope, printed, obtained, margin=-float(excess[order[0]]), slack=slack, cases=count, tight=tight
+    )

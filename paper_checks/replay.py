@@ -1,0 +1,204 @@
+"""Witnesses and certificates as data files, evaluated a second time by naive code in a fresh process.
+
+A paper's folder holds ``replays.py`` (one naive evaluation per claim) and ``witnesses/`` and ``certificates/`` (small
+JSON files). The fresh process may import the standard library, numpy, mpmath and sympy; an import guard keeps it from
+everything that took part in the search.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from typing import Any, Literal
+
+_ALLOWED = {"numpy", "mpmath", "sympy", "gmpy2", "flint"}
+
+
+class ReplayError(RuntimeError):
+    """The fresh process did not answer, or a stored file cannot be read."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A statement ``left <= right`` evaluated at a witness; an equality is ``|a - b| <= 0``.
+
+    Attributes:
+        left: left side.
+        right: right side.
+        error: bound on the error of ``left - right``; 0 for exact arithmetic.
+        exact: whether the error bound is rigorous (fractions, intervals) rather than statistical.
+        unmet: an assumption that the witness does not satisfy, in words; empty if it satisfies all.
+        reads: how to read the two sides.
+    """
+
+    left: Fraction | float
+    right: Fraction | float
+    error: Fraction | float = 0
+    exact: bool = True
+    unmet: str = ""
+    reads: str = ""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A certificate checked step by step.
+
+    Attributes:
+        verified: whether every step holds exactly.
+        steps: what was checked.
+    """
+
+    verified: bool
+    steps: str
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What the fresh process said.
+
+    Attributes:
+        kind: whether a witness or a certificate was replayed.
+        confirmed: the witness violates its statement, or the certificate proves it.
+        exact: by exact arithmetic.
+        left: left side, rounded for reading.
+        right: right side.
+        detail: one line for people.
+    """
+
+    kind: Literal["witness", "certificate"]
+    confirmed: bool
+    exact: bool
+    left: float | None
+    right: float | None
+    detail: str
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A witness or certificate on file."""
+
+    id: str
+    kind: Literal["witness", "certificate"]
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A naive evaluation declared for one claim."""
+
+    id: str
+    evaluate: Callable[[Mapping[str, Any]], Violation | Proof]
+
+
+def replay(id: str) -> Callable[[Callable[[Mapping[str, Any]], Violation | Proof]], Replay]:
+    """Declares the decorated function as the replay of one claim."""
+    return lambda evaluate: Replay(id, evaluate)
+
+
+def stored_path(folder: Path, id: str, kind: str) -> Path:
+    """Where a claim's witness or certificate lies in its paper's folder."""
+    plural = {"witness": "witnesses", "certificate": "certificates"}[kind]
+    return folder / plural / f"{id.replace('/', '--')}.json"
+
+
+def stored(folder: Path, id: str) -> Stored | None:
+    """Reads the witness or certificate of a claim; None if there is none.
+
+    Raises:
+        ReplayError: the file is not a JSON object for this claim.
+    """
+    kinds: tuple[Literal["witness", "certificate"], ...] = ("witness", "certificate")
+    for kind in kinds:
+        path = stored_path(folder, id, kind)
+        if path.exists():
+            try:
+                content = json.loads(path.read_text())
+                if content["id"] != id or not isinstance(content["values"], dict):
+                    raise KeyError("id")
+            except (ValueError, KeyError, TypeError) as error:
+                raise ReplayError(f"{path.name} is not a stored {kind} of {id}: {error}") from None
+            return Stored(id, kind, content["values"])
+    return None
+
+
+def replay_in_fresh_process(
+    package: str, files: Sequence[Stored], search_path: Iterable[str] = (), timeout: float = 120.0
+) -> list[Replayed]:
+    """Replays stored files in one fresh interpreter that cannot import the search.
+
+    Args:
+        package: the paper's package, whose ``replays`` module holds the evaluations.
+        files: stored witnesses and certificates.
+        search_path: folders to add to the import path.
+        timeout: seconds.
+
+    Raises:
+        ReplayError: the process failed or timed out.
+    """
+    if not files:
+        return []
+    here = str(Path(__file__).resolve().parent.parent)
+    paths = [here, *search_path]
+    program = f"import sys; sys.path[:0] = {paths!r}; from paper_checks.replay import _serve; _serve()"
+    question = json.dumps({"package": package, "files": [asdict(f) for f in files]})
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", program], input=question, capture_output=True, text=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ReplayError(f"the replay of {package} took more than {timeout:.0f} s") from None
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise ReplayError(f"the replay of {package} failed: {last[0]}")
+    return [Replayed(**answer) for answer in json.loads(done.stdout)]
+
+
+class _Guard(MetaPathFinder):
+    """Refuses every import that could share code with the search."""
+
+    def __init__(self, package: str) -> None:
+        parents = package.split(".")
+        self.own = {"paper_checks", "paper_checks.replay", f"{package}.replays"}
+        self.own |= {".".join(parents[: i + 1]) for i in range(len(parents))}
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        top = name.split(".")[0]
+        if name in self.own or top in _ALLOWED or top in sys.stdlib_module_names:
+            return
+        raise ImportError(f"a replay may not import {name}")
+
+
+def _serve() -> None:
+    """Body of the fresh process: stored files on standard input, what they came to on standard output."""
+    question = json.load(sys.stdin)
+    sys.meta_path.insert(0, _Guard(question["package"]))
+    module = importlib.import_module(f"{question['package']}.replays")
+    known = {item.id: item for item in vars(module).values() if isinstance(item, Replay)}
+    json.dump([asdict(_answer(known, Stored(**file))) for file in question["files"]], sys.stdout)
+
+
+def _answer(known: Mapping[str, Replay], file: Stored) -> Replayed:
+    if file.id not in known:
+        return Replayed(file.kind, False, False, None, None, "no replay is written for this claim")
+    try:
+        outcome = known[file.id].evaluate(file.values)
+    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+        return Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
+    if isinstance(outcome, Proof):
+        return Replayed(file.kind, outcome.verified, outcome.verified, None, None, outcome.steps)
+    left, right = float(outcome.left), float(outcome.right)
+    if outcome.unmet:
+        return Replayed(file.kind, False, outcome.exact, left, right, f"an assumption is not met: {outcome.unmet}")
+    confirmed = bool(outcome.left - outcome.right > outcome.error)
+    reads = f"{outcome.reads}: " if outcome.reads else ""
+    sign = ">" if confirmed else "<="
+    error = f" (error at most {float(outcome.error):.3g})" if outcome.error else " (exact)" if outcome.exact else ""
+    return Replayed(file.kind, confirmed, outcome.exact and confirmed, left, right,
+                    f"{reads}{left:.6g} {sign} {right:.6g}{error}")  # fmt: skip

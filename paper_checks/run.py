@@ -1,0 +1,232 @@
+"""Runs claims: measure, judge, replay, decide; the same results whatever the number of jobs."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from paper_checks.claim import Claim, Evidence, Verdict
+from paper_checks.context import SUITE_LEVEL, Budget, Context
+from paper_checks.ledger import Ledger, Paper
+from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, stored, stored_path
+from paper_checks.sensitivity import NoticedChange, noticed_changes
+from paper_checks.verdict import Decision, Judged, decide, final_form, judge
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """Everything a run found about one claim.
+
+    Attributes:
+        claim: the claim.
+        decision: verdict, grade and reason.
+        judged: evidence for every form.
+        witness: stored witness or certificate, if any.
+        replayed: what its replay said.
+        changes: smallest noticed changes of the form that passes.
+        seconds: time to measure and judge.
+    """
+
+    claim: Claim
+    decision: Decision
+    judged: Judged | None
+    stored: Stored | None
+    replayed: Replayed | None
+    changes: tuple[NoticedChange, ...]
+    seconds: float
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the verdict is the one on record and the check sound."""
+        return self.decision.verdict == self.claim.expect and not self.decision.defect
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """Evidence for the form that was established; for a withheld verdict, of the printed form."""
+        if self.judged is None:
+            return None
+        if self.decision.verdict == "corrected":
+            return self.judged.correction
+        return self.judged.printed
+
+    def as_json(self) -> dict[str, Any]:
+        """The entry of the command-line contract."""
+        evidence, claim = self.evidence, self.claim
+        return {
+            "id": claim.id,
+            "also": list(claim.also),
+            "paper": claim.paper,
+            "where": claim.where,
+            "verdict": self.decision.verdict,
+            "grade": self.decision.grade,
+            "expected": claim.expect,
+            "slack": evidence.slack if evidence else None,
+            "scope": evidence.scope if evidence else "",
+            "sensitivity": "; ".join(map(str, self.changes)) or None,
+            "seconds": round(self.seconds, 3),
+            "witness": dict(self.stored.values) if self.stored and self.stored.kind == "witness" else None,
+            "correction": claim.correction.says if claim.correction else None,
+            "reason": self.decision.reason or None,
+        }
+
+
+@dataclass(frozen=True)
+class Run:
+    """Results of one run, with the settings that made them."""
+
+    results: tuple[Result, ...]
+    seed: int
+    budget: Budget
+    seconds: float = field(compare=False)
+
+    @property
+    def level(self) -> float:
+        """Sum of the false-alarm probabilities of all stochastic claims."""
+        return sum(r.judged.level for r in self.results if r.judged is not None)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether every verdict is the recorded one, within the error budget of the suite."""
+        return all(r.as_expected for r in self.results) and self.level <= SUITE_LEVEL
+
+
+@dataclass(frozen=True)
+class _Measured:
+    judged: Judged | None
+    changes: Mapping[str, tuple[NoticedChange, ...]]
+    seconds: float
+    failure: str = ""
+
+
+def run(
+    claims: Sequence[Claim],
+    ledger: Ledger,
+    *,
+    budget: Budget = "quick",
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    search_path: Iterable[str] = (),
+) -> Run:
+    """Runs claims and decides them.
+
+    Args:
+        claims: what to run, in the order of the results.
+        ledger: where they come from.
+        budget: quick or full.
+        seed: root seed.
+        jobs: processes; results do not depend on it.
+        progress: called with the id of each claim as it ends.
+        search_path: folders the replay process adds to its import path.
+    """
+    began = time.perf_counter()
+    contexts = [Context(claim.id, seed, budget) for claim in claims]
+    measured: list[_Measured] = []
+    if jobs > 1 and len(claims) > 1:
+        packages = [(ledger.home[claim.id], claim.id) for claim in claims]
+        with ProcessPoolExecutor(min(jobs, len(claims))) as pool:
+            for claim, answer in zip(claims, pool.map(_measure_by_id, packages, contexts), strict=True):
+                measured.append(answer)
+                if progress:
+                    progress(claim.id)
+    else:
+        for claim, context in zip(claims, contexts, strict=True):
+            measured.append(_measure(claim, context))
+            if progress:
+                progress(claim.id)
+    files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
+    replayed = _replay_all(claims, ledger, files, search_path)
+    results = []
+    for claim, answer in zip(claims, measured, strict=True):
+        if answer.judged is None:
+            decision = Decision("not checkable here", None, f"defect of the check: {answer.failure}", answer.failure)
+        else:
+            decision = decide(claim, answer.judged, replayed.get(claim.id))
+        changes = answer.changes.get(decision.verdict, ())
+        results.append(
+            Result(claim, decision, answer.judged, files[claim.id], replayed.get(claim.id), changes, answer.seconds)
+        )
+    return Run(tuple(results), seed, budget, time.perf_counter() - began)
+
+
+def _measure_by_id(home: tuple[Paper, str], context: Context) -> _Measured:
+    paper, id = home
+    return _measure(next(claim for claim in paper.claims() if claim.id == id), context)
+
+
+def _measure(claim: Claim, context: Context) -> _Measured:
+    """Measures once and judges every form; a check that raises is a defect of the check, not of the paper."""
+    began = time.perf_counter()
+    try:
+        data = claim.measure(context)
+        judged = judge(claim, data)
+        changes: dict[Verdict, tuple[NoticedChange, ...]] = {}
+        if judged.printed.ok:
+            changes["holds"] = noticed_changes(claim, data, {})
+        elif judged.printed.ok is False:
+            for verdict, form, evidence in (
+                ("refuted", claim.control, judged.control),
+                ("corrected", claim.correction, judged.correction),
+            ):
+                if form is not None and evidence is not None and evidence.ok:
+                    changes[verdict] = noticed_changes(claim, data, form.constants)  # type: ignore[index]
+    except Exception as error:
+        return _Measured(None, {}, time.perf_counter() - began, f"{type(error).__name__}: {error}")
+    return _Measured(judged, changes, time.perf_counter() - began)  # type: ignore[arg-type]
+
+
+def _replay_all(
+    claims: Sequence[Claim], ledger: Ledger, files: Mapping[str, Stored | None], search_path: Iterable[str]
+) -> dict[str, Replayed]:
+    """One fresh process per paper."""
+    by_paper: dict[Paper, list[Stored]] = defaultdict(list)
+    for claim in claims:
+        file = files[claim.id]
+        if file is not None:
+            by_paper[ledger.home[claim.id]].append(file)
+    answers: dict[str, Replayed] = {}
+    for paper, wanted in by_paper.items():
+        for file, answer in zip(wanted, replay_in_fresh_process(paper.package, wanted, search_path), strict=True):
+            answers[file.id] = answer
+    return answers
+
+
+def store_witnesses(results: Iterable[Result], ledger: Ledger) -> list[Path]:
+    """Keeps the witnesses that a run found, one file each, written whole or not at all.
+
+    Raises:
+        OSError: the package folder cannot be written.
+    """
+    written = []
+    for result in results:
+        found = result.judged.printed.witness if result.judged and result.judged.printed.ok is False else None
+        if found is None:
+            continue
+        path = stored_path(ledger.home[result.claim.id].folder, result.claim.id, "witness")
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, json.dumps({"id": result.claim.id, "values": dict(found)}, indent=1) + "\n")
+        written.append(path)
+    return written
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a text file beside its place, then renames it, so that a reader never sees half of it."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+

@@ -1,0 +1,133 @@
+"""From evidence to verdict: what a claim must show before anything is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paper_checks.claim import GRADES, Claim, Evidence, Form, Grade, Verdict
+from paper_checks.replay import Replayed
+
+
+@dataclass(frozen=True)
+class Judged:
+    """All forms of one claim, judged on one measurement.
+
+    Attributes:
+        printed: the statement as printed.
+        mutants: its mutants, judged only if the printed form passes.
+        control: the weakened statement, judged only if the printed form fails.
+        correction: the corrected statement, likewise.
+        correction_mutants: mutants of the correction.
+    """
+
+    printed: Evidence
+    mutants: tuple[Evidence, ...] = ()
+    control: Evidence | None = None
+    correction: Evidence | None = None
+    correction_mutants: tuple[Evidence, ...] = ()
+
+    @property
+    def level(self) -> float:
+        """Probability of a false alarm spent on the verdict: the forms that carry it share one measurement."""
+        forms = [self.printed, self.control, self.correction]
+        return max(form.level for form in forms if form is not None)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Verdict and grade, never merged; a defect is a check that cannot be trusted."""
+
+    verdict: Verdict
+    grade: Grade | None
+    reason: str = ""
+    defect: str = ""
+
+
+def judge(claim: Claim, data: object) -> Judged:
+    """Judges the forms of a claim that the verdict needs."""
+    printed = claim.judge(data)
+    if printed.ok is None:
+        return Judged(printed)
+    if printed.ok:
+        return Judged(printed, mutants=_judge_all(claim, data, {}, claim.mutants))
+    control = claim.judge(data, **claim.control.constants) if claim.control else None
+    if claim.correction is None:
+        return Judged(printed, control=control)
+    constants = claim.correction.constants
+    return Judged(
+        printed,
+        control=control,
+        correction=claim.judge(data, **constants),
+        correction_mutants=_judge_all(claim, data, constants, claim.correction.mutants),
+    )
+
+
+def _judge_all(claim: Claim, data: object, base: object, mutants: Sequence[object]) -> tuple[Evidence, ...]:
+    return tuple(claim.judge(data, **{**base, **mutant}) for mutant in mutants)  # type: ignore[dict-item]
+
+
+def decide(claim: Claim, judged: Judged, replayed: Replayed | None) -> Decision:
+    """Decides a claim.
+
+    ``holds`` needs a passing printed form, assumptions that were met, and every mutant refuted. ``refuted`` needs a
+    violated printed form, a stored witness confirmed by replay, and a control that passes. ``corrected`` needs both:
+    a refutation, and a correction that passes with its own mutants refuted. Everything else is withheld, with reason.
+    """
+    printed = judged.printed
+    if printed.ok is None:
+        return Decision("not checkable here", None, printed.reason or "undecided at this budget")
+    if printed.ok:
+        if replayed is not None and replayed.kind == "witness" and replayed.confirmed:
+            return _defect("the stored witness still violates the statement, but the check passes")
+        if replayed is not None and replayed.kind == "certificate" and not replayed.confirmed:
+            return _defect(f"the stored certificate does not verify: {replayed.detail}")
+        blind = _blind(printed, judged.mutants, claim.mutants)
+        if blind:
+            return _defect(blind)
+        return Decision("holds", "proof" if replayed is not None and replayed.exact else printed.grade)
+    if replayed is None or replayed.kind != "witness":
+        return _defect("violated, but no witness is stored; keep one with --store")
+    if not replayed.confirmed:
+        return _defect(f"violated, but the stored witness does not replay: {replayed.detail}")
+    if claim.control is None and claim.correction is None:
+        return _defect("violated, but there is no control: a check that fails everything refutes nothing")
+    if judged.control is not None and not judged.control.ok:
+        return _defect("violated, but its control is violated too: a check that fails everything refutes nothing")
+    refutation: Grade = "proof" if replayed.exact else "statistical"
+    if claim.correction is None:
+        return Decision("refuted", refutation)
+    assert judged.correction is not None
+    if not judged.correction.ok:
+        return _defect("violated, and its correction does not pass the check either")
+    blind = _blind(judged.correction, judged.correction_mutants, claim.correction.mutants)
+    if blind:
+        return _defect(f"correction: {blind}")
+    return Decision("corrected", max(refutation, judged.correction.grade, key=GRADES.index))
+
+
+def final_form(claim: Claim, decision: Decision) -> Form | None:
+    """The form whose slack and sensitivity the report shows; None where nothing was established."""
+    if decision.verdict == "holds":
+        return Form(claim.says, {})
+    if decision.verdict == "corrected":
+        return claim.correction
+    return claim.control if decision.verdict == "refuted" else None
+
+
+def _blind(passing: Evidence, mutants: Sequence[Evidence], constants: Sequence[object]) -> str:
+    """Why a passing form supports nothing, or an empty text."""
+    if passing.cases == 0:
+        return "vacuous: no case satisfied the assumptions"
+    if not mutants:
+        return "it has no mutants, so nothing shows that the check can fail"
+    for evidence, changed in zip(mutants, constants, strict=True):
+        if evidence == passing:
+            return f"the mutant {changed} changes nothing"
+        if evidence.ok is not False:
+            return f"the check does not notice the mutant {changed}"
+    return ""
+
+
+def _defect(text: str) -> Decision:
+    return Decision("not checkable here", None, f"defect of the check: {text}", text)

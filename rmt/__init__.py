@@ -1,0 +1,41 @@
+"""Random matrix theory of spiked models: laws, predictions, simulation and comparison."""
+
+from rmt.banded import BandedDraw, draw_banded, rows_needed
+from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
+from rmt.comparison import Comparison, distribution_distance
+from rmt.dense import ENTRY_LAWS, DenseDraw, EntryLaw, draw_dense
+from rmt.free import FreeSum
+from rmt.general_laws import DensityLaw, RTransformLaw
+from rmt.laws import Law
+from rmt.matrix_free import MatrixFreeDraw, draw_matrix_free
+from rmt.sample_size import alignment_by_rank, stable_rank_gap
+from rmt.spiked import Outlier, SpikedModel, StableRank
+from rmt.tracy_widom import TracyWidom1
+
+__all__ = [
+    "ENTRY_LAWS",
+    "AtomicLaw",
+    "BandedDraw",
+    "Comparison",
+    "DenseDraw",
+    "DensityLaw",
+    "EntryLaw",
+    "FreeSum",
+    "Law",
+    "MarchenkoPastur",
+    "MatrixFreeDraw",
+    "Outlier",
+    "PointMass",
+    "RTransformLaw",
+    "Semicircle",
+    "SpikedModel",
+    "StableRank",
+    "TracyWidom1",
+    "alignment_by_rank",
+    "distribution_distance",
+    "draw_banded",
+    "draw_dense",
+    "draw_matrix_free",
+    "rows_needed",
+    "stable_rank_gap",
+]

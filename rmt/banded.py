@@ -1,0 +1,311 @@
+r"""The spiked Gaussian model as an exact band matrix, for dimensions far beyond any dense matrix.
+
+The orthogonal group leaves Gaussian noise (GOE) alone, so $k$ spikes may sit on the first $k$ coordinates, and
+Householder reflections that fix those coordinates bring the matrix to half-width $k$ without changing eigenvalues or
+the components of eigenvectors along the spikes. Row by row the band is independent: Gaussian inside, $\chi$ on the
+outermost diagonal. Eigenvectors of outliers decay geometrically along the band and those of the edge beyond
+$O(R^{1/3})$ rows like the Airy function, so only the first rows are ever drawn; what the rest adds to the Frobenius
+norm is a single $\chi^2$.
+
+Source: Dumitriu and Edelman (2002) for the reduction, Bloemendal and Virág (2016) for several spikes, Edelman and
+Persson (2005) for the number of rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, log
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eig_banded, eigh_tridiagonal
+from scipy.sparse import csc_array, diags_array, eye_array
+from scipy.sparse.linalg import eigsh, splu
+
+from rmt.spiked import SpikedModel, StableRank, check_dimension
+
+# Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
+_AIRY_TAIL = 6.5
+# Above this size a band of several spikes is cheaper by shift and invert than by reduction to tridiagonal form.
+_LONG_BAND = 6000
+_HEAD = 3000
+
+
+@dataclass(frozen=True, eq=False)
+class BandedDraw:
+    """One draw of the spiked Gaussian model, reduced to its first rows.
+
+    Attributes:
+        model: the model it was drawn from.
+        R: dimension of the full matrix.
+        band: lower band, shape ``(width + 1, rows)``: ``band[d, i]`` is the entry ``(i + d, i)``.
+        rest_squared: squared Frobenius norm of all that lies outside the kept rows.
+        top_kept: number of largest eigenvalues that the kept rows determine.
+        bottom_kept: the same for the smallest.
+    """
+
+    model: SpikedModel
+    R: int
+    band: NDArray[np.float64]
+    rest_squared: float
+    top_kept: int
+    bottom_kept: int
+
+    @property
+    def rows(self) -> int:
+        """Number of rows kept."""
+        return self.band.shape[1]
+
+    def top(self, count: int) -> NDArray[np.float64]:
+        """The ``count`` largest eigenvalues, in decreasing order.
+
+        Raises:
+            ValueError: more eigenvalues asked for than the kept rows determine.
+        """
+        return _largest(self.band, self._checked(count, self.top_kept))[0]
+
+    def bottom(self, count: int) -> NDArray[np.float64]:
+        """The ``count`` smallest eigenvalues, in increasing order.
+
+        Raises:
+            ValueError: more eigenvalues asked for than the kept rows determine.
+        """
+        return -_largest(-self.band, self._checked(count, self.bottom_kept))[0]
+
+    def at(self, index: int) -> float:
+        """The ``index``-th largest eigenvalue, anywhere in the spectrum; needs all rows and at most one spike.
+
+        Raises:
+            ValueError: rows are missing, the band is wider than tridiagonal, or the index is out of range.
+        """
+        if self.rows < self.R or self.band.shape[0] > 2:
+            raise ValueError(f"needs all {self.R} rows and at most one spike, got {self.rows} rows")
+        if not 1 <= index <= self.R:
+            raise ValueError(f"index must lie between 1 and R = {self.R}, got {index}")
+        window = (self.R - index, self.R - index)
+        return float(
+            eigh_tridiagonal(self.band[0], self.band[1, :-1], eigvals_only=True, select="i", select_range=window)[0]
+        )
+
+    def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r"""The largest eigenvalues and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``, spikes decreasing."""
+        values, vectors = _largest(self.band, self._checked(count, self.top_kept), vectors=True)
+        return values, vectors[: len(self.model.spikes)].T ** 2
+
+    def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """As ``top_overlaps``, for the smallest eigenvalues in increasing order."""
+        values, vectors = _largest(-self.band, self._checked(count, self.bottom_kept), vectors=True)
+        return -values, vectors[: len(self.model.spikes)].T ** 2
+
+    def stable_rank(self) -> StableRank:
+        """Stable rank of the full matrix of this draw, exact whatever the number of rows kept.
+
+        Raises:
+            ValueError: the kept rows do not determine the end of the spectrum that has the largest absolute value.
+        """
+        ends = []
+        highest = max([self.model.bulk_edges[1], *(o.location for o in self.model.outliers)])
+        lowest = min([self.model.bulk_edges[0], *(o.location for o in self.model.outliers)])
+        if highest >= -lowest:
+            ends.append(float(self.top(1)[0]))
+        if -lowest >= highest:
+            ends.append(-float(self.bottom(1)[0]))
+        squared = float((self.band[0] ** 2).sum() + 2 * (self.band[1:] ** 2).sum()) + self.rest_squared
+        return StableRank(squared / max(ends) ** 2, squared, max(ends))
+
+    def counts_below(self, grid: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Number of eigenvalues of the kept rows below each point of a grid, by Sturm sequences.
+
+        With all rows kept this is the global distribution of the spectrum without computing one eigenvalue.
+
+        Args:
+            grid: points, shape ``(points,)``.
+
+        Raises:
+            ValueError: a band of more than one spike (its Sturm sequence is not scalar).
+        """
+        if self.band.shape[0] > 2:
+            raise ValueError("counts are for models of at most one spike; a few spikes do not change the bulk")
+        grid = np.asarray(grid, dtype=float)
+        squares = self.band[1] ** 2
+        counts = np.zeros(grid.shape, dtype=np.int64)
+        pivots, ratio = np.ones_like(grid), np.empty_like(grid)
+        tiny = np.finfo(float).tiny
+        for start in range(0, self.rows, 512):
+            block = self.band[0, start : start + 512, None] - grid
+            for offset, row in enumerate(block):
+                if start + offset:
+                    np.divide(squares[start + offset - 1], pivots, out=ratio)
+                    np.subtract(row, ratio, out=row)
+                row[row == 0.0] = -tiny
+                pivots = row
+            counts += (block < 0.0).sum(axis=0)
+        return counts
+
+    def _checked(self, count: int, kept: int) -> int:
+        if not 1 <= count <= min(kept, self.rows):
+            raise ValueError(
+                f"these {self.rows} rows determine {min(kept, self.rows)} eigenvalues at this end, asked for {count}; "
+                "draw with a larger top or bottom"
+            )
+        return count
+
+
+def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, tolerance: float = 1e-12) -> int:
+    r"""Rows that determine the extreme eigenvalues to ``tolerance`` of the bulk edge.
+
+    Outliers need $O(\log(1/\epsilon)/\log(\theta/\sigma s))$ rows, the edge $O(R^{1/3})$; a spike near the threshold
+    is served by the rows of the edge.
+
+    Args:
+        model: Gaussian spiked model.
+        R: dimension.
+        top: how many of the largest eigenvalues.
+        bottom: how many of the smallest.
+        tolerance: error allowed, relative to the edge.
+
+    Returns:
+        A number of rows between 1 and R.
+    """
+    R = check_dimension(R, at_least=max(1, len(model.spikes)))
+    width = max(1, len(model.spikes))
+    ends = [
+        (top, [o.spike for o in model.outliers if o.separated and o.spike > 0]),
+        (bottom, [-o.spike for o in reversed(model.outliers) if o.separated and o.spike < 0]),
+    ]
+    needed = [width]
+    for count, outliers in ends:
+        airy_zero = (1.5 * np.pi * count) ** (2.0 / 3.0)  # beyond the modulus of the Airy zero of that index
+        edge = ceil((width ** (2.0 / 3.0) * _AIRY_TAIL + airy_zero) * R ** (1.0 / 3.0)) + 20 * width
+        if 0 < count <= len(outliers):
+            decay = log(outliers[count - 1] / model.sigma())
+            needed.append(min(edge, width * (ceil(0.5 * log(1.0 / tolerance) / decay) + 15)))
+        elif count:
+            needed.append(edge)
+    return min(R, max(needed))
+
+
+def draw_banded(
+    model: SpikedModel, R: int, rng: np.random.Generator, *, top: int = 1, bottom: int = 0, rows: int | None = None
+) -> BandedDraw:
+    """Draws the spiked Gaussian model (GOE noise: diagonal variance twice the off-diagonal one) in band form.
+
+    Args:
+        model: spiked model with semicircular noise.
+        R: dimension, at least the number of spikes.
+        rng: random generator.
+        top: how many of the largest eigenvalues the kept rows must determine.
+        bottom: the same for the smallest.
+        rows: rows to keep, at most R; by default as many as ``rows_needed`` says.
+
+    Returns:
+        The draw. Its law is exact in everything the kept rows determine.
+
+    Raises:
+        ValueError: non-semicircular noise, R smaller than the number of spikes, or a count out of range.
+    """
+    sigma, spikes = model.sigma(), model.spikes
+    R = check_dimension(R, at_least=max(1, len(spikes)))
+    if min(top, bottom) < 0 or max(top, bottom) > R:
+        raise ValueError(f"top and bottom must lie between 0 and R = {R}, got {top} and {bottom}")
+    if rows is None:
+        rows = rows_needed(model, R, top, bottom)
+    if not max(1, len(spikes)) <= rows <= R:
+        raise ValueError(f"rows must lie between {max(1, len(spikes))} and R = {R}, got {rows}")
+    width = max(1, len(spikes))
+    scale = sigma / np.sqrt(R)
+    band = np.empty((width + 1, rows))
+    band[0] = np.sqrt(2.0) * rng.standard_normal(rows)
+    for diagonal in range(1, width):
+        band[diagonal] = rng.standard_normal(rows)
+    degrees = np.maximum(R - width - np.arange(rows, dtype=float), 0.0)
+    band[width] = np.sqrt(rng.chisquare(np.maximum(degrees, 1.0))) * (degrees > 0)
+    band *= scale
+    for diagonal in range(1, width + 1):  # entries that would lie below the last row of the full matrix
+        band[diagonal, max(0, R - diagonal) :] = 0.0
+    band[0] += model.noise_law.moment(1)
+    band[0, : len(spikes)] += spikes
+    rest = _rest_squared(model, R, rows, band, scale, rng)
+    for diagonal in range(1, width + 1):  # entries that leave the kept rows belong to the rest
+        band[diagonal, rows - diagonal :] = 0.0
+    return BandedDraw(model, R, band, rest, min(top, rows), min(bottom, rows))
+
+
+def _rest_squared(
+    model: SpikedModel, R: int, rows: int, band: NDArray[np.float64], scale: float, rng: np.random.Generator
+) -> float:
+    """Squared norm outside the kept rows: independent squares, of which only the total is drawn."""
+    if rows == R:
+        return 0.0
+    width = band.shape[0] - 1
+    leaving = sum(float((band[d, rows - d :] ** 2).sum()) for d in range(1, width + 1))
+    left = R - rows
+    degrees = float(left) * (left - 1.0) / 2.0
+    # Diagonal entries c + sqrt(2) scale g_i: their squares depend on sum g_i and the chi-square around the mean only.
+    centre, mean = model.noise_law.moment(1), rng.standard_normal() / np.sqrt(left)
+    around = rng.chisquare(left - 1.0) if left > 1 else 0.0
+    diagonal = left * (centre + np.sqrt(2.0) * scale * mean) ** 2 + 2.0 * scale**2 * around
+    off_diagonal = rng.chisquare(degrees) * scale**2 if degrees else 0.0
+    return 2.0 * leaving + float(diagonal) + 2.0 * off_diagonal
+
+
+def _largest(
+    band: NDArray[np.float64], count: int, vectors: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Largest eigenvalues in decreasing order and, if asked for, unit eigenvectors as columns."""
+    rows, width = band.shape[1], band.shape[0] - 1
+    window = (rows - count, rows - 1)
+    if width == 1:
+        values = eigh_tridiagonal(
+            band[0], band[1, :-1], eigvals_only=True, select="i", select_range=window, lapack_driver="stebz"
+        )[::-1]
+    elif rows <= _LONG_BAND:
+        values = eig_banded(band, lower=True, eigvals_only=True, select="i", select_range=window)[::-1]
+    else:
+        values = _largest_of_long_band(band, count)
+    if not vectors:
+        return values, np.empty((rows, 0))
+    matrix = _sparse(band)
+    return values, np.stack([_inverse_iteration(matrix, value)[1] for value in values], axis=1)
+
+
+def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Outliers from the head of the band, the edge by shift and invert; the inertia proves that none is missing."""
+    rows, matrix = band.shape[1], _sparse(band)
+    head = band[:, :_HEAD]
+    guesses = eig_banded(head, lower=True, eigvals_only=True, select="i", select_range=(_HEAD - count, _HEAD - 1))
+    edge = float(np.median(band[0]) + 2.0 * np.sqrt(np.mean(band[-1, :_HEAD] ** 2)))
+    near = 2 * count + 6
+    while near < rows:
+        values = eigsh(matrix, k=near, sigma=edge, v0=np.linspace(1.0, 0.0, rows), return_eigenvectors=False)
+        outliers = [_inverse_iteration(matrix, guess)[0] for guess in guesses if guess > values.max()]
+        merged = np.unique(np.round(np.concatenate([values, outliers]), 13))[::-1][:count]
+        if len(merged) == count and _count_above(matrix, merged[-1] - 1e-12 * abs(edge)) == count:
+            return merged
+        near *= 2
+    return eig_banded(band, lower=True, eigvals_only=True, select="i", select_range=(rows - count, rows - 1))[::-1]
+
+
+def _sparse(band: NDArray[np.float64]) -> csc_array:
+    rows, width = band.shape[1], band.shape[0] - 1
+    lower = [band[d, : rows - d] for d in range(1, width + 1)]
+    offsets = [0, *(-d for d in range(1, width + 1)), *range(1, width + 1)]
+    return diags_array([band[0], *lower, *lower], offsets=offsets, format="csc")
+
+
+def _inverse_iteration(matrix: csc_array, value: float) -> tuple[float, NDArray[np.float64]]:
+    """Eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only."""
+    rows = matrix.shape[0]
+    factor = splu((matrix - (value + 4e-16 * (abs(value) + 1.0)) * eye_array(rows, format="csc")).tocsc())
+    vector = np.linspace(1.0, 0.5, rows)
+    for _ in range(4):
+        vector = factor.solve(vector)
+        vector /= np.linalg.norm(vector)
+    return float(vector @ (matrix @ vector)), vector
+
+
+def _count_above(matrix: csc_array, shift: float) -> int:
+    """Number of eigenvalues above a shift: the signs of the pivots of an unpivoted factorisation (Sylvester)."""
+    shifted = (matrix - shift * eye_array(matrix.shape[0], format="csc")).tocsc()
+    factor = splu(shifted, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    return int((factor.U.diagonal() > 0).sum())

@@ -1,0 +1,275 @@
+"""Laws in closed form: semicircle, Marchenko-Pastur, one point, finitely many points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .laws import Law, _CumulantsFirst, _finite, _positive, _require
+
+
+@dataclass(frozen=True)
+class Semicircle(_CumulantsFirst):
+    r"""Wigner's semicircle law on [center - 2 sigma, center + 2 sigma], exact to rounding.
+
+    .. math:: \rho(x) = \frac{\sqrt{4\sigma^2 - (x - c)^2}}{2\pi\sigma^2}, \qquad R(w) = c + \sigma^2 w
+
+    Limit law of a symmetric matrix with independent entries of variance sigma^2 / R (Wigner 1955).
+
+    >>> law = Semicircle(sigma=0.5)
+    >>> law.support, law.edge_stieltjes, law.inverse_stieltjes(1.0)
+    ((-1.0, 1.0), (-2.0, 2.0), 1.25)
+    """
+
+    sigma: float = 1.0
+    center: float = 0.0
+
+    def __post_init__(self) -> None:
+        _positive("sigma", self.sigma)
+        _finite("center", self.center)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The interval center -+ 2 sigma."""
+        return self.center - 2 * self.sigma, self.center + 2 * self.sigma
+
+    @property
+    def edge_stieltjes(self) -> tuple[float, float]:
+        """The limits -+ 1 / sigma."""
+        return -1 / self.sigma, 1 / self.sigma
+
+    def free_cumulants(self, n: int) -> tuple[float, ...]:
+        """(center, sigma^2, 0, 0, ...)."""
+        _require(n == int(n) and n >= 0, f"the number of cumulants must be an integer >= 0, got {n}")
+        return (self.center, self.sigma**2, *[0.0] * n)[:n]
+
+    def scaled(self, s: float) -> Semicircle:
+        """The law of s X, s > 0."""
+        return Semicircle(self.sigma * _positive("s", s), self.center * s)
+
+    def shifted(self, m: float) -> Semicircle:
+        """The law of X + m."""
+        return Semicircle(self.sigma, self.center + _finite("m", m))
+
+    def _pdf(self, x: np.ndarray) -> np.ndarray:
+        y = np.clip((x - self.center) / (2 * self.sigma), -1.0, 1.0)
+        return np.sqrt((1 - y) * (1 + y)) / (np.pi * self.sigma)
+
+    def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
+        y = np.clip((x - self.center) / (2 * self.sigma), -1.0, 1.0)
+        return 0.5 + (y * np.sqrt((1 - y) * (1 + y)) + np.arcsin(y)) / np.pi
+
+    def _stieltjes(self, z: np.ndarray) -> np.ndarray:
+        return 2 / (z - self.center + _root(z, *self.support))
+
+    def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
+        root = _root(z, *self.support)
+        return -2 / ((z - self.center + root) * root)
+
+    def _r_transform(self, w: np.ndarray) -> np.ndarray:
+        return self.center + self.sigma**2 * w
+
+
+@dataclass(frozen=True)
+class MarchenkoPastur(_CumulantsFirst):
+    r"""Marchenko-Pastur law: the spectrum of Z Z^T / n for a p x n matrix Z with independent entries, ratio = p / n.
+
+    .. math:: \rho(x) = \frac{\sqrt{(b - x)(x - a)}}{2\pi\,\gamma v\,x},\quad a, b = v(1 \mp \sqrt\gamma)^2,
+              \qquad R(w) = \frac{v}{1 - \gamma v w}
+
+    with v = entry_variance and gamma = ratio; for ratio > 1 an atom of mass 1 - 1/ratio sits at 0. Exact to rounding,
+    the cdf to 1e-12 (Marchenko and Pastur 1967).
+
+    >>> law = MarchenkoPastur(ratio=0.25)
+    >>> law.support, law.free_cumulants(3)
+    ((0.25, 2.25), (1.0, 0.25, 0.0625))
+    """
+
+    ratio: float
+    entry_variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive("ratio", self.ratio)
+        _positive("entry_variance", self.entry_variance)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The convex hull (L, U), with L = 0 as soon as ratio >= 1."""
+        lower, upper = self._interval
+        return (0.0 if self.ratio >= 1 else lower), upper
+
+    @property
+    def atoms(self) -> tuple[tuple[float, float], ...]:
+        """The kernel of Z^T, of dimension p - n, when there is one."""
+        return ((0.0, 1 - 1 / self.ratio),) if self.ratio > 1 else ()
+
+    @property
+    def edge_stieltjes(self) -> tuple[float, float]:
+        """The one-sided limits (g(L-), g(U+)); -inf on the left for ratio >= 1."""
+        unit = self.entry_variance * np.sqrt(self.ratio)
+        left = -1 / (unit * (1 - np.sqrt(self.ratio))) if self.ratio < 1 else -np.inf
+        return float(left), float(1 / (unit * (1 + np.sqrt(self.ratio))))
+
+    def free_cumulants(self, n: int) -> tuple[float, ...]:
+        """C_k = ratio^(k-1) v^k."""
+        _require(n == int(n) and n >= 0, f"the number of cumulants must be an integer >= 0, got {n}")
+        return tuple(self.ratio ** (k - 1) * self.entry_variance**k for k in range(1, n + 1))
+
+    def scaled(self, s: float) -> MarchenkoPastur:
+        """The law of s X, s > 0."""
+        return MarchenkoPastur(self.ratio, self.entry_variance * _positive("s", s))
+
+    @property
+    def _interval(self) -> tuple[float, float]:
+        root = np.sqrt(self.ratio)
+        return float(self.entry_variance * (1 - root) ** 2), float(self.entry_variance * (1 + root) ** 2)
+
+    def _pdf(self, x: np.ndarray) -> np.ndarray:
+        lower, upper = self._interval
+        width = np.sqrt(np.maximum((upper - x) * (x - lower), 0.0))
+        if self.ratio == 1:  # lower = 0: the ratio of two zeros is an infinite density
+            width, x = np.sqrt(np.maximum(upper - x, 0.0)), np.sqrt(x)
+        return width / (2 * np.pi * self.ratio * self.entry_variance * x)
+
+    def _stieltjes(self, z: np.ndarray) -> np.ndarray:
+        # Of the two equal forms of the root of gamma v z g^2 - line g + 1 = 0, take the one that does not cancel.
+        root = _root(z, *self._interval)
+        line = z - self.entry_variance * (1 - self.ratio)
+        plus, minus = line + root, line - root
+        direct = np.abs(plus) >= np.abs(minus)
+        return np.where(direct, 2.0, minus) / np.where(
+            direct, plus, 2 * self.ratio * self.entry_variance * np.where(direct, 1.0, z)
+        )
+
+    def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
+        g = self._stieltjes(z)
+        return -g * (1 - self.ratio * self.entry_variance * g) / _root(z, *self._interval)
+
+    def _r_transform(self, w: np.ndarray) -> np.ndarray:
+        return self.entry_variance / (1 - self.ratio * self.entry_variance * w)
+
+
+@dataclass(frozen=True)
+class AtomicLaw(Law):
+    """Finitely many atoms, kept in increasing order; masses are positive and sum to 1 within 1e-12.
+
+    >>> coin = AtomicLaw((-1.0, 1.0), (0.5, 0.5))
+    >>> coin.free_cumulants(4), coin.stieltjes(2.0)
+    ((0.0, 1.0, 0.0, -1.0), 0.6666666666666666)
+    """
+
+    locations: Sequence[float]
+    masses: Sequence[float]
+
+    def __post_init__(self) -> None:
+        locations, masses = list(map(float, self.locations)), list(map(float, self.masses))
+        count = f"got {len(locations)} locations and {len(masses)} masses"
+        _require(len(locations) == len(masses) > 0, f"each location needs one mass, {count}")
+        _require(len(set(locations)) == len(locations), f"locations must differ, got {locations}")
+        for location, mass in zip(locations, masses, strict=True):
+            _finite("location", location)
+            _positive("mass", mass)
+        _require(abs(sum(masses) - 1) < 1e-12, f"masses must sum to 1, got {sum(masses)}")
+        pairs = sorted(zip(locations, masses, strict=True))
+        object.__setattr__(self, "locations", tuple(location for location, _ in pairs))
+        object.__setattr__(self, "masses", tuple(mass for _, mass in pairs))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """First and last location."""
+        return self.locations[0], self.locations[-1]
+
+    @property
+    def atoms(self) -> tuple[tuple[float, float], ...]:
+        """Pairs (location, mass)."""
+        return tuple(zip(self.locations, self.masses, strict=True))
+
+    @property
+    def edge_stieltjes(self) -> tuple[float, float]:
+        """Infinite at atoms."""
+        return -np.inf, np.inf
+
+    def moment(self, n: int, about: float = 0.0) -> float:
+        r"""The moment \int (x - about)^n \mu(dx), n >= 0."""
+        _require(n == int(n) and n >= 0, f"the order of a moment must be an integer >= 0, got {n}")
+        return float(sum(mass * (location - about) ** n for location, mass in self.atoms))
+
+    def scaled(self, s: float) -> AtomicLaw:
+        """The law of s X, s > 0."""
+        return AtomicLaw([location * _positive("s", s) for location in self.locations], self.masses)
+
+    def shifted(self, m: float) -> AtomicLaw:
+        """The law of X + m."""
+        return AtomicLaw([location + _finite("m", m) for location in self.locations], self.masses)
+
+    def _pdf(self, x: np.ndarray) -> np.ndarray:
+        return np.zeros_like(x)
+
+    def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
+        return np.zeros_like(x)
+
+    def _stieltjes(self, z: np.ndarray) -> np.ndarray:
+        return (1 / (z[:, None] - np.array(self.locations))) @ np.array(self.masses)
+
+    def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
+        return -(1 / (z[:, None] - np.array(self.locations)) ** 2) @ np.array(self.masses)
+
+
+@dataclass(frozen=True)
+class PointMass(Law):
+    """All mass at one point: R(w) is its location; the neutral shift of free convolution."""
+
+    location: float
+
+    def __post_init__(self) -> None:
+        _finite("location", self.location)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The point, twice."""
+        return self.location, self.location
+
+    @property
+    def atoms(self) -> tuple[tuple[float, float], ...]:
+        """One pair (location, 1)."""
+        return ((self.location, 1.0),)
+
+    @property
+    def edge_stieltjes(self) -> tuple[float, float]:
+        """Infinite at the atom."""
+        return -np.inf, np.inf
+
+    def moment(self, n: int, about: float = 0.0) -> float:
+        """The power (location - about)^n, n >= 0."""
+        _require(n == int(n) and n >= 0, f"the order of a moment must be an integer >= 0, got {n}")
+        return float((self.location - about) ** n)
+
+    def scaled(self, s: float) -> PointMass:
+        """The law of s X, s > 0."""
+        return PointMass(self.location * _positive("s", s))
+
+    def shifted(self, m: float) -> PointMass:
+        """The law of X + m."""
+        return PointMass(self.location + _finite("m", m))
+
+    def _pdf(self, x: np.ndarray) -> np.ndarray:
+        return np.zeros_like(x)
+
+    def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
+        return np.zeros_like(x)
+
+    def _stieltjes(self, z: np.ndarray) -> np.ndarray:
+        return 1 / (z - self.location)
+
+    def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
+        return -1 / (z - self.location) ** 2
+
+    def _r_transform(self, w: np.ndarray) -> np.ndarray:
+        return np.full_like(w, self.location)
+
+
+def _root(z: np.ndarray, lower: float, upper: float) -> np.ndarray:
+    """The branch of sqrt((z - lower)(z - upper)) that behaves like z; on the cut, its limit from above."""
+    return np.sqrt(z - lower) * np.sqrt(z - upper)

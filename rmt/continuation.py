@@ -1,0 +1,81 @@
+"""Follow the solution of an analytic equation from high above the real axis down to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+Map = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+FACTOR = 0.25
+LOWEST = 1e-18
+"""Last height above the axis, in units of the scale, before the step onto it."""
+NEWTON_STEPS = 40
+MAP_STEPS = 400
+
+
+def descend(z: np.ndarray, newton_step: Map, fixed_point: Map, scale: float) -> np.ndarray:
+    r"""Solve u = T(u, z) for the branch with u ~ z far away, for every z with Im z >= 0.
+
+    The maps of free probability send the upper half-plane into itself, and Im u >= Im z along the branch; Newton's
+    method is started from the solution a little higher and kept in that half-plane. Where it stalls, the averaged
+    iteration of T, which converges from everywhere (Belinschi and Bercovici 2007), takes over before Newton polishes.
+
+    Args:
+        z: complex points, (n,), Im z >= 0; on the axis the limit from above is returned.
+        newton_step: (u, z) -> the Newton correction, to be subtracted from u.
+        fixed_point: (u, z) -> T(u, z).
+        scale: width of the law, in units of z.
+
+    Returns:
+        u, (n,), accurate to about 1e-13 relative, except near branch points, where rounding is felt as its root.
+    """
+    height = np.maximum(4 * scale, z.imag)
+    solved = height.copy()
+    u = z.real + 1j * height
+    may_jump = np.ones(len(z), dtype=bool)
+    active = np.arange(len(z))
+    while len(active):
+        point = z.real[active] + 1j * height[active]
+        proposal, converged = _polish(u[active], point, newton_step, scale)
+        jumped = height[active] < FACTOR / 2 * solved[active]
+        stuck = ~converged & ~jumped & (height[active] > 0)
+        if stuck.any():
+            better = u[active[stuck]]
+            for _ in range(MAP_STEPS):
+                better = (better + fixed_point(better, point[stuck])) / 2
+            proposal[stuck], converged[stuck] = _polish(better, point[stuck], newton_step, scale)
+            proposal[stuck] = np.where(converged[stuck], proposal[stuck], better)
+        # Far from the axis the averaged value serves as a start; near it, where the equation may degenerate on the
+        # axis itself, the last solution above stays.
+        keep = converged | (~jumped & (height[active] > 1e-3 * scale))
+        u[active[keep]], solved[active[keep]] = proposal[keep], height[active[keep]]
+        may_jump[active[jumped & ~keep]] = False
+        active = active[(keep | jumped) & (solved[active] > z.imag[active])]
+        lowest = (solved[active] < LOWEST * scale) | (may_jump[active] & (solved[active] < 1e-3 * u[active].imag))
+        height[active] = np.where(lowest, z.imag[active], np.maximum(FACTOR * solved[active], z.imag[active]))
+        # A failed jump from the lowest height is not tried again.
+        active = active[may_jump[active] | (height[active] > z.imag[active]) | (solved[active] >= LOWEST * scale)]
+    return u
+
+
+def _polish(u: np.ndarray, z: np.ndarray, newton_step: Map, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    u, converged = u.copy(), np.zeros(len(u), dtype=bool)
+    last = np.full(len(u), np.inf)
+    active = np.arange(len(u))
+    for _ in range(NEWTON_STEPS):
+        with np.errstate(all="ignore"):  # a transient may land on a pole; it is then reported as not converged
+            step = newton_step(u[active], z[active])
+        step = np.where(np.isfinite(step), step, scale)
+        new = u[active] - step
+        u[active] = new.real + 1j * np.maximum(new.imag, z[active].imag)
+        size = np.abs(step)
+        # Close to a branch point rounding stops the digits early: steps that no longer shrink have converged too.
+        done = (size < 1e-15 * np.abs(u[active])) | ((size < 1e-7 * scale) & (size >= last[active]))
+        converged[active] = done
+        last[active] = size
+        active = active[~done]
+        if len(active) == 0:
+            break
+    return u, converged

@@ -1,0 +1,212 @@
+r"""Free additive convolution: the limiting spectrum of A + U B U^T for a uniformly random rotation U.
+
+The law a [+] b is reached by subordination: g(z) = g_a(\omega_a(z)) = g_b(\omega_b(z)) with
+\omega_a + \omega_b = z + 1/g(z), where (h = 1/g(\omega) - \omega)
+
+.. math:: \omega_a = z + h_b(\omega_b), \qquad \omega_b = z + h_a(\omega_a).
+
+Sources: Voiculescu 1993, Biane 1998 (subordination); Belinschi and Bercovici 2007 (the fixed point).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .closed_laws import PointMass, Semicircle
+from .continuation import descend
+from .laws import Law, _CumulantsFirst, _finite, _positive, _require
+from .panel_quadrature import Panels
+
+
+@dataclass(frozen=True)
+class FreeSum(_CumulantsFirst):
+    """The free additive convolution of two laws, itself a law.
+
+    Free cumulants and R-transforms add; the edges are the critical points of z(w) = R_a + R_b + 1/w. A point mass
+    shifts the other law and two semicircles make a semicircle, both in closed form (``closed_form``).
+
+    Accuracy, for parts in closed form: transforms and edges 1e-12; density 1e-10 away from edges and atoms, about 1e-7
+    within a distance of 1e-13 of an edge; cdf 1e-9. Parts given by a density add their own error.
+
+    >>> from rmt.closed_laws import AtomicLaw
+    >>> coin = AtomicLaw((-1.0, 1.0), (0.5, 0.5))
+    >>> arcsine = FreeSum(coin, coin)
+    >>> arcsine.support, round(arcsine.pdf(0.0), 12)  # 1 / (2 pi)
+    ((-2.0, 2.0), 0.159154943092)
+    """
+
+    a: Law
+    b: Law
+
+    def __post_init__(self) -> None:
+        for name, part in (("a", self.a), ("b", self.b)):
+            _require(isinstance(part, Law), f"{name} must be a Law, got {part!r}")
+
+    @cached_property
+    def closed_form(self) -> Law | None:
+        """The same law as a closed form, where there is one."""
+        for one, other in ((self.a, self.b), (self.b, self.a)):
+            if isinstance(one, PointMass):
+                return other.shifted(one.location)
+        if isinstance(self.a, Semicircle) and isinstance(self.b, Semicircle):
+            return Semicircle(float(np.hypot(self.a.sigma, self.b.sigma)), self.a.center + self.b.center)
+        return None
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The convex hull (L, U) of the support."""
+        return self.closed_form.support if self.closed_form else (self._left[0], self._right[0])
+
+    @property
+    def edge_stieltjes(self) -> tuple[float, float]:
+        """The one-sided limits (g(L-), g(U+))."""
+        return self.closed_form.edge_stieltjes if self.closed_form else (self._left[1], self._right[1])
+
+    @property
+    def atoms(self) -> tuple[tuple[float, float], ...]:
+        """Two atoms whose masses pass 1 together leave one (Bercovici and Voiculescu 1998)."""
+        pairs = ((x + y, p + q - 1) for x, p in self.a.atoms for y, q in self.b.atoms)
+        return tuple(sorted((location, mass) for location, mass in pairs if mass > 1e-15))
+
+    def subordination(self, z: np.ndarray | complex) -> tuple[np.ndarray, np.ndarray]:
+        r"""The subordination functions (\omega_a(z), \omega_b(z)), for complex z with Im z >= 0 (limit from above)."""
+        points = np.asarray(z, dtype=complex)
+        low = points[points.imag < 0]
+        _require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
+        first, second = self._subordinate(points.ravel())
+        return first.reshape(points.shape)[()], second.reshape(points.shape)[()]
+
+    def free_cumulants(self, n: int) -> tuple[float, ...]:
+        """The first n free cumulants: those of the parts, added."""
+        return tuple(x + y for x, y in zip(self.a.free_cumulants(n), self.b.free_cumulants(n), strict=True))
+
+    def scaled(self, s: float) -> FreeSum:
+        """The law of s X, s > 0."""
+        return FreeSum(self.a.scaled(_positive("s", s)), self.b.scaled(s))
+
+    def shifted(self, m: float) -> FreeSum:
+        """The law of X + m."""
+        return FreeSum(self.a.shifted(_finite("m", m)), self.b)
+
+    @property
+    def _interval(self) -> tuple[float, float]:
+        return self.closed_form._interval if self.closed_form else self.support
+
+    @cached_property
+    def _panels(self) -> Panels:
+        return Panels.of(self._pdf, self._interval, tolerance=1e-11)
+
+    def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
+        return self.closed_form._continuous_cdf(x) if self.closed_form else self._panels.cdf(x)
+
+    def _pdf(self, x: np.ndarray) -> np.ndarray:
+        if self.closed_form:
+            return self.closed_form._pdf(x)
+        return np.maximum(-self._from_above(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
+
+    def _stieltjes(self, z: np.ndarray) -> np.ndarray:
+        if self.closed_form:
+            return self.closed_form._stieltjes(z)
+        above = z.imag >= 0
+        g = self._from_above(np.where(above, z, z.conj()))
+        return np.where(above, g, g.conj())
+
+    def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
+        if self.closed_form:
+            return self.closed_form._stieltjes_derivative(z)
+        above = z.imag >= 0
+        omega_a, omega_b = self._subordinate(np.where(above, z, z.conj()))
+        _, slope_a = _shift(self.a, omega_a)
+        _, slope_b = _shift(self.b, omega_b)
+        slope = self.a._stieltjes_derivative(omega_a) * (1 + slope_b) / (1 - slope_a * slope_b)
+        return np.where(above, slope, slope.conj())
+
+    def _r_transform(self, w: np.ndarray) -> np.ndarray:
+        return self.a._r_transform(w) + self.b._r_transform(w)
+
+    def _from_above(self, z: np.ndarray) -> np.ndarray:
+        first, _ = self._ordered
+        return first._stieltjes(self._subordinate_first(z))
+
+    @property
+    def _ordered(self) -> tuple[Law, Law]:
+        """The parts, atoms first: in a gap of the sum the partner of a gapped law sees infinity."""
+        return (self.b, self.a) if self.b.atoms and not self.a.atoms else (self.a, self.b)
+
+    def _subordinate(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        omega, (first, _) = self._subordinate_first(z), self._ordered
+        with np.errstate(divide="ignore", invalid="ignore"):
+            partner = z + _shift(first, omega)[0]
+        return (omega, partner) if first is self.a else (partner, omega)
+
+    def _subordinate_first(self, z: np.ndarray) -> np.ndarray:
+        first, second = self._ordered
+
+        def fixed_point(u: np.ndarray, z: np.ndarray) -> np.ndarray:
+            return z + _shift(second, z + _shift(first, u)[0])[0]
+
+        def newton_step(u: np.ndarray, z: np.ndarray) -> np.ndarray:
+            h_first, slope_first = _shift(first, u)
+            h_second, slope_second = _shift(second, z + h_first)
+            return (u - z - h_second) / (1 - slope_first * slope_second)
+
+        (lower_a, upper_a), (lower_b, upper_b) = self.a.support, self.b.support
+        return descend(z, newton_step, fixed_point, upper_a - lower_a + upper_b - lower_b)
+
+    @cached_property
+    def _left(self) -> tuple[float, float]:
+        return self._edge(0)
+
+    @cached_property
+    def _right(self) -> tuple[float, float]:
+        return self._edge(1)
+
+    def _edge(self, side: int) -> tuple[float, float]:
+        r"""(edge, g there) on the left (0) or right (1).
+
+        With omega = g^{-1}(w) and F = 1/g, w^2 z'(w) = 1 - 1/F_a'(omega_a) - 1/F_b'(omega_b) increases with \|w\|
+        from -1: the edge is its only zero, or lies at the largest w that both parts reach.
+        """
+        sign = 1.0 if side else -1.0
+        last = sign * min(sign * self.a.edge_stieltjes[side], sign * self.b.edge_stieltjes[side])
+        edges = self.a.support[side], self.b.support[side]
+
+        def rise(w: float) -> float:
+            return 1.0 - sum(_inverse_slope(part, w) for part in (self.a, self.b))
+
+        if np.isinf(last):
+            masses = (dict(part.atoms).get(edge, 0.0) for part, edge in zip((self.a, self.b), edges, strict=True))
+            if sum(masses) >= 1 - 1e-12:
+                return sum(edges), last
+            high = sign / (self.a.variance + self.b.variance) ** 0.5
+            while rise(high) < 0:
+                high *= 2
+        else:
+            high = last * (1 - 1e-8)  # closer, omega would round onto the edge
+            if rise(high) < 0:
+                w = np.array([high])
+                return float(self._r_transform(w)[0] + 1 / high), last
+        low = 0.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            if middle in (low, high):
+                break
+            low, high = (middle, high) if rise(middle) < 0 else (low, middle)
+        return float(self._r_transform(np.array([high]))[0] + 1 / high), float(high)
+
+
+def _shift(law: Law, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The self-energy h = 1/g - omega and its derivative."""
+    g, slope = law._stieltjes(omega), law._stieltjes_derivative(omega)
+    return 1 / g - omega, -slope / g**2 - 1
+
+
+def _inverse_slope(law: Law, w: float) -> float:
+    """1 / F'(omega) = -g^2 / g' at g(omega) = w; it decreases from 1 at w = 0."""
+    lower, upper = law.support
+    omega = law._r_transform(np.array([w])) + 1 / w
+    omega = np.maximum(omega, np.nextafter(upper, np.inf)) if w > 0 else np.minimum(omega, np.nextafter(lower, -np.inf))
+    return float(-(w**2) / law._stieltjes_derivative(omega + 0j)[0].real)

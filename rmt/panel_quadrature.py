@@ -1,0 +1,139 @@
+r"""Quadrature of a density on a compact interval, accurate for singular edges and close to the axis.
+
+With x = c - h cos t the densities of random matrix theory, which vanish or blow up like a square root at the edges,
+become smooth in t. Panels of Gauss-Legendre nodes in t shrink geometrically towards both edges, which keeps Cauchy
+integrals accurate however close their pole comes to an edge, and are halved wherever the density asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+NODES = 20
+LEVELS = 12
+"""Panels shrink to an angle of pi / 16 / 2^12; their first node is 1e-14 half-widths away from the edge."""
+MAX_HALVINGS = 32
+BATCH = 1000
+
+
+@lru_cache(maxsize=1)
+def _legendre() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes and weights on [-1, 1], and the matrix from values at the nodes to Legendre coefficients."""
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    degrees = np.arange(NODES)
+    to_coefficients = (degrees[:, None] + 0.5) * np.polynomial.legendre.legvander(nodes, NODES - 1).T * weights
+    return nodes, weights, to_coefficients
+
+
+def graded_breaks(count: int, levels: int = LEVELS) -> np.ndarray:
+    """Break points in [0, 1]: count equal panels, the first divided towards 0, the last towards 1, geometrically."""
+    towards_zero = 0.5 ** np.arange(levels, 0, -1) / count
+    towards_one = 1 - 0.5 ** np.arange(1, LEVELS + 1) / count
+    return np.concatenate([[0.0], towards_zero, np.arange(1, count) / count, towards_one, [1.0]])
+
+
+def nodes_on(breaks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre nodes and weights of every panel between consecutive breaks, each (panels, NODES)."""
+    nodes, weights, _ = _legendre()
+    half = np.diff(breaks)[:, None] / 2
+    return (breaks[:-1, None] + half) + half * nodes, half * weights
+
+
+@dataclass(frozen=True)
+class Panels:
+    """A density on [L, U], as masses at Gauss-Legendre nodes in the angle t with x = c - h cos t.
+
+    Attributes:
+        lower: L.
+        upper: U.
+        breaks: (panels + 1,) angles between the panels, from 0 at L to pi at U.
+        points: (panels, NODES) nodes x.
+        masses: (panels, NODES) density times weight; their sum is the total mass.
+        coefficients: (panels, NODES) Legendre coefficients of the density of mass in each panel.
+        error: estimate of the absolute error of the total mass.
+    """
+
+    lower: float
+    upper: float
+    breaks: np.ndarray
+    points: np.ndarray
+    masses: np.ndarray
+    coefficients: np.ndarray
+    error: float
+
+    @classmethod
+    def of(
+        cls, density: Callable[[np.ndarray], np.ndarray], support: tuple[float, float], tolerance: float = 1e-13
+    ) -> Panels:
+        """Sample a density, halving panels until the last Legendre coefficients weigh less than the tolerance."""
+        lower, upper = support
+        half = (upper - lower) / 2
+        inner = np.nextafter(lower, upper), np.nextafter(upper, lower)  # no density is asked for its value at an edge
+        breaks = graded_breaks(16) * np.pi
+        done: list[tuple[np.ndarray, ...]] = []
+        starts, ends, error = breaks[:-1], breaks[1:], 0.0
+        nodes, weights, to_coefficients = _legendre()
+        for halving in range(MAX_HALVINGS + 1):
+            lengths = ((ends - starts) / 2)[:, None]
+            angles = (starts[:, None] + lengths) + lengths * nodes
+            x = np.clip(lower + 2 * half * np.sin(angles / 2) ** 2, *inner)
+            # dx/dt from the rounded x: with its own rounding error it would not fit a density singular at the edge.
+            values = density(x) * np.sqrt((x - lower) * (upper - x)) * lengths
+            coefficients = values @ to_coefficients.T
+            tails = np.abs(coefficients[:, -4:]).max(axis=1)
+            rough = (tails > tolerance) & (halving < MAX_HALVINGS) & np.isfinite(tails)
+            error += float(tails[~rough].sum())
+            done.append((starts[~rough], x[~rough], (values * weights)[~rough], coefficients[~rough]))
+            if not rough.any():
+                break
+            middles = (starts + ends)[rough] / 2
+            starts, ends = np.concatenate([starts[rough], middles]), np.concatenate([middles, ends[rough]])
+        starts, points, masses, coefficients = (np.concatenate(part) for part in zip(*done, strict=True))
+        order = np.argsort(starts)
+        breaks = np.append(starts[order], np.pi)
+        return cls(lower, upper, breaks, points[order], masses[order], coefficients[order], error)
+
+    @property
+    def total(self) -> float:
+        """The total mass."""
+        return float(self.masses.sum())
+
+    def cdf(self, x: np.ndarray) -> np.ndarray:
+        """Mass left of x, by integrating each panel's Legendre series; x inside [L, U]."""
+        angle = 2 * np.arcsin(np.sqrt((x - self.lower) / (self.upper - self.lower)))
+        panel = np.clip(np.searchsorted(self.breaks, angle, side="right") - 1, 0, len(self.points) - 1)
+        start, end = self.breaks[panel], self.breaks[panel + 1]
+        local = np.clip((2 * angle - start - end) / (end - start), -1.0, 1.0)
+        # The integral of P_k from -1 is (P_{k+1} - P_{k-1}) / (2k + 1), and 1 + x for k = 0.
+        legendre = np.polynomial.legendre.legvander(local, NODES)
+        primitives = np.empty((*local.shape, NODES))
+        primitives[..., 0] = local + 1
+        primitives[..., 1:] = (legendre[..., 2:] - legendre[..., :-2]) / (2 * np.arange(1, NODES) + 1)
+        before = np.concatenate([[0.0], np.cumsum(self.masses.sum(axis=1))])
+        return before[panel] + (self.coefficients[panel] * primitives).sum(axis=-1)
+
+    def cauchy(self, z: np.ndarray, power: int = 1) -> np.ndarray:
+        """The integral of density(x) / (z - x)^power, power 1 or 2, for complex z, (n,), off the interval.
+
+        Relative accuracy 1e-10 where ``resolves(z)``.
+        """
+        points, masses = self.points.ravel(), self.masses.ravel()
+        result = np.empty(z.shape, dtype=complex)
+        for start in range(0, len(z), BATCH):
+            kernel = 1 / (z[start : start + BATCH, None] - points)
+            result[start : start + BATCH] = (kernel if power == 1 else kernel * kernel) @ masses
+        return result
+
+    def resolves(self, z: np.ndarray) -> np.ndarray:
+        """Whether the nodes resolve the pole 1 / (z - x): not when z is close to the inner part of the interval."""
+        angle = self.pole(z)
+        room = np.minimum(np.minimum(angle.real, np.pi - angle.real), 0.1)
+        return np.abs(angle.imag) >= 0.9 * room
+
+    def pole(self, z: np.ndarray) -> np.ndarray:
+        """The complex angle t at which x = z."""
+        return np.arccos(((self.lower + self.upper) / 2 - z) / ((self.upper - self.lower) / 2) + 0j)

@@ -1,0 +1,187 @@
+"""Every law against its closed form, against quadrature of its own density, and against the rules all laws obey."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
+from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
+from rmt.general_laws import DensityLaw, RTransformLaw
+from rmt.laws import Affine, Law
+
+SEMICIRCLE = Semicircle(1.3, 0.4)
+UNIFORM = DensityLaw(lambda x: 0.5, (-1.0, 1.0), "uniform")
+ARCSINE = DensityLaw(lambda x: 1 / (np.pi * np.sqrt((2 - x) * (2 + x))), (-2.0, 2.0), "arcsine")
+TRIANGLE = DensityLaw(lambda x: 1 - np.abs(x), (-1.0, 1.0), "triangle")
+LAWS = {
+    "semicircle": SEMICIRCLE,
+    "thin": MarchenkoPastur(0.3, 1.7),
+    "square": MarchenkoPastur(1.0),
+    "fat": MarchenkoPastur(2.5, 0.8),
+    "coin": AtomicLaw((-1.0, 0.5, 2.0), (0.2, 0.5, 0.3)),
+    "uniform": UNIFORM,
+    "arcsine": ARCSINE,
+    "triangle": TRIANGLE,
+    "affine": Affine(MarchenkoPastur(0.3), 2.0, -1.0),
+    "by R-transform": RTransformLaw(lambda w: 1 / (1 - 0.25 * w)),
+}
+every_law = pytest.mark.parametrize("law", LAWS.values(), ids=LAWS.keys())
+positive = st.floats(0.1, 10)
+
+
+def inside(law: Law, fraction: float) -> float:
+    """An argument w of the R-transform: a fraction in (-1, 1) of the way to the edge value."""
+    low, high = np.clip(law.edge_stieltjes, -3 / np.sqrt(law.variance), 3 / np.sqrt(law.variance))
+    return fraction * (high if fraction > 0 else -low)
+
+
+@every_law
+@settings(max_examples=15, deadline=None)
+@given(fraction=st.floats(-0.95, 0.95).filter(lambda f: abs(f) > 1e-3))
+def test_inverse_stieltjes_inverts(law, fraction):
+    w = inside(law, fraction)
+    z = law.inverse_stieltjes(w)
+    assert z < law.support[0] if w < 0 else z > law.support[1]
+    assert law.stieltjes(z) == pytest.approx(w, rel=1e-9)
+
+
+@every_law
+@settings(max_examples=10, deadline=None)
+@given(fraction=st.floats(-0.9, 0.9), s=positive, m=st.floats(-3, 3))
+def test_scaling_and_shift(law, fraction, s, m):
+    w, moved = inside(law, fraction), law.scaled(s).shifted(m)
+    assert moved.r_transform(w / s) == pytest.approx(s * law.r_transform(w) + m, rel=1e-9, abs=1e-9 * (1 + s))
+    expected = [s ** (n + 1) * c + (m if n == 0 else 0) for n, c in enumerate(law.free_cumulants(6))]
+    assert np.allclose(moved.free_cumulants(6), expected, rtol=1e-7, atol=1e-8 * (s + 1) ** 6)
+    assert np.allclose(moved.support, s * np.array(law.support) + m)
+
+
+@every_law
+@settings(max_examples=10, deadline=None)
+@given(p=st.lists(st.floats(0, 1), min_size=2, max_size=8))
+def test_cdf_is_monotone_and_quantile_inverts_it(law, p):
+    p = np.sort(p)
+    x = law.quantile(p)
+    assert np.all(np.diff(x) >= 0)
+    assert np.all(np.diff(law.cdf(x)) >= 0)
+    assert np.all(law.cdf(x) >= p - 1e-9)
+    assert np.all(law.cdf(x - 1e-6) <= p + 1e-3)
+    assert law.cdf(law.support[0] - 1) == 0
+    assert law.cdf(law.support[1]) == 1
+
+
+@every_law
+def test_moments_by_quadrature_and_series_of_r(law):
+    assert np.allclose([Law.moment(law, n) for n in range(7)], [law.moment(n) for n in range(7)], rtol=1e-7)
+    assert np.allclose(
+        law.free_cumulants(6), free_cumulants_from_moments([law.moment(n) for n in range(1, 7)]), atol=1e-7
+    )
+    assert law.r_transform(0.0) == pytest.approx(law.mean)
+    w = 1e-4
+    assert law.r_transform(w) == pytest.approx(law.mean + w * law.variance, abs=1e-6)
+
+
+@every_law
+def test_stieltjes_is_the_integral(law):
+    width = law.support[1] - law.support[0]
+    for z in (law.support[1] + 0.3 * width, law.support[0] - width, law.mean + 0.5j * width, law.mean - 0.4j * width):
+        panels = law._panels
+        value = np.sum(panels.masses / (z - panels.points)) + sum(m / (z - x) for x, m in law.atoms)
+        slope = -np.sum(panels.masses / (z - panels.points) ** 2) - sum(m / (z - x) ** 2 for x, m in law.atoms)
+        assert law.stieltjes(z) == pytest.approx(value, rel=1e-8)
+        assert law.stieltjes_derivative(z) == pytest.approx(slope, rel=1e-8)
+
+
+@pytest.mark.parametrize("law", [SEMICIRCLE, MarchenkoPastur(0.3, 1.7), MarchenkoPastur(0.9)])
+def test_density_law_finds_the_closed_form(law):
+    copy = DensityLaw(law._pdf, law.support)
+    assert np.allclose(copy.edge_stieltjes, law.edge_stieltjes, rtol=1e-8)
+    for distance in (1.0, 1e-2, 1e-4, 1e-6, 1e-9):
+        z = law.support[1] + distance
+        assert copy.stieltjes(z) == pytest.approx(law.stieltjes(z), rel=1e-10)
+    x = np.linspace(law.support[0] - 0.1, law.support[1] + 0.1, 41)
+    for height in (1.0, 0.1, 1e-3, -1e-6, 1e-9):
+        assert np.allclose(copy.stieltjes(x + 1j * height), law.stieltjes(x + 1j * height), rtol=1e-10)
+    assert np.allclose(copy.cdf(x), law.cdf(x), atol=1e-12)
+    assert np.allclose(copy.free_cumulants(6), law.free_cumulants(6), rtol=1e-9, atol=1e-9)
+
+
+def test_known_values():
+    assert SEMICIRCLE.pdf(0.4) == pytest.approx(1 / (1.3 * np.pi))
+    assert UNIFORM.stieltjes(2.0) == pytest.approx(np.log(3) / 2, abs=1e-13)
+    assert UNIFORM.r_transform(2.0) == pytest.approx(1 / np.tanh(2) - 0.5, abs=1e-12)
+    assert ARCSINE.stieltjes(2.5) == pytest.approx(1 / 1.5, abs=1e-12)
+    assert TRIANGLE.edge_stieltjes == pytest.approx((-2 * np.log(2), 2 * np.log(2)), abs=1e-10)
+    assert UNIFORM.edge_stieltjes == ARCSINE.edge_stieltjes == (-np.inf, np.inf)
+    assert MarchenkoPastur(1.0).edge_stieltjes[0] == -np.inf
+    assert MarchenkoPastur(4.0).cdf([-0.1, 0.0, 0.5]).tolist() == [0.0, 0.75, 0.75]
+    assert MarchenkoPastur(4.0).quantile([0.1, 0.75]).tolist() == [0.0, 0.0]
+    assert PointMass(2.0).scaled(3).shifted(1).inverse_stieltjes(0.5) == 9.0
+    assert PointMass(2.0).cdf([1.9, 2.0]).tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("ratio", [0.25, 1.0, 3.0])
+def test_r_transform_law_finds_marchenko_pastur(ratio):
+    law, exact = RTransformLaw(lambda w: 1 / (1 - ratio * w)), MarchenkoPastur(ratio)
+    x = np.linspace(*exact._interval, 52)[1:-1]
+    assert np.allclose(law.support, exact.support, atol=1e-10)
+    assert np.allclose(law.edge_stieltjes, exact.edge_stieltjes, rtol=1e-9)
+    assert np.allclose(np.array(law.atoms), np.array(exact.atoms), atol=1e-9)
+    assert np.allclose(law.pdf(x), exact.pdf(x), atol=1e-10)
+    assert np.allclose(law.cdf(x), exact.cdf(x), atol=1e-7)
+    z = np.array([exact.support[1] + 0.1, -0.1 - 0.2j, 1 + 1e-3j])
+    assert np.allclose(law.stieltjes(z), exact.stieltjes(z), rtol=1e-10)
+
+
+def test_r_transform_without_a_law_is_refused():
+    with pytest.raises(ValueError, match="not the R-transform"):
+        RTransformLaw(lambda w: w + 0.9 * w**3 - 2 * w**2)
+    with pytest.raises(ValueError, match="variance"):
+        RTransformLaw(lambda w: -w)
+
+
+def test_cumulants_in_exact_numbers():
+    moments = tuple(map(Fraction, (1, 3, 7, 20, 51)))
+    assert moments_from_free_cumulants(free_cumulants_from_moments(moments)) == moments
+    c = sympy.symbols("c1:5")
+    m = [sympy.expand(value) for value in moments_from_free_cumulants(c)]
+    assert m[3] == sympy.expand(c[3] + 4 * c[0] * c[2] + 2 * c[1] ** 2 + 6 * c[0] ** 2 * c[1] + c[0] ** 4)
+    assert moments_from_free_cumulants([1] * 6) == (1, 2, 5, 14, 42, 132)  # free Poisson: Catalan again
+
+
+def test_laws_are_values():
+    assert Semicircle(2.0) == Semicircle(2.0, 0.0)
+    assert hash(MarchenkoPastur(0.5)) == hash(MarchenkoPastur(0.5))
+    assert AtomicLaw([1.0, 0.0], [0.25, 0.75]) == AtomicLaw((0.0, 1.0), (0.75, 0.25))
+    assert isinstance(MarchenkoPastur(0.5).scaled(2), MarchenkoPastur)
+    assert SEMICIRCLE.scaled(2).shifted(1) == Semicircle(2.6, 1.8)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Semicircle(0.0), "sigma must be positive and finite, got 0.0"),
+        (lambda: Semicircle(1.0, np.nan), "center must be finite, got nan"),
+        (lambda: MarchenkoPastur(-1.0), "ratio must be positive and finite, got -1.0"),
+        (lambda: AtomicLaw((0.0, 1.0), (0.5, 0.6)), r"masses must sum to 1, got 1\.1"),
+        (lambda: AtomicLaw((0.0, 0.0), (0.5, 0.5)), "locations must differ"),
+        (lambda: DensityLaw(lambda x: 0.6, (-1, 1)), r"must integrate to 1, got 1\.2"),
+        (lambda: DensityLaw(lambda x: x, (-1, 1)), "must be non-negative, got -0.99"),
+        (lambda: DensityLaw(lambda x: np.full_like(x, np.nan), (-1, 1)), "must be finite, got nan"),
+        (lambda: DensityLaw(lambda x: np.exp(-x), (0, np.inf), "exponential"), "exponential: needs a compact support"),
+        (lambda: SEMICIRCLE.scaled(-1.0), "s must be positive and finite, got -1.0"),
+        (lambda: SEMICIRCLE.moment(-1), "integer >= 0, got -1"),
+        (lambda: SEMICIRCLE.quantile(1.5), r"p must lie in \[0, 1\], got \[1.5\]"),
+        (lambda: SEMICIRCLE.pdf(np.nan), "x must be a number, got nan"),
+        (lambda: SEMICIRCLE.stieltjes(0.5), r"off the support \[-2.2, 3.0\], got \[0.5\]"),
+        (lambda: SEMICIRCLE.inverse_stieltjes(2.0), r"between g\(L-\) = -0.769.* and g\(U\+\) = 0.769.*, got \[2.\]"),
+        (lambda: SEMICIRCLE.inverse_stieltjes(0.0), "must not be 0"),
+    ],
+)
+def test_bad_arguments_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
