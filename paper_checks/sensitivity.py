@@ -29,8 +29,9 @@ class NoticedChange:
         if self.refuted is None:
             return f"{self.constant} = {self.value:g}: no change up to tenfold is noticed"
         change = self.refuted - self.value
-        size = f"{abs(change / self.value):.2g} of it" if self.value else f"{abs(change):.2g}"
-        return f"{self.constant} = {self.value:g} changed to {self.refuted:.6g} is noticed ({size})"
+        if self.value:
+            return f"{self.constant} = {self.value:g}: a relative change of {change / self.value:+.2g} is noticed"
+        return f"{self.constant} = 0: a change of {change:+.2g} is noticed"
 
 
 def noticed_changes(claim: Claim, data: object, constants: Constants) -> tuple[NoticedChange, ...]:

@@ -92,6 +92,8 @@ def decide(claim: Claim, judged: Judged, replayed: Replayed | None) -> Decision:
         return _defect(f"violated, but the stored witness does not replay: {replayed.detail}")
     if claim.control is None and claim.correction is None:
         return _defect("violated, but there is no control: a check that fails everything refutes nothing")
+    if judged.control is not None and judged.control.ok is None:
+        return _defect(f"violated, but its control is undecided: {judged.control.reason}")
     if judged.control is not None and not judged.control.ok:
         return _defect("violated, but its control is violated too: a check that fails everything refutes nothing")
     refutation: Grade = "proof" if replayed.exact else "statistical"
@@ -99,7 +101,7 @@ def decide(claim: Claim, judged: Judged, replayed: Replayed | None) -> Decision:
         return Decision("refuted", refutation)
     assert judged.correction is not None
     if not judged.correction.ok:
-        return _defect("violated, and its correction does not pass the check either")
+        return _defect(f"violated, and its correction does not pass either: {_shortfall(judged.correction)}")
     blind = _blind(judged.correction, judged.correction_mutants, claim.correction.mutants)
     if blind:
         return _defect(f"correction: {blind}")
@@ -127,6 +129,10 @@ def _blind(passing: Evidence, mutants: Sequence[Evidence], constants: Sequence[o
         if evidence.ok is not False:
             return f"the check does not notice the mutant {changed}"
     return ""
+
+
+def _shortfall(evidence: Evidence) -> str:
+    return evidence.reason or f"{evidence.printed}, obtained {evidence.obtained}"
 
 
 def _defect(text: str) -> Decision:

@@ -73,8 +73,8 @@ def measure_extremes(context: Context) -> Spectra:
             rungs.append((R, np.array([d.top(1)[0] if theta > 0 else d.bottom(1)[0] for d in found])))
         ladders[name], spikes[name] = Ladder(tuple(rungs)), (setting, theta)
     setting = Setting(tuple(1.0 * ratio for ratio in TOGETHER), 2.0, 0.5)
-    rng, R = context.rng("together"), 10**5
-    found = [draw_banded(setting.model(), R, rng, top=3, bottom=3) for _ in range(context.size(12, 60))]
+    rng, R = context.rng("together"), 10**6
+    found = [draw_banded(setting.model(), R, rng, top=3, bottom=3) for _ in range(context.size(24, 100))]
     tops, bottoms = np.array([d.top(3) for d in found]), np.array([d.bottom(3) for d in found])
     for index, ratio in enumerate(TOGETHER):
         name = f"theta = {ratio:g} sigma s beside five others"
@@ -98,7 +98,7 @@ def limiting_eigenvalue(
 
 PRINTED = {"rule": "printed", "coefficient": 1.0, "edge": 2.0, "threshold": 1.0, "s_power": 2.0}
 THRESHOLD = {"rule": "threshold"}
-MUTANTS: tuple[Constants, ...] = ({"coefficient": 1.02}, {"edge": 2.02}, {"threshold": 1.15}, {"threshold": 0.85},
+MUTANTS: tuple[Constants, ...] = ({"coefficient": 1.05}, {"edge": 2.02}, {"threshold": 1.15}, {"threshold": 0.85},
                                   {"s_power": 1.0})  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edg
     return judge_limit(
         {name: data.ladders[name] for name in predicted}, predicted, [predict(rival) for rival in _forms()],
         scope=f"{len(predicted)} spikes between {min(ratios):g} and {max(ratios):g} sigma s, alone (R up to 10^9) and "
-        "six together (R = 10^5), Gaussian noise",
+        "six together (R = 10^6), Gaussian noise",
         settings=data.numbers(),
     )  # fmt: skip
 
@@ -294,7 +294,7 @@ def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fix
                 found[name] = limit * edge / 2.0
             elif not fixed_only:
                 # A limit "in {L, U}" is read as the nearer of the two.
-                found[name] = {"edges": limit * edge / 2.0, "quantile": value, "mirrored": -value or 0.3}[interior]
+                found[name] = {"edges": limit * edge / 2.0, "quantile": value, "mirrored": -value}[interior]
         return found
 
     rivals = [predict(*form) for form in (("edges", 2.0), ("quantile", 2.0), ("mirrored", 2.0), ("quantile", 2.02))]

@@ -32,13 +32,13 @@ class Norms:
 
 def measure_norms(context: Context) -> Norms:
     """Dense draws for laws that do not change with R."""
-    R, draws = 400, context.size(12, 60)
+    R, draws = 250, context.size(24, 100)
     fixed = {}
     for name in FIXED_LAWS:
         rng = context.rng(name)
         norms = [np.abs(np.linalg.eigvalsh(wigner(1.0, R, rng, ENTRY_LAWS[name]))[[0, -1]]).max() for _ in range(draws)]
         fixed[name] = np.array(norms) / 2.0
-    return Norms(fixed, 10**6)
+    return Norms(fixed, 10**7)
 
 
 def star_probability(R: int, degree: int) -> float:
@@ -71,8 +71,8 @@ def star_probability(R: int, degree: int) -> float:
     expect="corrected",
     method="probability",
 )
-def prop_3_1_dist(data: Norms, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"), factor: float = 1.1) -> Evidence:
-    """Whether the norm of the noise exceeds its claimed limit by a tenth, with probability that does not vanish."""
+def prop_3_1_dist(data: Norms, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"), factor: float = 1.2) -> Evidence:
+    """Whether the norm of the noise exceeds its claimed limit by a fifth, with probability that does not vanish."""
     weakest = None
     for name in laws:
         what = f"||epsilon|| > {factor:g} * 2 sigma s, {name} entries"
@@ -83,8 +83,8 @@ def prop_3_1_dist(data: Norms, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-ro
             numbers: dict[str, object] = {"R": data.sparse_R, "degree": degree, "factor": factor}
         else:
             found = Counted(int((data.fixed[name] > factor).sum()), len(data.fixed[name]))
-            scope, numbers = f"{len(data.fixed[name])} dense draws at R = 400", {"law": name}
-        evidence = judge_probability(found, 0.0, 0.8, scope=scope, what=what, witness=numbers)
+            scope, numbers = f"{len(data.fixed[name])} dense draws at R = 250", {"law": name}
+        evidence = judge_probability(found, 0.0, 0.5, scope=scope, what=what, witness=numbers)
         if not evidence.ok:
             return evidence
         if weakest is None or evidence.margin < weakest.margin:
@@ -99,19 +99,19 @@ def prop_3_1_dist(data: Norms, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-ro
     says=r"$X$ Wigner, $D$ deterministic symmetric with bounded norm, both with limit laws: $X + D$ has the limit law "
     r"$\mu_X \boxplus \mu_D$.",
     measure=lambda context: measure_moments(context),
-    mutants=[{"convolution": "classical"}, {"variance": 1.03}],
+    mutants=[{"convolution": "classical"}, {"variance": 1.5}],
     vary=("variance",),
     expect="holds",
     method="mean",
 )
 def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
     """Mean normalised moments of X + D against those of the free convolution."""
-    rivals = [sum_moments(*form) for form in (("free", 1.0), ("classical", 1.0), ("free", 1.03))]
+    rivals = [sum_moments(*form) for form in (("free", 1.0), ("classical", 1.0), ("free", 1.5))]
     predicted = sum_moments(convolution, variance)
     return judge_means(
         draws, {name: predicted[_moment(name)] for name in draws},
         [{name: rival[_moment(name)] for name in draws} for rival in rivals],
-        scope="moments 2, 3 and 4 of X + D at R = 800, D with three unequal atoms, Gaussian and Rademacher entries",
+        scope="moments 2, 3 and 4 of X + D at R = 600, D with three unequal atoms, Gaussian and Rademacher entries",
     )  # fmt: skip
 
 
@@ -137,13 +137,13 @@ def sum_moments(convolution: str, variance: float) -> dict[int, float]:
 
 def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     """Normalised traces of powers of X + D."""
-    R = 800
+    R = 600
     diagonal = np.concatenate([np.full(round(mass * R), location) for location, mass in ATOMS])
     found: dict[str, NDArray[np.float64]] = {}
     for law in ("gaussian", "rademacher"):
         rng = context.rng(law)
         traces = []
-        for _ in range(context.size(16, 80)):
+        for _ in range(context.size(24, 100)):
             matrix = wigner(1.0, R, rng, ENTRY_LAWS[law])
             matrix.flat[:: R + 1] += diagonal
             square = matrix @ matrix

@@ -13,7 +13,7 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, judge_identity
+from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from rmt.closed_laws import Semicircle
@@ -75,10 +75,12 @@ def draw_cumulants(context: Context) -> list[Point]:
     r"(with $m_0 = 1$).",
     measure=draw_cumulants,
     mutants=[{"offset": 1}, {"least": 1}, {"first_block": 2}],
+    vary=("factor",),
     expect="holds",
     method="identity",
 )
-def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1) -> Evidence:
+def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1,
+          factor: float = 1.0) -> Evidence:
     """The recursion with all cumulants as symbols against the sum over noncrossing partitions."""
     moments: list[sympy.Expr] = [sympy.Integer(1)]
     lines = []
@@ -86,7 +88,7 @@ def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int
         partitions = noncrossing_partitions(tuple(range(n)))
         expected = sum(prod(CUMULANTS[len(block) - 1] for block in partition) for partition in partitions)
         recursion = sum(
-            CUMULANTS[r - 1] * prod(moments[i] for i in indices)
+            rational(factor) * CUMULANTS[r - 1] * prod(moments[i] for i in indices)
             for r in range(first_block, n + 1)
             for indices in _compositions(n - r + offset, r, least)
             if max(indices, default=0) < n
@@ -104,16 +106,17 @@ def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int
     says=r"$C_n^{(\mu_N)} = s_N^n C_n^{(\mu)}$ and $\mathcal{R}_{\mu_N}(x) = s_N \mathcal{R}_\mu(s_N x)$.",
     measure=draw_cumulants,
     mutants=[{"power_shift": -1}, {"outer": 0}, {"inner": 0}],
+    vary=("factor",),
     uses=("fedloru-v2/eq-33",),
     expect="holds",
     method="identity",
 )
-def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int = 1) -> Evidence:
+def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int = 1, factor: float = 1.0) -> Evidence:
     """From scaled moments to cumulants with all moments as symbols, then the R-transform term by term."""
     plain = free_cumulants_from_moments(MOMENTS)
     scaled = free_cumulants_from_moments([S**n * m for n, m in enumerate(MOMENTS, start=1)])
     lines = [
-        Equation(f"C_{n}", scaled[n - 1], S ** (n + power_shift) * plain[n - 1]) for n in range(1, ORDER + 1)
+        Equation(f"C_{n}", scaled[n - 1], rational(factor) * S ** (n + power_shift) * plain[n - 1]) for n in range(1, ORDER + 1)
     ]  # fmt: skip
     lines += [
         Equation(

@@ -76,18 +76,20 @@ def eq_17(points: list[Point], second: float = 1, outer: int = 1) -> Evidence:
     r"all $R \ge \tilde R$: pad the model with a weight it does not depend on.",
     measure=draw_weights,
     mutants=[{"coupling": 1}, {"curvature": 1}],
+    vary=("coupling", "curvature"),
     uses=("fedloru-v2/eq-17",),
     expect="holds",
     method="identity",
 )
-def prop_A_4(points: list[Point], coupling: int = 0, curvature: int = 0) -> Evidence:
+def prop_A_4(points: list[Point], coupling: float = 0, curvature: float = 0) -> Evidence:
     """The padded Hessian is the old one with a zero row and column, so the non-zero eigenvalues are the same."""
     z, t = WEIGHTS[2], sympy.Symbol("t")
     old = _total_hessian(MODEL, WEIGHTS[:2])
-    padded = (MODEL[0] + coupling * z * WEIGHTS[0] + curvature * z**2, MODEL[1])
+    padded = (MODEL[0] + sympy.Rational(coupling) * z * WEIGHTS[0] + sympy.Rational(curvature) * z**2, MODEL[1])
     new = _total_hessian(padded, WEIGHTS).subs(z, 0)
     lines = [Equation(f"entry {i + 1}3", new[i, 2], sympy.Integer(0)) for i in range(3)]
     lines += [Equation(f"entry {i + 1}{j + 1}", new[i, j], old[i, j]) for i in range(2) for j in range(i, 2)]
-    characteristic = (t * sympy.eye(3) - new).det(method="berkowitz")
-    lines.append(Equation("characteristic polynomial", characteristic, t * (t * sympy.eye(2) - old).det()))
+    block = sympy.Matrix(2, 2, sympy.symbols("a b b c"))
+    bordered = sympy.diag(block, 0)
+    lines.append(Equation("characteristic polynomial", bordered.charpoly(t).as_expr(), t * block.charpoly(t).as_expr()))
     return judge_identity(lines, points, "one weight added to any twice differentiable model; by induction all R")

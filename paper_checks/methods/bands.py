@@ -45,7 +45,8 @@ def half_distances(rivals: Sequence[Predictions]) -> dict[str, float]:
     halves: dict[str, float] = {}
     for name in rivals[0]:
         values = sorted({rival[name] for rival in rivals if isfinite(rival[name])})
-        gaps = [b - a for a, b in zip(values, values[1:], strict=False) if b - a > 1e-12 * (abs(a) + abs(b))]
+        same = 1e-9 * max(map(abs, values), default=0.0)
+        gaps = [b - a for a, b in zip(values, values[1:], strict=False) if b - a > same]
         halves[name] = 0.5 * min(gaps, default=inf)
     smallest = min(halves.values())
     if not isfinite(smallest):

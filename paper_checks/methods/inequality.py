@@ -124,6 +124,7 @@ def judge_inequality(
     exact: Callable[[Mapping[str, Fraction]], tuple[Fraction, Fraction]] | None = None,
     printed: str = "left <= right",
     strict: bool = False,
+    compare: bool = True,
 ) -> Evidence:
     """Judges ``left <= right`` (or ``left < right``) over cases.
 
@@ -139,6 +140,7 @@ def judge_inequality(
         exact: both sides in fractions from the parameters of a case.
         printed: what the form says.
         strict: whether equality violates.
+        compare: whether the quotient of the sides means something; it is then reported as slack.
     """
     count = len(left)
     if count == 0:
@@ -146,11 +148,14 @@ def judge_inequality(
     scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), np.finfo(float).tiny)
     excess = (left - right) / scale
     order = np.argsort(excess)[::-1]
-    positive = (left > 0) & (right > 0)
-    slack = float(np.min(right[positive] / left[positive])) if positive.any() else None
+    if strict:  # equality hides among the cases whose sides are close in absolute terms
+        order = np.concatenate([order[:50], np.argsort(right - left)[:200]])
+    positive = compare & (left > 1e-300) & (right > 0)
+    with np.errstate(over="ignore"):
+        slack = float(np.min(right[positive] / left[positive])) if positive.any() else None
     tight = float(np.mean(np.abs(excess) <= 0.01))
     doubtful = False
-    for index in order[:50]:
+    for index in order if strict else order[:50]:
         if exact is None:
             bound = np.broadcast_to(error, left.shape)[index]
             violated = bool(left[index] - right[index] > bound or (strict and left[index] - right[index] > -bound))
@@ -167,7 +172,7 @@ def judge_inequality(
                 margin=-float(excess[index]), slack=slack, cases=count, tight=tight, witness=case(int(index)),
             )  # fmt: skip
         doubtful |= exact is None and bool(left[index] > right[index])
-    obtained = f"no violation in {count} cases; right/left at least {slack:.6g}" if slack else f"none in {count} cases"
+    obtained = f"no violation in {count} cases" + (f"; right/left at least {slack:.6g}" if slack else "")
     if doubtful:
         obtained += " (ties within rounding)"
     return Evidence(
