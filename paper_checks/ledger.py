@@ -93,7 +93,7 @@ class Ledger:
         return cls(tuple(papers), tuple(claims), home)
 
     def select(self, ids: Iterable[str] = (), paper: str = "") -> tuple[Claim, ...]:
-        """Claims whose id (or an ``also`` id) is given or begins with a given prefix, in the order of the papers.
+        """Claims whose id (or an ``also`` id) is given, in the order of the papers; what is no id is taken as a prefix.
 
         Args:
             ids: ids or prefixes such as ``fedloru-v2/``; none means all.
@@ -102,9 +102,12 @@ class Ledger:
         Raises:
             LedgerError: an id or paper that matches nothing, with the nearest known ones.
         """
-        wanted = list(ids)
-        for one in wanted:
-            if not any(_matches(claim, one) for claim in self.claims):
+        wanted: set[str] = set()
+        for one in ids:
+            found = [claim.id for claim in self.claims if one in (claim.id, *claim.also)]
+            found = found or [claim.id for claim in self.claims if claim.id.startswith(one)]
+            wanted.update(found)
+            if not found:
                 near = get_close_matches(one, [claim.id for claim in self.claims], n=3, cutoff=0.5)
                 hint = f"did you mean {', '.join(near)}?" if near else "`rankproof claims` lists all ids"
                 raise LedgerError(f"no claim {one!r}; {hint}")
@@ -112,15 +115,5 @@ class Ledger:
             known = sorted({claim.paper for claim in self.claims})
             raise LedgerError(f"no paper {paper!r}; known: {', '.join(known)}")
         return tuple(
-            claim
-            for claim in self.claims
-            if claim.paper.startswith(paper) and (not wanted or any(_matches(claim, one) for one in wanted))
+            claim for claim in self.claims if claim.paper.startswith(paper) and (not wanted or claim.id in wanted)
         )
-
-
-def _matches(claim: Claim, wanted: str) -> bool:
-    """An exact id wins over its role as a prefix: eq-3 does not mean eq-39."""
-    names = (claim.id, *claim.also)
-    if wanted in names:
-        return True
-    return wanted.endswith(("/", "-", "*")) and any(name.startswith(wanted.rstrip("*")) for name in names)

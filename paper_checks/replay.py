@@ -150,7 +150,12 @@ def replay_in_fresh_process(
     question = json.dumps({"package": package, "files": [asdict(f) for f in files]})
     try:
         done = subprocess.run(
-            [sys.executable, "-c", program], input=question, capture_output=True, text=True, timeout=timeout, check=False
+            [sys.executable, "-c", program],
+            input=question,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise ReplayError(f"the replay of {package} took more than {timeout:.0f} s") from None
@@ -189,7 +194,7 @@ def _answer(known: Mapping[str, Replay], file: Stored) -> Replayed:
         return Replayed(file.kind, False, False, None, None, "no replay is written for this claim")
     try:
         outcome = known[file.id].evaluate(file.values)
-    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, ImportError, KeyError, TypeError, ValueError) as error:
         return Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
     if isinstance(outcome, Proof):
         return Replayed(file.kind, outcome.verified, outcome.verified, None, None, outcome.steps)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,7 +49,7 @@ class Result:
     @property
     def as_expected(self) -> bool:
         """Whether the verdict is the one on record and the check sound."""
-        return self.decision.verdict == self.claim.expect and not self.decision.defect
+        return self.decision.excused or (self.decision.verdict == self.claim.expect and not self.decision.defect)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -101,10 +103,12 @@ class Run:
 
 @dataclass(frozen=True)
 class _Measured:
+    """What a worker found; ``decision`` is set where nothing could be judged."""
+
     judged: Judged | None
     changes: Mapping[str, tuple[NoticedChange, ...]]
     seconds: float
-    failure: str = ""
+    decision: Decision | None = None
 
 
 def run(
@@ -129,28 +133,20 @@ def run(
         search_path: folders the replay process adds to its import path.
     """
     began = time.perf_counter()
-    contexts = [Context(claim.id, seed, budget) for claim in claims]
+    tasks = [_Task(ledger.home[claim.id], claim.id, Context(claim.id, seed, budget)) for claim in claims]
     measured: list[_Measured] = []
-    if jobs > 1 and len(claims) > 1:
-        packages = [(ledger.home[claim.id], claim.id) for claim in claims]
-        with ProcessPoolExecutor(min(jobs, len(claims))) as pool:
-            for claim, answer in zip(claims, pool.map(_measure_by_id, packages, contexts), strict=True):
-                measured.append(answer)
-                if progress:
-                    progress(claim.id)
-    else:
-        for claim, context in zip(claims, contexts, strict=True):
-            measured.append(_measure(claim, context))
+    with ProcessPoolExecutor(jobs) if jobs > 1 and len(tasks) > 1 else nullcontext() as pool:
+        answers = pool.map(_measure_task, tasks) if pool else map(_measure, claims, tasks)
+        for task, answer in zip(tasks, answers, strict=True):
+            measured.append(answer)
             if progress:
-                progress(claim.id)
+                progress(task.id)
     files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
     replayed = _replay_all(claims, ledger, files, search_path)
     results = []
     for claim, answer in zip(claims, measured, strict=True):
-        if answer.judged is None:
-            decision = Decision("not checkable here", None, f"defect of the check: {answer.failure}", answer.failure)
-        else:
-            decision = decide(claim, answer.judged, replayed.get(claim.id))
+        decision = answer.decision or (decide(claim, answer.judged, replayed.get(claim.id)) if answer.judged else None)
+        assert decision is not None
         changes = answer.changes.get(decision.verdict, ())
         results.append(
             Result(claim, decision, answer.judged, files[claim.id], replayed.get(claim.id), changes, answer.seconds)
@@ -158,16 +154,46 @@ def run(
     return Run(tuple(results), seed, budget, time.perf_counter() - began)
 
 
-def _measure_by_id(home: tuple[Paper, str], context: Context) -> _Measured:
-    paper, id = home
-    return _measure(next(claim for claim in paper.claims() if claim.id == id), context)
+@dataclass(frozen=True)
+class _Task:
+    """What a worker process needs to find a claim again."""
+
+    paper: Paper
+    id: str
+    context: Context
 
 
-def _measure(claim: Claim, context: Context) -> _Measured:
+def _measure_task(task: _Task) -> _Measured:
+    return _measure(next(claim for claim in task.paper.claims() if claim.id == task.id), task)
+
+
+def _unmeasured(claim: Claim, task: _Task) -> Decision | None:
+    """The decision on a claim that this run does not measure: an extra is missing, or the budget is too small."""
+    missing = [extra for extra in claim.needs if importlib.util.find_spec(extra) is None]
+    if missing:
+        return Decision("not checkable here", None, f"needs {', '.join(missing)}, not installed", excused=True)
+    if claim.budget == "full" and task.context.budget == "quick":
+        path = _full_path(task.paper, claim)
+        if not path.exists():
+            return Decision("not checkable here", None, "needs --budget full, and no full result is stored")
+        full = json.loads(path.read_text())
+        reason = f"stored result of the full budget, commit {full['commit']}, seed {full['seed']}"
+        return Decision(full["verdict"], full["grade"], reason)
+    return None
+
+
+def _full_path(paper: Paper, claim: Claim) -> Path:
+    return paper.folder / "full" / f"{claim.id.replace('/', '--')}.json"
+
+
+def _measure(claim: Claim, task: _Task) -> _Measured:
     """Measures once and judges every form; a check that raises is a defect of the check, not of the paper."""
     began = time.perf_counter()
+    unmeasured = _unmeasured(claim, task)
+    if unmeasured:
+        return _Measured(None, {}, 0.0, unmeasured)
     try:
-        data = claim.measure(context)
+        data = claim.measure(task.context)
         judged = judge(claim, data)
         changes: dict[Verdict, tuple[NoticedChange, ...]] = {}
         if judged.printed.ok:
@@ -180,7 +206,9 @@ def _measure(claim: Claim, context: Context) -> _Measured:
                 if form is not None and evidence is not None and evidence.ok:
                     changes[verdict] = noticed_changes(claim, data, form.constants)  # type: ignore[index]
     except Exception as error:
-        return _Measured(None, {}, time.perf_counter() - began, f"{type(error).__name__}: {error}")
+        text = f"{type(error).__name__}: {error}"
+        decision = Decision("not checkable here", None, f"defect of the check: {text}", text)
+        return _Measured(None, {}, time.perf_counter() - began, decision)
     return _Measured(judged, changes, time.perf_counter() - began)  # type: ignore[arg-type]
 
 
@@ -200,14 +228,21 @@ def _replay_all(
     return answers
 
 
-def store_witnesses(results: Iterable[Result], ledger: Ledger) -> list[Path]:
-    """Keeps the witnesses that a run found, one file each, written whole or not at all.
+def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
+    """Keeps the witnesses that a run found, and results only the full budget can have, one file each.
 
     Raises:
         OSError: the package folder cannot be written.
     """
     written = []
-    for result in results:
+    for result in run.results:
+        if result.claim.budget == "full" == run.budget:
+            path = _full_path(ledger.home[result.claim.id], result.claim)
+            decision = result.decision
+            full = {"verdict": decision.verdict, "grade": decision.grade, "commit": commit, "seed": run.seed}
+            path.parent.mkdir(exist_ok=True)
+            write_whole(path, json.dumps(full) + "\n")
+            written.append(path)
         found = result.judged.printed.witness if result.judged and result.judged.printed.ok is False else None
         if found is None:
             continue
@@ -229,4 +264,3 @@ def write_whole(path: Path, text: str) -> None:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
-

@@ -36,12 +36,21 @@ class Judged:
 
 @dataclass(frozen=True)
 class Decision:
-    """Verdict and grade, never merged; a defect is a check that cannot be trusted."""
+    """Verdict and grade, never merged.
+
+    Attributes:
+        verdict: what was found.
+        grade: how sure; None where nothing was found.
+        reason: why not more can be said, or where a stored result comes from.
+        defect: why the check itself cannot be trusted; empty if it can.
+        excused: whether a missing extra kept the claim from being checked, which is no failure.
+    """
 
     verdict: Verdict
     grade: Grade | None
     reason: str = ""
     defect: str = ""
+    excused: bool = False
 
 
 def judge(claim: Claim, data: object) -> Judged:

@@ -103,15 +103,17 @@ class BandedDraw:
         Raises:
             ValueError: the kept rows do not determine the end of the spectrum that has the largest absolute value.
         """
-        ends = []
         highest = max([self.model.bulk_edges[1], *(o.location for o in self.model.outliers)])
         lowest = min([self.model.bulk_edges[0], *(o.location for o in self.model.outliers)])
-        if highest >= -lowest:
-            ends.append(float(self.top(1)[0]))
-        if -lowest >= highest:
-            ends.append(-float(self.bottom(1)[0]))
+        if self.rows < self.R:
+            if highest >= -lowest:
+                self._checked(1, self.top_kept)
+            if -lowest >= highest:
+                self._checked(1, self.bottom_kept)
+        # At small R the other end can win; what the kept rows say of it is a lower bound and exact if they are all.
+        norm = max(float(_largest(self.band, 1)[0][0]), float(_largest(-self.band, 1)[0][0]))
         squared = float((self.band[0] ** 2).sum() + 2 * (self.band[1:] ** 2).sum()) + self.rest_squared
-        return StableRank(squared / max(ends) ** 2, squared, max(ends))
+        return StableRank(squared / norm**2, squared, norm)
 
     def counts_below(self, grid: NDArray[np.float64]) -> NDArray[np.int64]:
         """Number of eigenvalues of the kept rows below each point of a grid, by Sturm sequences.

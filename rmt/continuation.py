@@ -40,16 +40,15 @@ def descend(z: np.ndarray, newton_step: Map, fixed_point: Map, scale: float) -> 
         point = z.real[active] + 1j * height[active]
         proposal, converged = _polish(u[active], point, newton_step, scale)
         jumped = height[active] < FACTOR / 2 * solved[active]
-        stuck = ~converged & ~jumped & (height[active] > 0)
+        stuck = ~converged & ~jumped & (height[active] > 1e-3 * scale)
         if stuck.any():
             better = u[active[stuck]]
             for _ in range(MAP_STEPS):
                 better = (better + fixed_point(better, point[stuck])) / 2
             proposal[stuck], converged[stuck] = _polish(better, point[stuck], newton_step, scale)
             proposal[stuck] = np.where(converged[stuck], proposal[stuck], better)
-        # Far from the axis the averaged value serves as a start; near it, where the equation may degenerate on the
-        # axis itself, the last solution above stays.
-        keep = converged | (~jumped & (height[active] > 1e-3 * scale))
+        # Near the axis, where the equation may degenerate, the last solution above stays.
+        keep = converged | stuck
         u[active[keep]], solved[active[keep]] = proposal[keep], height[active[keep]]
         may_jump[active[jumped & ~keep]] = False
         active = active[(keep | jumped) & (solved[active] > z.imag[active])]

@@ -76,7 +76,7 @@ class Law(ABC):
         inside = (points >= lower) & (points <= upper)
         with np.errstate(divide="ignore", invalid="ignore"):  # at an edge the density may be infinite
             density[inside] = self._pdf(points[inside])
-        return density[()]
+        return _unwrapped(density)
 
     def cdf(self, x: ArrayLike) -> Any:
         """Probability of values up to and including x."""
@@ -85,7 +85,7 @@ class Law(ABC):
         mass = self._continuous_cdf(np.clip(points, *self._interval).ravel()).reshape(points.shape)
         for location, weight in self.atoms:
             mass = mass + weight * (points >= location)
-        return np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0)))[()]
+        return _unwrapped(np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0))))
 
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
@@ -97,7 +97,7 @@ class Law(ABC):
             middle = low + (high - low) / 2
             enough = np.asarray(self.cdf(middle)) >= levels
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return np.where(levels <= self.cdf(self.support[0]), self.support[0], high)[()]
+        return _unwrapped(np.where(levels <= self.cdf(self.support[0]), self.support[0], high))
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""The moment \int (x - about)^n \mu(dx), n >= 0."""
@@ -124,12 +124,12 @@ class Law(ABC):
         """The real z outside [L, U] with g(z) = w, for real w != 0 strictly between g(L-) and g(U+)."""
         values = self._transform_domain(w)
         _require(not np.any(values == 0), "g(z) = 0 only at infinity: w must not be 0")
-        return (self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)[()]
+        return _unwrapped(self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)
 
     def r_transform(self, w: ArrayLike) -> Any:
         """R(w) = g^{-1}(w) - 1/w for real w strictly between g(L-) and g(U+); R(0) is the mean."""
         values = self._transform_domain(w)
-        return self._r_transform(values.ravel()).reshape(values.shape)[()]
+        return _unwrapped(self._r_transform(values.ravel()).reshape(values.shape))
 
     def scaled(self, s: float) -> Law:
         """The law of s X, s > 0; C_n becomes s^n C_n."""
@@ -173,7 +173,7 @@ class Law(ABC):
         result[~edges] = transform(flat[~edges])
         if at_edges:
             result[edges] = np.where(flat[edges].real == upper, at_edges[1], at_edges[0])
-        return (result if np.iscomplexobj(points) else result.real).reshape(points.shape)[()]
+        return _unwrapped((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         """R(w) by its series near 0 and by solving g(z) = w elsewhere."""
@@ -200,7 +200,7 @@ class Law(ABC):
             new = old + (1 / g - 1 / target) * g**2 / slope
             inside = (new > low[active]) & (new < high[active])
             z[active] = np.where(inside, new, low[active] + (high[active] - low[active]) / 2)
-            active = active[np.abs(z[active] - old) > 1e-15 * (np.abs(old) + upper - lower)]
+            active = active[np.abs(z[active] - old) > 1e-14 * (np.abs(old) + upper - lower)]
             if len(active) == 0:
                 break
         return z
@@ -321,3 +321,8 @@ def _reals(name: str, values: ArrayLike) -> np.ndarray:
     array = array.astype(float)
     _require(not np.any(np.isnan(array)), f"{name} must be a number, got nan")
     return array
+
+
+def _unwrapped(values: np.ndarray) -> Any:
+    """A plain number for a scalar argument, the array otherwise."""
+    return values if values.ndim else values.item()

@@ -52,11 +52,11 @@ class TracyWidom1:
 
     def cdf(self, s: ArrayLike) -> Any:
         r"""The distribution function F_1(s), shaped like s; s may be infinite."""
-        return np.exp(_log_cdf(_checked("s", s))[0])[()]
+        return _unwrapped(np.exp(_log_cdf(_checked("s", s))[0]))
 
     def sf(self, s: ArrayLike) -> Any:
         r"""The upper tail 1 - F_1(s), without cancellation."""
-        return (0.0 - np.expm1(_log_cdf(_checked("s", s))[0]))[()]
+        return _unwrapped(0.0 - np.expm1(_log_cdf(_checked("s", s))[0]))
 
     def pdf(self, s: ArrayLike) -> Any:
         r"""The density, the exact derivative of the discretised determinant.
@@ -64,7 +64,7 @@ class TracyWidom1:
         .. math:: F_1'(s) = -F_1(s) \operatorname{tr}\bigl((I - B_s)^{-1} B_s'\bigr)
         """
         log_cdf, slope = _log_cdf(_checked("s", s))
-        return (np.exp(log_cdf) * slope + 0.0)[()]  # + 0.0: no negative zero far right
+        return _unwrapped(np.exp(log_cdf) * slope + 0.0)  # + 0.0: no negative zero far right
 
     def quantile(self, p: ArrayLike) -> Any:
         """The s with F_1(s) = p, for p in [0, 1]; ValueError otherwise. Absolute accuracy 1e-12 / pdf(s) or better."""
@@ -74,7 +74,7 @@ class TracyWidom1:
         result = np.where(levels > 0.5, np.inf, -np.inf)
         inner = (levels > 0) & (levels < 1)
         result[inner] = _solve_quantile(levels[inner])
-        return result[()]
+        return _unwrapped(result)
 
 
 def _checked(name: str, values: ArrayLike) -> np.ndarray:
@@ -82,6 +82,11 @@ def _checked(name: str, values: ArrayLike) -> np.ndarray:
     if np.any(np.isnan(array)):
         raise ValueError(f"{name} must be a number, got nan")
     return array
+
+
+def _unwrapped(values: Any) -> Any:
+    """A plain number for a scalar argument, the array otherwise."""
+    return values if np.ndim(values) else float(values)
 
 
 def _log_cdf(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

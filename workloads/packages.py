@@ -57,8 +57,9 @@ def run(command: Sequence[str], folder: Path) -> None:
         raise DataError(f"`{_shown(command)}` did not end within ten minutes") from None
     if done.returncode != 0:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        said = next((line for line in reversed(lines) if line.lower().startswith(("e:", "error", "npm err"))), None)
-        raise DataError(f"`{_shown(command)}` failed: {said or (lines or ['it said nothing'])[-1]}")
+        errors = [line for line in lines if line.lower().startswith(("e:", "error", "npm err"))]
+        said = errors[:2] or lines[-1:] or ["it said nothing"]  # clients end with hints, npm begins with a bare code
+        raise DataError(f"`{_shown(command)}` failed: {'; '.join(said)}")
 
 
 def _shown(command: Sequence[str]) -> str:

@@ -158,8 +158,10 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     where="Section 3.1, after Theorem 3.2",
     says=r"A typical scaling is $s_M = 1/M$.",
     measure=lambda context: measure_sample_noise(context),
-    control=Form(r"$s_M$ decreases with $M$ no slower than $M^{-0.4}$ and no faster than $M^{-0.6}$ (at $M^{-1/2}$).",
-                 {"exponent": 0.5}),  # fmt: skip
+    control=Form(
+        r"$s_M$ decreases with $M$ no slower than $M^{-0.4}$ and no faster than $M^{-0.6}$ (at $M^{-1/2}$).",
+        {"exponent": 0.5},
+    ),  # fmt: skip
     correction=Form(
         r"$s_M \propto M^{-1/2}$: for the mean of $M$ independent sample Hessians "
         r"$E\|H_M - H_{\mathrm{true}}\|_F^2 = V/M$ exactly.",

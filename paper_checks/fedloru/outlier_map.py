@@ -64,7 +64,8 @@ def draw_cumulants(context: Context) -> list[Point]:
     rng = context.rng("points")
     symbols = (*CUMULANTS, *MOMENTS, S, X)
     return [
-        {symbol: sympy.Rational(int(rng.integers(1, 9)), int(rng.integers(1, 9))) for symbol in symbols} for _ in range(4)
+        {symbol: sympy.Rational(int(rng.integers(1, 9)), int(rng.integers(1, 9))) for symbol in symbols}
+        for _ in range(4)
     ]
 
 
@@ -79,8 +80,7 @@ def draw_cumulants(context: Context) -> list[Point]:
     expect="holds",
     method="identity",
 )
-def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1,
-          factor: float = 1.0) -> Evidence:
+def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1, factor: float = 1.0) -> Evidence:
     """The recursion with all cumulants as symbols against the sum over noncrossing partitions."""
     moments: list[sympy.Expr] = [sympy.Integer(1)]
     lines = []

@@ -88,7 +88,9 @@ def claim_scale(values: Values) -> Violation:
     M = 4
     means = [Fraction(sum(sample), M) for sample in product((0, 2), repeat=M)]
     noise = sum((mean - 1) ** 2 for mean in means) / len(means)
-    return Violation(abs(noise - Fraction(1, M**2)), Fraction(0), reads="|E (H_4 - H)^2 - V s_4^2| with s_M = 1/M, V = 1")
+    return Violation(
+        abs(noise - Fraction(1, M**2)), Fraction(0), reads="|E (H_4 - H)^2 - V s_4^2| with s_M = 1/M, V = 1"
+    )
 
 
 @replay("fedloru-v2/claim-Fj-sign")
@@ -162,7 +164,9 @@ def txt_ratio(values: Values) -> Violation:
         ((accuracy + a) - (fedavg + b)) / (accuracy + a) for a in (-half, half) for b in (-half, half)
     ]  # fmt: skip
     distance = max(min(corners) - ratio, ratio - max(corners))
-    return Violation(distance, Fraction(1, 2000), reads="distance of the printed ratio from (X - FedAvg)/X, all roundings")
+    return Violation(
+        distance, Fraction(1, 2000), reads="distance of the printed ratio from (X - FedAvg)/X, all roundings"
+    )
 
 
 @replay("fedloru-v2/txt-total20")

@@ -33,7 +33,9 @@ MODEL = tuple(_quadratic(f"h{i}", WEIGHTS[:2]) for i in (1, 2))
 def draw_weights(context: Context) -> list[Point]:
     """Exact values for every symbol, to refute a false line."""
     rng = context.rng("points")
-    symbols = sorted({*LOSS.free_symbols, *(s for h in MODEL for s in h.free_symbols), *WEIGHTS, sympy.Symbol("t")}, key=str)
+    symbols = sorted(
+        {*LOSS.free_symbols, *(s for h in MODEL for s in h.free_symbols), *WEIGHTS, sympy.Symbol("t")}, key=str
+    )
     return [{s: sympy.Rational(int(rng.integers(-9, 10)), int(rng.integers(1, 9))) for s in symbols} for _ in range(4)]
 
 

@@ -252,9 +252,10 @@ def eq_43(points: list[dict[str, Fraction]], sigma_power: int = 4, sign: int = 1
         S_N**2 / THETA_0**2 - S_M**2 / THETA_0**2
     )
     factored = (S_M**2 - S_N**2) * (THETA_0**2 - sign * SIGMA**sigma_power * S_M**2 * S_N**2 / THETA_0**2)
-    squares = four * SIGMA**2 * S_M**2 * (THETA_0 + SIGMA**2 * S_N**2 / THETA_0) ** 2 - four * SIGMA**2 * S_N**2 * (
-        THETA_0 + SIGMA**2 * S_M**2 / THETA_0
-    ) ** 2
+    squares = (
+        four * SIGMA**2 * S_M**2 * (THETA_0 + SIGMA**2 * S_N**2 / THETA_0) ** 2
+        - four * SIGMA**2 * S_N**2 * (THETA_0 + SIGMA**2 * S_M**2 / THETA_0) ** 2
+    )
     lines = [
         Equation("line 1", left, (U_M**2 * g_N0**2 - U_N**2 * g_M0**2) / below),
         Equation("line 2", left, squares / below),
@@ -301,7 +302,8 @@ def eq_44(
     """First the units of each line, then each line against the derivative itself."""
     sides = {
         name: lambda point, name=name: (
-            _eq_44_lines(point, g_power, sign)["line 2"], _eq_44_lines(point, g_power, sign)[name],
+            _eq_44_lines(point, g_power, sign)["line 2"],
+            _eq_44_lines(point, g_power, sign)[name],
         )  # fmt: skip
         for name in lines
     }

@@ -41,7 +41,9 @@ class Axis:
 
     def strategy(self) -> strategies.SearchStrategy[float]:
         """Values hypothesis draws: the ends, simple ratios and arbitrary floats of the range."""
-        simple = [v for v in (self.low, self.high, 0.1, 0.5, 0.75, 0.99, 1.0, 1.01, 2.0, 3.0) if self.low <= v <= self.high]
+        simple = [
+            v for v in (self.low, self.high, 0.1, 0.5, 0.75, 0.99, 1.0, 1.01, 2.0, 3.0) if self.low <= v <= self.high
+        ]
         positive = strategies.one_of(strategies.sampled_from(simple), strategies.floats(self.low, self.high))
         return strategies.one_of(positive, positive.map(lambda v: -v)) if self.signed else positive
 
@@ -158,7 +160,7 @@ def judge_inequality(
     for index in order if strict else order[:50]:
         if exact is None:
             bound = np.broadcast_to(error, left.shape)[index]
-            violated = bool(left[index] - right[index] > bound or (strict and left[index] - right[index] > -bound))
+            violated = bool(left[index] - right[index] > bound or (strict and left[index] - right[index] >= -bound))
             sides = (float(left[index]), float(right[index]))
         else:
             parameters = case(int(index))

@@ -1,0 +1,238 @@
+"""What a result says, in words: the parts that the report and the terminal share, and the card in the terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from paper_checks.claim import VERDICTS, Constants, Evidence
+from paper_checks.context import SUITE_LEVEL
+from paper_checks.run import Result, Run
+
+WIDTH = 100
+_LABEL = 13
+_DOLLAR = re.compile(r"(?<!\\)\$")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One perturbation of a form: what was changed, and what the check made of it."""
+
+    changed: str
+    evidence: Evidence
+
+    @property
+    def caught(self) -> bool:
+        """Whether the check refuted it."""
+        return self.evidence.ok is False
+
+
+@dataclass(frozen=True)
+class JudgedForm:
+    """One form of a statement beside its evidence.
+
+    Attributes:
+        name: which form, in plain words.
+        says: what it states; empty for the printed form, which the claim states.
+        evidence: what it came to.
+        mutants: its perturbations, where they were judged.
+    """
+
+    name: str
+    says: str
+    evidence: Evidence
+    mutants: tuple[Mutant, ...] = ()
+
+
+def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
+    """The forms of a claim that were judged: as printed, corrected, weakened."""
+    judged, claim = result.judged, result.claim
+    if judged is None:
+        return ()
+    forms = [JudgedForm("as printed", "", judged.printed, _mutants(claim.mutants, judged.mutants))]
+    if claim.correction is not None and judged.correction is not None:
+        mutants = _mutants(claim.correction.mutants, judged.correction_mutants)
+        forms.append(JudgedForm("corrected", claim.correction.says, judged.correction, mutants))
+    if claim.control is not None and judged.control is not None:
+        forms.append(JudgedForm("weakened (control)", claim.control.says, judged.control))
+    return tuple(forms)
+
+
+def _mutants(constants: tuple[Constants, ...], judged: tuple[Evidence, ...]) -> tuple[Mutant, ...]:
+    return tuple(Mutant(constants_text(c), e) for c, e in zip(constants, judged, strict=False))
+
+
+def constants_text(constants: Mapping[str, Any]) -> str:
+    """Constants of a form as ``name = value``.
+
+    >>> constants_text({"K": 0.9, "laws": ("a", "b")})
+    'K = 0.9, laws = (a, b)'
+    """
+    return ", ".join(f"{name} = {_plain(value)}" for name, value in constants.items())
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(_plain, value))})"
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def headline(result: Result) -> str:
+    """The verdict as a sentence about the statement, not about its authors."""
+    verdict = result.decision.verdict
+    if verdict == "holds":
+        return "Holds as printed."
+    if verdict == "corrected":
+        return "Does not hold as printed; holds with the correction below."
+    if verdict == "refuted":
+        weakened = result.judged is not None and result.judged.control is not None
+        return "Does not hold as printed" + ("; the weakened statement below holds." if weakened else ".")
+    return "Not checkable here."
+
+
+def in_short(result: Result) -> str:
+    """What was found, in one line; formulas stand between dollar signs."""
+    claim, decision, evidence = result.claim, result.decision, result.evidence
+    if decision.verdict == "not checkable here" or evidence is None:
+        return sentence_case(decision.reason)
+    if decision.verdict == "corrected" and claim.correction is not None:
+        return f"Holds with: {first_sentence(claim.correction.says)}"
+    if decision.verdict == "refuted":
+        return shortened(f"{evidence.printed}; obtained: {evidence.obtained}", 160)
+    return shortened(f"Checked for {evidence.scope}", 160)
+
+
+def mark(result: Result) -> str:
+    """Why a result is not as recorded; empty if it is."""
+    if result.as_expected:
+        return ""
+    return "the check has a defect" if result.decision.defect else f"on record: {result.claim.expect}"
+
+
+def command(run: Run, result: Result) -> str:
+    """The command that checks one claim as this run did."""
+    budget = "" if run.budget == "quick" else f" --budget {run.budget}"
+    return f"rankproof check {result.claim.id}{budget}" + (f" --seed {run.seed}" if run.seed else "")
+
+
+def tally(run: Run) -> str:
+    """Counts by verdict, and whether all are on record."""
+    counts = Counter(result.decision.verdict for result in run.results)
+    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    different = sum(not result.as_expected for result in run.results)
+    number = len(run.results)
+    claims = f"{number} claim{'' if number == 1 else 's'}: {parts or 'none'}"
+    if run.level > SUITE_LEVEL:
+        return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
+    return f"{claims}; {f'{different} not as recorded' if different else 'every verdict as recorded'}"
+
+
+def first_sentence(text: str) -> str:
+    """Text up to the first full stop (before a blank) that stands outside of a formula.
+
+    >>> first_sentence("Holds for $x > 0. 5$ only. More.")
+    'Holds for $x > 0. 5$ only.'
+    """
+    inside = False
+    for i, character in enumerate(text):
+        inside ^= character == "$"
+        if character == "." and not inside and text[i + 1 : i + 2].isspace():
+            return text[: i + 1]
+    return text
+
+
+def shortened(text: str, most: int) -> str:
+    """Text cut at a blank to a number of characters, with an ellipsis."""
+    return textwrap.shorten(text, most, placeholder=" …")
+
+
+def sentence_case(text: str) -> str:
+    """Text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def card_text(result: Result) -> str:
+    """The card of one claim for a terminal: plain text of at most 100 columns; LaTeX without its dollar signs."""
+    claim, decision = result.claim, result.decision
+    grade = f" ({decision.grade})" if decision.grade else ""
+    lines = [
+        claim.id,
+        "=" * len(claim.id),
+        *_entry("where", claim.where),
+        *_entry("statement", _undollared(claim.says)),
+    ]
+    lines += _entry("verdict", f"{decision.verdict}{grade}. {headline(result)}")
+    if not result.as_expected:
+        lines += _entry("NOT AS RECORDED", mark(result))
+    lines += _entry("reason", decision.reason)
+    for form in judged_forms(result):
+        lines += ["", f"[{form.name}]", *_form_lines(form)]
+    lines += [""] if result.judged else []
+    lines += _entry("noticed", "; ".join(map(str, result.changes)))
+    lines += _stored_lines(result)
+    lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
+    lines += _entry("time", f"{result.seconds:.2f} s")
+    return "\n".join(lines)
+
+
+def _form_lines(form: JudgedForm) -> Iterator[str]:
+    evidence = form.evidence
+    yield from _entry("states", _undollared(form.says))
+    yield from _entry("printed" if not form.says else "predicted", evidence.printed)
+    yield from _entry("obtained", evidence.obtained)
+    yield from _entry("slack", f"{evidence.slack:.6g}" if evidence.slack is not None else "")
+    yield from _entry("scope", f"{evidence.scope}; {cases_text(evidence)}")
+    for mutant in form.mutants:
+        verb = "caught" if mutant.caught else "NOT CAUGHT"
+        yield from _entry("mutant", f"{mutant.changed}: {verb}; obtained {mutant.evidence.obtained}")
+
+
+def cases_text(evidence: Evidence) -> str:
+    """Number of cases, share near equality, and level spent."""
+    parts = [f"{evidence.cases} case{'' if evidence.cases == 1 else 's'}"]
+    if evidence.tight is not None:
+        parts.append(f"{evidence.tight:.1%} of them within one per cent of equality")
+    if evidence.level:
+        parts.append(f"false-alarm probability at most {evidence.level:g}")
+    return ", ".join(parts)
+
+
+def _stored_lines(result: Result) -> Iterator[str]:
+    if result.stored is None:
+        return
+    values = ", ".join(f"{name} = {value}" for name, value in result.stored.values.items())
+    yield from _entry(result.stored.kind, values)
+    if result.replayed is not None:
+        confirmed = "confirmed" if result.replayed.confirmed else "NOT CONFIRMED"
+        yield from _entry("replay", f"{confirmed}: {result.replayed.detail}")
+    yield from _entry("again", f"rankproof replay {result.claim.id}")
+
+
+def _entry(label: str, text: str) -> list[str]:
+    """A label and its wrapped text; nothing for an empty text."""
+    head = f"{label:{_LABEL}}" if len(label) < _LABEL else f"{label}  "
+    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * _LABEL) if text else []
+
+
+def _undollared(text: str) -> str:
+    return _DOLLAR.sub("", text).replace(r"\$", "$")
+
+
+def summary_table(run: Run) -> str:
+    """Id, verdict, grade and seconds of every claim, a mark where the record says otherwise, and a line of counts."""
+    rows = [("claim", "verdict", "grade", "seconds", "")]
+    for result in run.results:
+        decision = result.decision
+        note = mark(result)
+        rows.append((result.claim.id, decision.verdict, decision.grade or "-", f"{result.seconds:.2f}",
+                     f"  <-- {note}" if note else "  (excused)" if decision.excused else ""))  # fmt: skip
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    lines = [
+        f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:{widths[2]}}  {row[3]:>{widths[3]}}{row[4]}"
+        for row in rows
+    ]
+    return "\n".join([*lines, tally(run)])

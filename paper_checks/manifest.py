@@ -1,0 +1,75 @@
+"""What a run was made of: settings, code, versions, machine kind; enough to make it again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from paper_checks.run import Run
+
+_PACKAGES = ("rankproof", "numpy", "scipy", "torch", "sympy", "mpmath", "hypothesis", "pandas", "matplotlib")
+_SOURCES = ("rmt", "hessian", "toymodels", "algorithms", "workloads", "figures", "paper_checks", "rankproof.py")
+
+
+def run_manifest(run: Run) -> dict[str, Any]:
+    """Settings and environment of a run; times stand in ``started`` and ``wall_seconds`` only."""
+    commit, dirty = _commit()
+    return {
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "wall_seconds": round(run.seconds, 3),
+        "commit": commit,
+        "uncommitted_changes": dirty,
+        "sources_sha256": sources_digest(),
+        "seed": run.seed,
+        "budget": run.budget,
+        "claims": len(run.results),
+        "level_spent": run.level,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "processors": os.cpu_count(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+    }
+
+
+def sources_digest() -> str:
+    """SHA-256 over the names and contents of the project's Python files and stored witnesses."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for name in _SOURCES:
+        place = root / name
+        files = [place] if place.is_file() else sorted(f for f in place.rglob("*") if f.suffix in (".py", ".json"))
+        for file in files:
+            if file.is_file():
+                digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _commit() -> tuple[str | None, bool | None]:
+    """Commit of the checkout the code runs from, and whether it has changes; None outside a checkout."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None, None
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD"), bool(git("status", "--porcelain"))
+    except (OSError, subprocess.CalledProcessError):
+        print("rankproof: git cannot tell the commit; the manifest leaves it out", file=sys.stderr)
+        return None, None

@@ -1,0 +1,127 @@
+"""Statements about uniform random numbers; x^2 <= K x with best constant K = 1 on [0, 1]."""
+
+import numpy as np
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import LEVEL, Context
+from paper_checks.methods.bands import judge_bands
+from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.limit import mean_interval
+
+
+def draw(context: Context) -> np.ndarray:
+    return np.append(context.rng().random(context.size(200, 2000)), [0.0, 1.0])
+
+
+def bound(x: np.ndarray, K: float = 1.0, power: int = 1) -> Evidence:
+    return judge_inequality(
+        x**2,
+        K * x**power,
+        0.0,
+        scope=f"{len(x)} numbers in [0, 1]",
+        case=lambda i: {"x": float(x[i])},
+        printed=f"x^2 <= {K:g} x",
+    )
+
+
+def statement(id, **rest):
+    rest.setdefault("expect", "not checkable here")
+    return claim(f"invented/{id}", where="nowhere", says=r"$x^2 \le K x$ on $[0, 1]$", method="inequality", **rest)
+
+
+true = statement("true", measure=draw, mutants=[{"K": 0.9}, {"power": 2, "K": 0.5}], vary=("K",), expect="holds")(bound)
+
+
+@statement("loose", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect="holds")
+def loose(x, K=5.0):
+    return bound(x, K)
+
+
+@statement("false", measure=draw, control=Form("with K = 1", {"K": 1.0}), vary=("K",), expect="refuted")
+def false(x, K=0.5):
+    return bound(x, K)
+
+
+@statement(
+    "fixable", measure=draw, control=Form("K = 2", {"K": 2.0}), vary=("K",), uses=("invented/true",), expect="corrected",
+    correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
+)  # fmt: skip
+def fixable(x, K=0.5):
+    return bound(x, K)
+
+
+vacuous = statement("vacuous", measure=lambda context: np.empty(0), mutants=[{"K": 0.9}])(bound)
+
+
+@statement("always-passes", measure=draw, mutants=[{"K": 0.9}])
+def always_passes(x, K=1.0):
+    return Evidence(True, "search", "nothing", margin=K)
+
+
+@statement("always-fails", measure=draw, control=Form("K = 2", {"K": 2.0}))
+def always_fails(x, K=1.0):
+    return Evidence(False, "search", "nothing", margin=-K, witness={"x": 1.0})
+
+
+@statement("idle-mutant", measure=draw, mutants=[{"K": 0.9}, {"spelling": "other"}])
+def idle_mutant(x, K=1.0, spelling="this"):
+    return bound(x, K)
+
+
+no_mutants = statement("no-mutants", measure=draw)(bound)
+
+
+@statement("tampered", measure=draw, control=Form("K = 1", {"K": 1.0}))
+def tampered(x, K=0.5):
+    return bound(x, K)
+
+
+@statement("outside", measure=draw, control=Form("K = 1", {"K": 1.0}))
+def outside(x, K=0.5):
+    return bound(x, K)
+
+
+@statement("cheating-replay", measure=draw, control=Form("K = 1", {"K": 1.0}))
+def cheating_replay(x, K=0.5):
+    return bound(x, K)
+
+
+@statement("no-witness", measure=draw, control=Form("K = 1", {"K": 1.0}))
+def no_witness(x, K=0.5):
+    return bound(x, K)
+
+
+no_control = statement("no-control", measure=draw)(lambda x, K=0.5: bound(x, K))
+missed = statement("missed-witness", measure=lambda context: np.array([0.25]), mutants=[{"K": 0.1}])(
+    lambda x, K=0.5: bound(x, K)
+)
+certified = statement("certified", measure=draw, mutants=[{"K": 0.9}], expect="holds")(bound)
+bad_certificate = statement("bad-certificate", measure=draw, mutants=[{"K": 0.9}])(bound)
+
+
+@statement("raises", measure=lambda context: 1 / 0)
+def raises(x):
+    raise AssertionError("never judged")
+
+
+def mean_of(context: Context) -> np.ndarray:
+    return context.rng().random(context.size(30, 20_000))
+
+
+@statement("undecidable", measure=mean_of, mutants=[{"mean": 0.47}])
+def undecidable(draws, mean=0.5):
+    """The mean of uniform numbers within 0.015, which thirty of them cannot tell."""
+    name = "mean"
+    return judge_bands(
+        {name: mean_interval(draws, LEVEL)}, {name: mean}, [{name: 0.5}, {name: 0.47}], scope="uniform", level=LEVEL
+    )
+
+
+@statement("full-only", measure=mean_of, mutants=[{"mean": 0.47}], budget="full", expect="holds")
+def full_only(draws, mean=0.5):
+    return undecidable.judge(draws, mean)
+
+
+@statement("extra", measure=draw, mutants=[{"K": 0.9}], needs=("no_such_package",), expect="holds")
+def extra(x, K=1.0):
+    return bound(x, K)

@@ -1,0 +1,39 @@
+"""Naive evaluations of the invented statements."""
+
+from fractions import Fraction
+
+from paper_checks.replay import Proof, Violation, replay
+
+
+def at(K):
+    def evaluate(values):
+        x = Fraction(values["x"])
+        return Violation(x**2, K * x, unmet="" if 0 <= x <= 1 else "x in [0, 1]", reads="x^2 against K x")
+
+    return evaluate
+
+
+half = Fraction(1, 2)
+false = replay("invented/false")(at(half))
+fixable = replay("invented/fixable")(at(half))
+always_fails = replay("invented/always-fails")(at(half))
+tampered = replay("invented/tampered")(at(half))
+outside = replay("invented/outside")(at(half))
+no_control = replay("invented/no-control")(at(half))
+missed = replay("invented/missed-witness")(at(half))
+
+
+@replay("invented/cheating-replay")
+def cheating(values):
+    import rmt  # noqa: F401  (the guard refuses it)
+
+    return Violation(1, 0)
+
+
+@replay("invented/certified")
+def certified(values):
+    """x - x^2 = x (1 - x), both factors non-negative on [0, 1]."""
+    return Proof(values["factors"] == ["x", "1 - x"], "two non-negative factors")
+
+
+bad_certificate = replay("invented/bad-certificate")(certified.evaluate)

@@ -1,0 +1,31 @@
+"""The pytest door: every claim ends with the verdict on record. A refuted theorem is a green test."""
+
+import pytest
+from paper_checks.context import SUITE_LEVEL
+from paper_checks.ledger import Ledger
+from paper_checks.run import run
+
+LEDGER = Ledger.of()
+
+
+@pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.id)
+def test_verdict_is_the_one_on_record(claim):
+    result = run([claim], LEDGER).results[0]
+    assert result.as_expected, f"{result.decision.verdict} instead of {claim.expect}: {result.decision.reason}"
+
+
+@pytest.mark.parametrize("claim", LEDGER.claims, ids=lambda claim: claim.id)
+def test_claim_is_declared_completely(claim):
+    assert claim.method
+    assert claim.vary or claim.expect != "holds"
+    if claim.expect in ("refuted", "corrected"):
+        assert claim.control is not None
+    if claim.expect == "corrected":
+        assert claim.correction is not None
+        assert claim.correction.mutants
+    for text in (claim.says, claim.correction.says if claim.correction else ""):
+        assert text.count("$") % 2 == 0
+
+
+def test_the_suite_stays_within_its_error_budget():
+    assert len(LEDGER.claims) * 1e-6 <= SUITE_LEVEL

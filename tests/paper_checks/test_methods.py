@@ -1,0 +1,203 @@
+"""Each method on statements whose truth is known."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+from paper_checks.context import Context
+from paper_checks.methods.bands import Interval, half_distances, judge_bands
+from paper_checks.methods.identity import Equation, judge_identity, rational, vanishes
+from paper_checks.methods.inequality import Axis, collect_cases, judge_inequality
+from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
+from paper_checks.methods.mean import judge_means
+from paper_checks.methods.printed import Cell, Rounded, judge_printed
+from paper_checks.methods.probability import Counted, judge_probability
+from paper_checks.methods.units import judge_units
+
+X, Y = sympy.symbols("x y")
+POINT = {X: sympy.Rational(2, 3), Y: sympy.Rational(-5, 7)}
+
+
+def test_a_true_identity_is_proved_and_a_false_one_refuted_at_an_exact_point():
+    true = Equation("square", (X + Y) ** 2, X**2 + 2 * X * Y + Y**2)
+    false = Equation("wrong square", (X + Y) ** 2, X**2 + Y**2)
+    assert judge_identity([true], [POINT], "all x, y").ok is True
+    evidence = judge_identity([true, false], [POINT], "all x, y")
+    assert evidence.ok is False
+    assert evidence.witness == {"x": "2/3", "y": "-5/7"}
+    assert "wrong square" in evidence.printed
+
+
+def test_a_false_identity_that_holds_at_every_point_is_undecided():
+    evidence = judge_identity([Equation("at one point", X, sympy.Rational(2, 3))], [POINT], "")
+    assert evidence.ok is None
+    assert "at one point" in evidence.reason
+
+
+def test_vanishing_is_decided_for_rational_functions():
+    assert vanishes(1 / X - Y / (X * Y))
+    assert not vanishes(1 / X - 1 / (X + sympy.Rational(1, 10**12)))
+    assert rational(0.1) == sympy.Rational(0.1)
+
+
+AXES = (Axis("a", 1e-3, 1e3), Axis("b", 1e-3, 1e3, signed=True))
+
+
+@pytest.fixture(scope="module")
+def mean_cases():
+    return collect_cases(
+        Context("tests/am-gm"), (AXES[0], Axis("b", 1e-3, 1e3)), lambda c: c["a"] <= c["b"],
+        lambda c: (c["a"] + c["b"]) / np.sqrt(c["a"] * c["b"]) - 2, examples=100, restarts=1,
+    )  # fmt: skip
+
+
+def means(case, constant=4):
+    return constant * case["a"] * case["b"], (case["a"] + case["b"]) ** 2
+
+
+def judge_means_inequality(cases, constant):
+    left, right = means(cases, constant)
+    return judge_inequality(
+        left, right, 0.0, scope="", case=lambda i: {k: float(v[i]) for k, v in cases.items()},
+        exact=lambda case: means(case, Fraction(constant)),
+    )  # fmt: skip
+
+
+def test_the_search_meets_the_assumption_and_comes_close_to_equality(mean_cases):
+    assert (mean_cases["a"] <= mean_cases["b"]).all()
+    evidence = judge_means_inequality(mean_cases, 4)
+    assert evidence.ok is True
+    assert evidence.slack == pytest.approx(1.0, abs=1e-4)
+    assert evidence.tight > 0.05
+
+
+def test_a_constant_a_thousandth_too_large_is_refuted_with_an_exact_witness(mean_cases):
+    evidence = judge_means_inequality(mean_cases, 4.004)
+    assert evidence.ok is False
+    assert evidence.grade == "proof"
+    witness = {name: Fraction(value) for name, value in evidence.witness.items()}
+    left, right = means(witness, Fraction(4.004))
+    assert left > right
+
+
+def test_equality_counts_against_a_strict_inequality_only():
+    sides = np.array([0.0, 1.0]), np.array([0.0, 2.0])
+    assert judge_inequality(*sides, 0.0, scope="", case=lambda i: {"i": i}).ok is True
+    assert judge_inequality(*sides, 0.0, scope="", case=lambda i: {"i": i}, strict=True).ok is False
+
+
+def test_rounding_is_no_violation_and_no_case_is_vacuous():
+    evidence = judge_inequality(np.array([1.0 + 1e-15]), np.array([1.0]), 1e-14, scope="", case=lambda i: {})
+    assert evidence.ok is True
+    assert judge_inequality(np.empty(0), np.empty(0), 0.0, scope="", case=lambda i: {}).cases == 0
+
+
+def test_a_search_is_the_same_for_the_same_seed():
+    def collect(seed):
+        return collect_cases(Context("tests/seeds", seed), AXES, lambda c: c["a"] > 0, lambda c: c["a"],
+                             examples=50, restarts=0)  # fmt: skip
+
+    np.testing.assert_array_equal(collect(1)["b"], collect(1)["b"])
+    assert len(collect(1)["b"]) != len(collect(2)["b"]) or (collect(1)["b"] != collect(2)["b"]).any()
+    assert (collect(1)["b"] < 0).any()
+
+
+def test_axes_refuse_an_empty_range():
+    with pytest.raises(ValueError, match="axis t needs 0 < low < high, got 0, 1"):
+        Axis("t", 0, 1)
+
+
+def test_bands_are_half_the_distance_to_the_nearest_rival():
+    rivals = [{"a": 1.0, "b": 5.0}, {"a": 1.2, "b": 5.0}, {"a": 2.0, "b": 5.0}]
+    assert half_distances(rivals) == pytest.approx({"a": 0.1, "b": 0.1})
+    with pytest.raises(ValueError, match="nothing can be tested"):
+        half_distances([{"a": 1.0}, {"a": 1.0}])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ok"), [(0.95, 1.05, True), (1.05, 1.15, None), (1.15, 1.25, False), (0.0, 3.0, None)]
+)
+def test_an_interval_passes_inside_its_band_only(low, high, ok):
+    rivals = [{"a": 1.0}, {"a": 1.2}]
+    assert judge_bands({"a": Interval(low, high)}, rivals[0], rivals, scope="", level=1e-6).ok is ok
+
+
+def test_an_infinite_limit_is_refuted_by_a_finite_one():
+    rivals = [{"a": np.inf}, {"a": 1.0}, {"a": 2.0}]
+    assert judge_bands({"a": Interval(0.99, 1.01)}, rivals[0], rivals, scope="", level=1e-6).ok is False
+
+
+def test_limits_and_means_tell_a_true_value_from_a_near_one():
+    rng = np.random.default_rng(0)
+    ladder = Ladder(tuple((R, 2.0 + rng.standard_normal(30) / np.sqrt(R)) for R in (10**2, 10**4, 10**6)))
+    rivals = [{"x": 2.0}, {"x": 2.02}]
+    assert judge_limit({"x": ladder}, rivals[0], rivals, scope="").ok is True
+    false = judge_limit({"x": ladder}, rivals[1], rivals, scope="")
+    assert (false.ok, false.level) == (False, 1e-6)
+    assert false.witness["R"] == 10**6
+    draws = {"x": rng.random(20_000)}
+    rivals = [{"x": 0.5}, {"x": 0.53}]
+    assert judge_means(draws, rivals[0], rivals, scope="").ok is True
+    assert judge_means(draws, rivals[1], rivals, scope="").ok is False
+
+
+def test_intervals_cover():
+    rng = np.random.default_rng(1)
+    level = 0.1
+    missed = 0
+    for _ in range(2000):
+        interval = mean_interval(rng.standard_normal(5), level)
+        missed += not interval.low <= 0.0 <= interval.high
+    low, high = Counted(missed, 2000).interval(1e-6)
+    assert low <= level <= high
+    with pytest.raises(ValueError, match="at least two finite draws, got 1"):
+        mean_interval(np.array([1.0]), level)
+
+
+def test_no_failure_in_n_draws_supports_nothing_below_one_over_n():
+    assert judge_probability(Counted(0, 50), 0.0, 0.5, scope="", what="failure").ok is True
+    assert judge_probability(Counted(0, 50), 0.0, 0.01, scope="", what="failure").ok is None
+    assert judge_probability(Counted(50, 50), 0.0, 0.5, scope="", what="failure").ok is False
+    exact = judge_probability(0.3, 0.0, 0.2, scope="", what="failure", witness={"n": 3})
+    assert (exact.ok, exact.grade, exact.level) == (False, "proof", 0.0)
+    assert exact.witness["n"] == 3
+
+
+def test_printed_numbers_mean_half_a_unit_of_their_last_digit():
+    assert Rounded.printed("-0.046") == Rounded(Fraction(-465, 10_000), Fraction(-455, 10_000))
+    assert Rounded.printed("+12") == Rounded(Fraction(23, 2), Fraction(25, 2))
+    with pytest.raises(ValueError, match="not a printed decimal"):
+        Rounded.printed("12 %")
+
+
+def test_interval_arithmetic_encloses_every_rounding():
+    rng = np.random.default_rng(2)
+    a, b = Rounded.printed("3.1"), Rounded.printed("-0.7")
+    for _ in range(200):
+        x = Fraction(rng.uniform(float(a.low), float(a.high)))
+        y = Fraction(rng.uniform(float(b.low), float(b.high)))
+        for whole, value in ((a + b, x + y), (a - b, x - y), (a * b, x * y), (a / b, x / y)):
+            assert whole.low <= value <= whole.high
+    with pytest.raises(ZeroDivisionError):
+        a / Rounded.printed("0.0")
+
+
+def test_only_disjoint_intervals_refute_a_printed_number():
+    third = Rounded.exact(1) / Rounded.exact(3)
+    assert judge_printed({"a": Cell(Rounded.printed("0.33"), third, {})}, "").ok is True
+    wrong = judge_printed({"a": Cell(Rounded.printed("0.33"), third, {}),
+                           "b": Cell(Rounded.printed("0.34"), third, {"x": "1"})}, "")  # fmt: skip
+    assert wrong.ok is False
+    assert wrong.witness == {"cell": "b", "x": "1"}
+
+
+def test_units_find_a_sum_of_unlike_quantities():
+    points = [{"length": Fraction(3), "width": Fraction(2)}]
+    weights = {"length": 1, "width": 1}
+    area = {"area": lambda p: (p["length"] * p["width"], p["length"] ** 2)}
+    assert judge_units(area, weights, points, "").ok is True
+    unlike = {"area": lambda p: (p["length"] * p["width"], p["length"] ** 2 + p["width"])}
+    evidence = judge_units(unlike, weights, points, "")
+    assert evidence.ok is False
+    assert evidence.witness["line"] == "area"

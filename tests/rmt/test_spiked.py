@@ -1,0 +1,120 @@
+"""Predictions of the spiked model against closed forms, and its doors."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rmt import MarchenkoPastur, PointMass, Semicircle, SpikedModel
+from rmt.spiked import check_dimension, wigner_outlier
+
+spike = st.one_of(st.floats(1e-6, 1e6), st.floats(-1e6, -1e-6))
+
+
+@given(st.lists(spike, max_size=5), st.floats(1e-3, 1e3), st.floats(1e-3, 1e3))
+def test_every_spike_is_answered(spikes, sigma, scale):
+    model = SpikedModel(tuple(spikes), Semicircle(sigma), scale)
+    left, right = model.bulk_edges
+    assert len(model.outliers) == len(spikes)
+    for outlier in model.outliers:
+        beyond = abs(outlier.spike) > sigma * scale * (1 + 1e-9)
+        assert 0.0 <= outlier.overlap <= 1.0
+        if outlier.separated:
+            assert outlier.location >= right or outlier.location <= left
+            assert outlier.location == pytest.approx(wigner_outlier(outlier.spike, sigma * scale), rel=1e-7)
+            assert outlier.overlap == pytest.approx(1 - (sigma * scale / outlier.spike) ** 2, abs=1e-6)
+        else:
+            assert not beyond
+            assert outlier.location in (left, right)
+            assert outlier.overlap == 0.0
+
+
+@given(spike, st.floats(0.01, 100.0))
+def test_predictions_scale_with_the_matrix(theta, factor):
+    model = SpikedModel((theta,), Semicircle(1.0), 0.5)
+    scaled = SpikedModel((factor * theta,), Semicircle(factor), 0.5)
+    assert scaled.outliers[0].location == pytest.approx(factor * model.outliers[0].location, rel=1e-9)
+    assert scaled.outliers[0].overlap == pytest.approx(model.outliers[0].overlap, abs=1e-9)
+    assert scaled.stable_rank(1000).value == pytest.approx(model.stable_rank(1000).value, rel=1e-9)
+
+
+def test_small_repeated_negative_and_unordered_spikes():
+    model = SpikedModel((-3.0, 0.001, 2.0, 2.0, -0.5))
+    assert model.spikes == (2.0, 2.0, 0.001, -0.5, -3.0)
+    assert [o.separated for o in model.outliers] == [True, True, False, False, True]
+    assert [o.location for o in model.outliers] == pytest.approx([2.5, 2.5, 2.0, -2.0, -10 / 3])
+
+
+def test_a_spike_at_the_threshold_stays_inside():
+    assert not SpikedModel((1.0, -1.0)).outliers[0].separated
+
+
+@pytest.mark.parametrize("theta", [2.0, 1.3, -0.8, -0.25, 0.7])
+def test_marchenko_pastur_noise_has_its_own_thresholds(theta):
+    """Against the closed form R(w) = 1 / (1 - c w) of the law with ratio c."""
+    ratio = 0.25
+    model = SpikedModel((theta,), MarchenkoPastur(ratio))
+    location = 1.0 / (1.0 - ratio / theta) + theta
+    below, above = model.thresholds
+    assert (below, above) == pytest.approx((-np.sqrt(ratio) + ratio, np.sqrt(ratio) + ratio))
+    outlier = model.outliers[0]
+    assert outlier.separated == (theta > above or theta < below)
+    if outlier.separated:
+        assert outlier.location == pytest.approx(location)
+        assert outlier.overlap == pytest.approx(1.0 - ratio / (theta - ratio) ** 2)
+
+
+def test_a_point_mass_only_shifts():
+    model = SpikedModel((0.1, -0.1), PointMass(3.0))
+    assert [o.location for o in model.outliers] == pytest.approx([3.1, 2.9])
+    assert [o.overlap for o in model.outliers] == pytest.approx([1.0, 1.0])
+
+
+def test_stable_rank_counts_every_eigenvalue():
+    model = SpikedModel((3.0, -2.0), Semicircle(2.0), 0.5)
+    found = model.stable_rank(10_000)
+    assert found.frobenius_squared == pytest.approx(9 + 4 + 10_000)
+    assert found.spectral_norm == pytest.approx(3 + 1 / 3)
+    assert found.value == pytest.approx(found.frobenius_squared / found.spectral_norm**2)
+
+
+def test_fluctuations_follow_the_published_formulas():
+    model = SpikedModel((2.0,))
+    assert model.outlier_sd(2.0, 100) == pytest.approx(np.sqrt(2 * (1 - 1 / 4) / 100))
+    assert model.outlier_sd(2.0, 100, localised=False) == pytest.approx(model.outlier_sd(2.0, 100))
+    rademacher = model.outlier_sd(2.0, 1, fourth_moment=1.0, diagonal_variance=1.0)
+    assert rademacher == pytest.approx(0.81, abs=0.005)
+
+
+def test_exact_and_symbolic_numbers_pass_through_the_outlier_map():
+    assert wigner_outlier(Fraction(1, 2), Fraction(1)) == Fraction(5, 2)
+
+
+@pytest.mark.parametrize("bad", [0.0, float("nan"), float("inf")])
+def test_impossible_spikes_are_refused(bad):
+    with pytest.raises(ValueError, match="spikes must be finite and non-zero"):
+        SpikedModel((1.0, bad))
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])
+def test_impossible_scales_are_refused(bad):
+    with pytest.raises(ValueError, match="scale must be positive and finite"):
+        SpikedModel((1.0,), scale=bad)
+
+
+@pytest.mark.parametrize("bad", [0, -3, 2.5, float("nan"), True, 10**16])
+def test_impossible_dimensions_are_refused(bad):
+    with pytest.raises(ValueError, match="the dimension R must"):
+        check_dimension(bad)
+
+
+def test_other_bad_arguments_are_refused_in_one_line():
+    with pytest.raises(ValueError, match="noise must be a law of rmt, got str"):
+        SpikedModel((1.0,), "semicircle")
+    with pytest.raises(ValueError, match="at least 2, got 1"):
+        SpikedModel((1.0, 2.0)).stable_rank(1)
+    with pytest.raises(ValueError, match=r"spike 0.5 has no outlier"):
+        SpikedModel((0.5,)).outlier_sd(0.5, 100)
+    with pytest.raises(ValueError, match="semicircular"):
+        SpikedModel((3.0,), MarchenkoPastur(0.5)).edge_scale(100)

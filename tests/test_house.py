@@ -1,0 +1,54 @@
+"""The floors: imports go down only, and the lower floors stay light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOORS = {"rmt": 0, "workloads": 0, "hessian": 1, "toymodels": 1, "algorithms": 1, "figures": 3, "paper_checks": 4,
+          "rankproof": 5}  # fmt: skip
+FILES = [
+    file
+    for room in FLOORS
+    for file in (sorted((ROOT / room).rglob("*.py")) if (ROOT / room).is_dir() else [ROOT / f"{room}.py"])
+]
+
+
+def imported_rooms(file):
+    for node in ast.walk(ast.parse(file.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module]
+        yield from (name.split(".")[0] for name in names)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_imports_go_down_the_floors_only(file):
+    room = file.relative_to(ROOT).parts[0].removesuffix(".py")
+    for other in imported_rooms(file):
+        if other in FLOORS and other != room:
+            assert FLOORS[other] < FLOORS[room], f"{file.relative_to(ROOT)} imports {other}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_no_module_outgrows_a_sitting(file):
+    assert len(file.read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize("room", [room for room, floor in FLOORS.items() if floor <= 1 and (ROOT / room).is_dir()])
+def test_lower_floors_import_neither_pictures_nor_extras(room):
+    modules = [
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for file in sorted((ROOT / room).rglob("*.py"))
+    ]
+    heavy = ("matplotlib", "transformers", "peft", "flwr", "ray", "clarabel", "flint", "pyhessian", "curvlinops")
+    program = f"import importlib, sys; [importlib.import_module(m) for m in {modules!r}]; " + (
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
