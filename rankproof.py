@@ -198,11 +198,12 @@ def _data(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from paper_checks.report import ReportFigure, write_report
+
     from figures.make import all_figures
     from paper_checks.card import summary_table
     from paper_checks.ledger import Ledger
     from paper_checks.manifest import run_manifest
-    from paper_checks.report import ReportFigure, write_report
     from workloads.idx import DataError
 
     out = Path(options.out)

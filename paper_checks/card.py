@@ -100,10 +100,10 @@ def in_short(result: Result) -> str:
     if decision.verdict == "not checkable here" or evidence is None:
         return sentence_case(decision.reason)
     if decision.verdict == "corrected" and claim.correction is not None:
-        return f"Holds with: {first_sentence(claim.correction.says)}"
+        return f"Correction: {first_sentence(claim.correction.says)}"
     if decision.verdict == "refuted":
-        return shortened(f"{evidence.printed}; obtained: {evidence.obtained}", 160)
-    return shortened(f"Checked for {evidence.scope}", 160)
+        return shortened(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
+    return shortened(f"Scope: {evidence.scope}", 160)
 
 
 def mark(result: Result) -> str:
@@ -165,7 +165,8 @@ def card_text(result: Result) -> str:
         *_entry("where", claim.where),
         *_entry("statement", _undollared(claim.says)),
     ]
-    lines += _entry("verdict", f"{decision.verdict}{grade}. {headline(result)}")
+    explained = "" if decision.verdict in ("holds", "not checkable here") else f". {headline(result)}"
+    lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
     if not result.as_expected:
         lines += _entry("NOT AS RECORDED", mark(result))
     lines += _entry("reason", decision.reason)

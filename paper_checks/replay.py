@@ -204,6 +204,6 @@ def _answer(known: Mapping[str, Replay], file: Stored) -> Replayed:
     confirmed = bool(outcome.left - outcome.right > outcome.error)
     reads = f"{outcome.reads}: " if outcome.reads else ""
     sign = ">" if confirmed else "<="
-    error = f" (error at most {float(outcome.error):.3g})" if outcome.error else " (exact)" if outcome.exact else ""
+    bound = f" (error at most {float(outcome.error):.3g})" if outcome.error else " (exact)" if outcome.exact else ""
     return Replayed(file.kind, confirmed, outcome.exact and confirmed, left, right,
-                    f"{reads}{left:.6g} {sign} {right:.6g}{error}")  # fmt: skip
+                    f"{reads}{left:.6g} {sign} {right:.6g}{bound}")  # fmt: skip

@@ -19,7 +19,7 @@ from paper_checks.context import SUITE_LEVEL, Budget, Context
 from paper_checks.ledger import Ledger, Paper
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, stored, stored_path
 from paper_checks.sensitivity import NoticedChange, noticed_changes
-from paper_checks.verdict import Decision, Judged, decide, final_form, judge
+from paper_checks.verdict import Decision, Judged, decide, judge
 
 Progress = Callable[[str], None]
 

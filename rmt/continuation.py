@@ -38,17 +38,20 @@ def descend(z: np.ndarray, newton_step: Map, fixed_point: Map, scale: float) -> 
     active = np.arange(len(z))
     while len(active):
         point = z.real[active] + 1j * height[active]
-        proposal, converged = _polish(u[active], point, newton_step, scale)
+        # On the way down a start for the next height is all that is needed.
+        accuracy = np.where(height[active] > z.imag[active], 1e-6, 1e-15)
+        proposal, converged = _polish(u[active], point, newton_step, scale, accuracy)
         jumped = height[active] < FACTOR / 2 * solved[active]
-        stuck = ~converged & ~jumped & (height[active] > 1e-3 * scale)
+        stuck = ~converged & ~jumped & (height[active] > 0)
         if stuck.any():
             better = u[active[stuck]]
             for _ in range(MAP_STEPS):
                 better = (better + fixed_point(better, point[stuck])) / 2
-            proposal[stuck], converged[stuck] = _polish(better, point[stuck], newton_step, scale)
+            proposal[stuck], converged[stuck] = _polish(better, point[stuck], newton_step, scale, accuracy[stuck])
             proposal[stuck] = np.where(converged[stuck], proposal[stuck], better)
-        # Near the axis, where the equation may degenerate, the last solution above stays.
-        keep = converged | stuck
+        # Far from the axis the averaged value serves as a start; near it, where the equation may degenerate, the last
+        # solution above stays.
+        keep = converged | (~jumped & (height[active] > 1e-3 * scale))
         u[active[keep]], solved[active[keep]] = proposal[keep], height[active[keep]]
         may_jump[active[jumped & ~keep]] = False
         active = active[(keep | jumped) & (solved[active] > z.imag[active])]
@@ -59,7 +62,9 @@ def descend(z: np.ndarray, newton_step: Map, fixed_point: Map, scale: float) -> 
     return u
 
 
-def _polish(u: np.ndarray, z: np.ndarray, newton_step: Map, scale: float) -> tuple[np.ndarray, np.ndarray]:
+def _polish(
+    u: np.ndarray, z: np.ndarray, newton_step: Map, scale: float, accuracy: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     u, converged = u.copy(), np.zeros(len(u), dtype=bool)
     last = np.full(len(u), np.inf)
     active = np.arange(len(u))
@@ -71,7 +76,7 @@ def _polish(u: np.ndarray, z: np.ndarray, newton_step: Map, scale: float) -> tup
         u[active] = new.real + 1j * np.maximum(new.imag, z[active].imag)
         size = np.abs(step)
         # Close to a branch point rounding stops the digits early: steps that no longer shrink have converged too.
-        done = (size < 1e-15 * np.abs(u[active])) | ((size < 1e-7 * scale) & (size >= last[active]))
+        done = (size < accuracy[active] * np.abs(u[active])) | ((size < 1e-7 * scale) & (size >= last[active]))
         converged[active] = done
         last[active] = size
         active = active[~done]

@@ -23,12 +23,12 @@ Sampler = Callable[[np.random.Generator, int, int], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class EntryLaw:
-    """Law of the matrix entries: independent, mean 0, variance 1 before scaling.
+    r"""Law of the matrix entries: independent, mean 0, variance 1 before scaling.
 
     Attributes:
         name: how the law is called.
         sample: ``sample(rng, count, R)`` draws that many entries for a matrix of dimension R.
-        fourth_moment: fourth moment of an entry; infinite or growing with R means that the edge is not at $2\\sigma$.
+        fourth_moment: fourth moment of an entry; infinite or growing with R means that the edge is not at $2\sigma$.
         diagonal_variance: variance of a diagonal entry.
     """
 
@@ -43,7 +43,7 @@ def _gaussian(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float6
 
 
 def _rademacher(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float64]:
-    return 2.0 * rng.integers(0, 2, count) - 1.0
+    return 2.0 * rng.integers(0, 2, count).astype(np.float64) - 1.0
 
 
 def _uniform(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float64]:

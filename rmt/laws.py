@@ -198,7 +198,7 @@ class Law(ABC):
             above = 1 / g > 1 / target
             low[active], high[active] = np.where(above, low[active], old), np.where(above, old, high[active])
             new = old + (1 / g - 1 / target) * g**2 / slope
-            inside = (new > low[active]) & (new < high[active])
+            inside = (new >= low[active]) & (new <= high[active])  # an end is allowed: a converged point is one
             z[active] = np.where(inside, new, low[active] + (high[active] - low[active]) / 2)
             active = active[np.abs(z[active] - old) > 1e-14 * (np.abs(old) + upper - lower)]
             if len(active) == 0:

@@ -1,7 +1,7 @@
 r"""The spiked model as a product with vectors: noise of any spectral law at dimensions no dense matrix reaches.
 
-The noise is $U\,\mathrm{diag}(x)\,U^T$ with $x$ the quantiles of the law and $U$ three rounds of random signs and cosine
-transforms, a fast stand-in for a uniformly random rotation: a product costs $O(R \log R)$ and memory is O(R).
+The noise is $U\,\mathrm{diag}(x)\,U^T$ with $x$ the quantiles of the law and $U$ three rounds of random signs and
+cosine transforms, a fast stand-in for a uniformly random rotation: a product costs $O(R \log R)$ and memory is O(R).
 """
 
 from __future__ import annotations
@@ -78,5 +78,6 @@ def draw_matrix_free(model: SpikedModel, R: int, rng: np.random.Generator) -> Ma
         ValueError: R out of range.
     """
     R = check_dimension(R, at_least=max(2, len(model.spikes)))
-    eigenvalues = np.asarray(model.noise_law.quantile((np.arange(R) + 0.5) / R))
-    return MatrixFreeDraw(model, eigenvalues, 2.0 * rng.integers(0, 2, (_ROUNDS, R)) - 1.0)
+    eigenvalues = np.asarray(model.noise_law.quantile((np.arange(R) + 0.5) / R), dtype=np.float64)
+    signs = 2.0 * rng.integers(0, 2, (_ROUNDS, R)).astype(np.float64) - 1.0
+    return MatrixFreeDraw(model, eigenvalues, signs)

@@ -20,13 +20,13 @@ Number: TypeAlias = Any  # whatever adds, multiplies and divides: float, Fractio
 
 @dataclass(frozen=True)
 class Outlier:
-    """Where one spike shows in the spectrum as the dimension grows.
+    r"""Where one spike shows in the spectrum as the dimension grows.
 
     Attributes:
-        spike: the eigenvalue $\\theta$ of the unperturbed matrix.
+        spike: the eigenvalue $\theta$ of the unperturbed matrix.
         location: limit of the eigenvalue that belongs to it: outside the bulk if ``separated``, else the bulk edge.
         separated: whether an eigenvalue leaves the bulk.
-        overlap: limit of $|\\langle v, u\\rangle|^2$ of the spike's direction with its eigenvector; 0 if not separated.
+        overlap: limit of $|\langle v, u\rangle|^2$ of the spike's direction with its eigenvector; 0 if not separated.
     """
 
     spike: float
@@ -37,7 +37,7 @@ class Outlier:
 
 @dataclass(frozen=True)
 class StableRank:
-    """Stable rank $\\|H\\|_F^2 / \\|H\\|_2^2$ with its two ingredients."""
+    r"""Stable rank $\\|H\\|_F^2 / \\|H\\|_2^2$ with its two ingredients."""
 
     value: float
     frobenius_squared: float
@@ -128,7 +128,7 @@ class SpikedModel:
         return max(abs(left), abs(right), *(abs(o.location) for o in self.outliers))
 
     def sigma(self) -> float:
-        """Edge parameter of semicircular noise after scaling, the papers' $\\sigma s$.
+        r"""Edge parameter of semicircular noise after scaling, the papers' $\sigma s$.
 
         Raises:
             ValueError: the noise is not semicircular.
@@ -218,7 +218,7 @@ def check_dimension(R: int, at_least: int = 1) -> int:
     Raises:
         ValueError: R is not a whole number of at least ``at_least``, or above 10^15, where doubles lose its digits.
     """
-    if isinstance(R, bool) or not isfinite(R) or R != int(R) or R < at_least:
+    if isinstance(R, bool) or not isfinite(R) or int(R) != R or at_least > R:
         raise ValueError(f"the dimension R must be a whole number of at least {at_least}, got {R}")
     if R > 10**15:
         raise ValueError(f"the dimension R must not exceed 10^15 (double precision), got {R}")

@@ -186,7 +186,8 @@ def load(name: str, root: str | Path | None = None, split: str = "train") -> Ima
     if split not in SPLITS:
         raise DataError(f"unknown split {split!r} of {name}: choose train or test")
     folder = _found(data, root)
-    images, labels = (parse(_content(data, folder, file), file) for file in SPLITS[split])
+    # Copied, because an array that cannot be written to is a nuisance to torch.
+    images, labels = (parse(_content(data, folder, file), file).copy() for file in SPLITS[split])
     if images.ndim != 3 or labels.shape != images.shape[:1]:
         raise DataError(f"{folder}: images of shape {images.shape} do not fit labels of shape {labels.shape}")
     return ImageSet(name, images, labels, split, folder, data.pixel_mean, data.pixel_deviation)

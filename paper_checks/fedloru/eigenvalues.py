@@ -89,10 +89,7 @@ def limiting_eigenvalue(
     """The two branches of Proposition 3.1, by the printed rule or by the threshold."""
     g = theta + coefficient * setting.sigma**2 * setting.s**s_power / theta
     limit = float(np.copysign(edge * setting.noise, theta))
-    if rule == "printed":
-        outside = g > limit if theta > 0 else g < limit
-    else:
-        outside = abs(theta) > threshold * setting.noise
+    outside = (g > limit if theta > 0 else g < limit) if rule == "printed" else abs(theta) > threshold * setting.noise
     return g if outside else limit
 
 
@@ -117,8 +114,8 @@ def _forms() -> list[Constants]:
     correction=Form(
         r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $\theta_i > \sigma s_N$, else $U_N$; mirrored for negative spikes "
         r"($\theta < -\sigma s_N$). The printed condition $g_N^{-1}(\theta) > U_N$ holds for every positive "
-        r"$\theta \ne \sigma s_N$, since $\theta + \sigma^2s_N^2/\theta \ge 2\sigma s_N$. For Gaussian noise; for other "
-        "entry laws see prop-3.1-dist.",
+        r"$\theta \ne \sigma s_N$, since $\theta + \sigma^2s_N^2/\theta \ge 2\sigma s_N$. Gaussian noise; for "
+        "other entry laws see prop-3.1-dist.",
         THRESHOLD,
         mutants=MUTANTS,
     ),
@@ -178,7 +175,7 @@ def measure_overlaps(context: Context) -> Spectra:
 def limiting_overlap(
     setting: Setting, theta: float, *, everywhere: bool, coefficient: float, power: float, squared: bool
 ) -> float:
-    """Eq. 5: the cone around a spike's direction; 0 across spikes and, by the threshold, for spikes that stay inside."""
+    """Eq. 5: the cone around a spike; 0 across spikes and, by the threshold, for spikes that stay inside."""
     if theta == 0.0 or (not everywhere and abs(theta) <= setting.noise):
         return 0.0
     overlap = 1.0 - coefficient * abs(setting.noise / theta) ** power
@@ -198,8 +195,8 @@ OVERLAP_MUTANTS: tuple[Constants, ...] = ({"coefficient": 1.05}, {"power": 1.0},
     measure=measure_overlaps,
     control=Form(r"The statement for spikes with $|\theta_i| > \sigma s_N$.", {"supercritical_only": True}),
     correction=Form(
-        r"The limits hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain as "
-        r"well, the overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).",
+        r"The limits hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain "
+        r"as well, the overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).",
         {"everywhere": False},
         mutants=OVERLAP_MUTANTS,
     ),

@@ -14,9 +14,9 @@ from paper_checks.methods.limit import Ladder, judge_limit
 from paper_checks.methods.mean import judge_means
 from paper_checks.methods.probability import Counted, judge_probability
 from rmt.banded import draw_banded
+from rmt.closed_laws import Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from rmt.dense import ENTRY_LAWS, wigner
-from rmt.closed_laws import Semicircle
 from rmt.spiked import SpikedModel
 
 FIXED_LAWS = ("gaussian", "rademacher", "uniform", "three-point", "exponential")
@@ -24,10 +24,10 @@ FIXED_LAWS = ("gaussian", "rademacher", "uniform", "three-point", "exponential")
 
 @dataclass(frozen=True)
 class Norms:
-    """Spectral norms of pure noise in units of $2\\sigma$, and the dimension for the exact law of sparse entries."""
+    r"""Spectral norms of pure noise in units of $2\sigma$, and the dimension for the exact law of sparse entries."""
 
     fixed: dict[str, NDArray[np.float64]]
-    sparse_R: int
+    sparse_dimension: int
 
 
 def measure_norms(context: Context) -> Norms:
@@ -56,7 +56,8 @@ def star_probability(R: int, degree: int) -> float:
     "fedloru-v2/prop-3.1-dist",
     where="Section 3.1, eq. (1), Proposition 3.1",
     says=r"The limits of Proposition 3.1 hold whenever the entries of $X^R$ are independent with mean 0 and variance "
-    r"$\sigma^2/R$; in particular $\lambda_1(\epsilon_N) \to 2\sigma s_N$ and $\lambda_R(\epsilon_N) \to -2\sigma s_N$.",
+    r"$\sigma^2/R$; in particular $\lambda_1(\epsilon_N) \to 2\sigma s_N$ and "
+    r"$\lambda_R(\epsilon_N) \to -2\sigma s_N$.",
     measure=measure_norms,
     control=Form("The statement for Gaussian entries.", {"laws": ("gaussian",)}),
     correction=Form(
@@ -78,9 +79,9 @@ def prop_3_1_dist(data: Norms, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-ro
         what = f"||epsilon|| > {factor:g} * 2 sigma s, {name} entries"
         if name == "one-per-row":
             degree = int(np.floor((2.0 * factor) ** 2)) + 1
-            found: Counted | float = star_probability(data.sparse_R, degree)
-            scope = f"exact law at R = {data.sparse_R}: a row with {degree} entries"
-            numbers: dict[str, object] = {"R": data.sparse_R, "degree": degree, "factor": factor}
+            found: Counted | float = star_probability(data.sparse_dimension, degree)
+            scope = f"exact law at R = {data.sparse_dimension}: a row with {degree} entries"
+            numbers: dict[str, object] = {"R": data.sparse_dimension, "degree": degree, "factor": factor}
         else:
             found = Counted(int((data.fixed[name] > factor).sum()), len(data.fixed[name]))
             scope, numbers = f"{len(data.fixed[name])} dense draws at R = 250", {"law": name}
@@ -161,7 +162,7 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     control=Form(
         r"$s_M$ decreases with $M$ no slower than $M^{-0.4}$ and no faster than $M^{-0.6}$ (at $M^{-1/2}$).",
         {"exponent": 0.5},
-    ),  # fmt: skip
+    ),
     correction=Form(
         r"$s_M \propto M^{-1/2}$: for the mean of $M$ independent sample Hessians "
         r"$E\|H_M - H_{\mathrm{true}}\|_F^2 = V/M$ exactly.",

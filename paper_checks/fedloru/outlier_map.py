@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from fractions import Fraction
-from itertools import combinations
+from collections.abc import Iterator
+from itertools import combinations, pairwise
 from math import prod
-from typing import Any
 
 import numpy as np
 import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, judge_identity, rational
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
-from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from rmt.closed_laws import Semicircle
+from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from rmt.spiked import wigner_outlier
 
 ORDER = 7
@@ -34,7 +32,7 @@ def noncrossing_partitions(elements: tuple[int, ...]) -> Iterator[list[tuple[int
     for size in range(len(rest) + 1):
         for others in combinations(range(len(rest)), size):
             cuts = [-1, *others, len(rest)]
-            gaps = [rest[a + 1 : b] for a, b in zip(cuts, cuts[1:], strict=False)]
+            gaps = [rest[a + 1 : b] for a, b in pairwise(cuts)]
             block = (first, *(rest[i] for i in others))
             for parts in _products(gaps):
                 yield [block, *parts]
@@ -61,12 +59,7 @@ def _compositions(total: int, parts: int, least: int) -> Iterator[tuple[int, ...
 
 def draw_cumulants(context: Context) -> list[Point]:
     """Exact values for the cumulants (and s), to refute a false line."""
-    rng = context.rng("points")
-    symbols = (*CUMULANTS, *MOMENTS, S, X)
-    return [
-        {symbol: sympy.Rational(int(rng.integers(1, 9)), int(rng.integers(1, 9))) for symbol in symbols}
-        for _ in range(4)
-    ]
+    return generic_points(context, (*CUMULANTS, *MOMENTS, S, X), 6)
 
 
 @claim(
@@ -116,8 +109,9 @@ def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int 
     plain = free_cumulants_from_moments(MOMENTS)
     scaled = free_cumulants_from_moments([S**n * m for n, m in enumerate(MOMENTS, start=1)])
     lines = [
-        Equation(f"C_{n}", scaled[n - 1], rational(factor) * S ** (n + power_shift) * plain[n - 1]) for n in range(1, ORDER + 1)
-    ]  # fmt: skip
+        Equation(f"C_{n}", scaled[n - 1], rational(factor) * S ** (n + power_shift) * plain[n - 1])
+        for n in range(1, ORDER + 1)
+    ]
     lines += [
         Equation(
             f"coefficient of x^{n - 1} in R",
@@ -127,6 +121,32 @@ def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int 
         for n in range(1, ORDER + 1)
     ]
     return judge_identity(lines, points, f"cumulants 1 to {ORDER} of any law, as symbols")
+
+
+@claim(
+    "fedloru-v2/eq-35",
+    where="Appendix A.3, eq. (35) and the sentence after it",
+    says=r"$\mathcal{R}_{\mu_N}(1/\theta) + \theta = s_N\mathcal{R}_\mu(s_N/\theta) + \theta$, which for the "
+    r"semicircle, $\mathcal{R}_\mu(x) = \sigma^2 x$, is $\theta + \sigma^2s_N^2/\theta$.",
+    measure=draw_cumulants,
+    mutants=[{"s_power": 1}, {"sign": -1}, {"third": 1}],
+    vary=("factor",),
+    uses=("fedloru-v2/eq-34",),
+    expect="holds",
+    method="identity",
+)
+def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, factor: float = 1.0) -> Evidence:
+    """The cumulants of the semicircle from its Catalan moments, then the R-transform at 1/theta term by term."""
+    sigma, theta = sympy.symbols("sigma theta")
+    catalan = [sigma**n * sympy.catalan(n // 2) if n % 2 == 0 else sympy.Integer(0) for n in range(1, ORDER + 1)]
+    cumulants = free_cumulants_from_moments(catalan)
+    transform = sum(S**n * c / theta ** (n - 1) for n, c in enumerate(cumulants, start=1)) + third / theta**2
+    lines = [Equation(f"C_{n} of the semicircle", cumulants[n - 1], sigma**2 if n == 2 else sympy.Integer(0))
+             for n in range(1, ORDER + 1)]  # fmt: skip
+    printed = wigner_outlier(theta, rational(factor) * sigma * S) if s_power == 2 else theta + sigma**2 * S / theta
+    lines.append(Equation("outlier", transform + theta, theta + sign * (printed - theta)))
+    values = [{**point, sigma: point[CUMULANTS[0]], theta: point[CUMULANTS[1]]} for point in points]
+    return judge_identity(lines, values, f"all theta, sigma, s_N; cumulants 1 to {ORDER}")
 
 
 def collect_spikes(context: Context) -> Cases:
@@ -140,21 +160,21 @@ def collect_spikes(context: Context) -> Cases:
 
 @claim(
     "fedloru-v2/eq-32",
-    where="Appendix A.3, eqs. (32) and (35)",
-    says=r"$k^{-1}(\theta) = \mathcal{R}_{\mu_N}(1/\theta) + \theta = \theta + \sigma^2s_N^2/\theta$ for the eigenvalues "
-    r"$\theta$ of $H_{\mathrm{true}}$, where $k(z) = 1/g_{\mu_N}(z)$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$.",
-    also=("fedloru-v2/eq-35",),
+    where="Appendix A.3, eq. (32)",
+    says=r"$k^{-1}(\theta) = \mathcal{R}_{\mu_N}(1/\theta) + \theta$ for the eigenvalues $\theta$ of "
+    r"$H_{\mathrm{true}}$, where $k(z) = 1/g_{\mu_N}(z)$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$ and $\mu_N$ is "
+    r"the semicircle on $[-2\sigma s_N, 2\sigma s_N]$.",
     measure=collect_spikes,
     control=Form(r"The statement for $|\theta| > 2\sigma s_N$.", {"beyond": 2.0}),
     correction=Form(
-        r"It holds for $|\theta| > \sigma s_N$. On $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$ the function $k$ takes only "
-        r"values $|k| > \sigma s_N$; for $|\theta| < \sigma s_N$, $k(\theta + \sigma^2s_N^2/\theta) = "
+        r"It holds for $|\theta| > \sigma s_N$. On $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$ the function $k$ takes "
+        r"only values $|k| > \sigma s_N$; for $|\theta| < \sigma s_N$, $k(\theta + \sigma^2s_N^2/\theta) = "
         r"\sigma^2s_N^2/\theta \ne \theta$.",
         {"beyond": 1.0},
         mutants=({"beyond": 0.9}, {"coefficient": 1.001}),
     ),
     vary=("beyond", "coefficient"),
-    uses=("fedloru-v2/eq-34",),
+    uses=("fedloru-v2/eq-35",),
     expect="corrected",
     method="inequality",
 )

@@ -87,7 +87,7 @@ def claim_scale(values: Values) -> Violation:
     """All M-tuples of a sample Hessian that is 0 or 2 with equal probability, enumerated."""
     M = 4
     means = [Fraction(sum(sample), M) for sample in product((0, 2), repeat=M)]
-    noise = sum((mean - 1) ** 2 for mean in means) / len(means)
+    noise = sum(((mean - 1) ** 2 for mean in means), Fraction(0)) / len(means)
     return Violation(
         abs(noise - Fraction(1, M**2)), Fraction(0), reads="|E (H_4 - H)^2 - V s_4^2| with s_M = 1/M, V = 1"
     )
@@ -143,7 +143,7 @@ def eq_44(values: Values) -> Violation:
 
 @replay("fedloru-v2/eq-32")
 def eq_32(values: Values) -> Violation:
-    r"""k = 1/g at $z = \theta + n^2/\theta$: the root of $z^2 - 4n^2 = (\theta - n^2/\theta)^2$ is taken by hand."""
+    r"""K = 1/g at $z = \theta + n^2/\theta$: the root of $z^2 - 4n^2 = (\theta - n^2/\theta)^2$ is taken by hand."""
     theta, noise = _fractions(values, "theta", "noise")
     unmet = "" if theta != 0 and noise > 0 and abs(theta) != noise else "theta non-zero, z outside the support"
     z = theta + noise**2 / theta

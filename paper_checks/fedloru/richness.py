@@ -10,7 +10,7 @@ import sympy
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, judge_identity
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
 
 WEIGHTS = sympy.symbols("w1:4")
 OUTPUTS = sympy.symbols("y1:3")
@@ -32,11 +32,8 @@ MODEL = tuple(_quadratic(f"h{i}", WEIGHTS[:2]) for i in (1, 2))
 
 def draw_weights(context: Context) -> list[Point]:
     """Exact values for every symbol, to refute a false line."""
-    rng = context.rng("points")
-    symbols = sorted(
-        {*LOSS.free_symbols, *(s for h in MODEL for s in h.free_symbols), *WEIGHTS, sympy.Symbol("t")}, key=str
-    )
-    return [{s: sympy.Rational(int(rng.integers(-9, 10)), int(rng.integers(1, 9))) for s in symbols} for _ in range(4)]
+    symbols = {*LOSS.free_symbols, *(s for h in MODEL for s in h.free_symbols), *WEIGHTS, sympy.Symbol("t")}
+    return generic_points(context, sorted(symbols, key=str), 4)
 
 
 def _total_hessian(outputs: tuple[sympy.Expr, ...], weights: tuple[sympy.Symbol, ...]) -> sympy.Matrix:
@@ -74,8 +71,8 @@ def eq_17(points: list[Point], second: float = 1, outer: int = 1) -> Evidence:
 @claim(
     "fedloru-v2/prop-A.4",
     where="Appendix A.2, Proposition A.4, eqs. (14) to (20)",
-    says=r"If some $\tilde R > k$ has $\Omega^{\tilde R}(\theta_1..\theta_k)$ non-empty, then $\Omega^R$ is non-empty for "
-    r"all $R \ge \tilde R$: pad the model with a weight it does not depend on.",
+    says=r"If some $\tilde R > k$ has $\Omega^{\tilde R}(\theta_1..\theta_k)$ non-empty, then $\Omega^R$ is non-empty "
+    r"for all $R \ge \tilde R$: pad the model with a weight it does not depend on.",
     measure=draw_weights,
     mutants=[{"coupling": 1}, {"curvature": 1}],
     vary=("coupling", "curvature"),

@@ -24,9 +24,9 @@ WEIGHTS = {"theta_0": 1, "theta_j": 1, "sigma": 1}
 
 
 def draw_points(context: Context, count: int = 12) -> list[dict[str, Fraction]]:
-    """Exact points with $|\\theta_0| \\ge |\\theta_j| > 0$, $\\theta_0^2 \\ge \\sigma^2 s_M^2$, $0 < s_N < s_M < 1$."""
+    r"""Exact points with $|\theta_0| \ge |\theta_j| > 0$, $\theta_0^2 \ge \sigma^2 s_M^2$, $0 < s_N < s_M < 1$."""
     rng = context.rng("points")
-    points = []
+    points: list[dict[str, Fraction]] = []
     while len(points) < count:
         numbers = [Fraction(int(rng.integers(1, 60)), int(rng.integers(1, 60))) for _ in range(5)]
         signs = [int(sign) for sign in rng.choice([-1, 1], 2)]
@@ -62,8 +62,9 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
 @claim(
     "fedloru-v2/eq-39",
     where="Appendix A.4, eq. (39)",
-    says=r"$F_j = \frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}$ "
-    r"equals $\frac{g_M^{-1}(\theta_j)g_N^{-1}(\theta_0)+g_N^{-1}(\theta_j)g_M^{-1}(\theta_0)}"
+    says=r"$F_j = \frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - "
+    r"\frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}$ equals "
+    r"$\frac{g_M^{-1}(\theta_j)g_N^{-1}(\theta_0)+g_N^{-1}(\theta_j)g_M^{-1}(\theta_0)}"
     r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}\,\sigma^2(s_M^2-s_N^2)"
     r"\left(\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right)$.",
     measure=draw_points,
@@ -95,7 +96,7 @@ AXES = (
 
 
 def parameters(case: Mapping[str, Any]) -> dict[str, Any]:
-    """The paper's parameters from those searched: $\\theta_j/\\theta_0$, $\\sigma s_M$ and $s_N/s_M$, at $s_M = 1/2$."""
+    r"""The paper's parameters from those searched: $\theta_j/\theta_0$, $\sigma s_M$ and $s_N/s_M$, at $s_M = 1/2$."""
     half = Fraction(1, 2) if isinstance(case["theta_0"], Fraction) else 0.5
     return {
         "theta_0": case["theta_0"],
@@ -304,7 +305,7 @@ def eq_44(
         name: lambda point, name=name: (
             _eq_44_lines(point, g_power, sign)["line 2"],
             _eq_44_lines(point, g_power, sign)[name],
-        )  # fmt: skip
+        )
         for name in lines
     }
     units = judge_units(sides, WEIGHTS, points, "theta_0 and sigma carry the unit of curvature, s_M none")

@@ -26,8 +26,10 @@ class Pair:
 
     def eigenvalues(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
         """Eigenvalues of A, of B, of A + B, and a bound on their rounding."""
-        a, b, both = (np.linalg.eigvalsh(m)[::-1] for m in (self.first, self.second, self.first + self.second))
-        error = _ROUNDING * len(a) * (np.abs(a).max() + np.abs(b).max() + 1e-300)
+        a, b, both = (
+            np.linalg.eigvalsh(m)[::-1].astype(np.float64) for m in (self.first, self.second, self.first + self.second)
+        )
+        error = _ROUNDING * len(a) * float(np.abs(a).max() + np.abs(b).max() + 1e-300)
         return a, b, both, error
 
     def numbers(self) -> dict[str, object]:
@@ -36,6 +38,26 @@ class Pair:
             name: [matrix.real.tolist(), matrix.imag.tolist()]
             for name, matrix in (("A", self.first), ("B", self.second))
         }
+
+
+@dataclass(frozen=True)
+class Row:
+    """One inequality ``left <= right`` of one pair, with its rounding error and its place in the statement."""
+
+    left: float
+    right: float
+    error: float
+    pair: Pair
+    place: str
+
+
+def _judge(rows: list[Row], scope: str, printed: str) -> Evidence:
+    left, right, error = np.array([(row.left, row.right, row.error) for row in rows]).T
+
+    def case(index: int) -> dict[str, object]:
+        return {**rows[index].pair.numbers(), "place": rows[index].place}
+
+    return judge_inequality(left, right, error, scope=scope, case=case, printed=printed, compare=False)
 
 
 def _rotation(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.complex128]:
@@ -92,8 +114,8 @@ def measure_pairs(context: Context) -> list[Pair]:
 def lem_A_3(pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign: int = 1,
             tighten: float = 0.0) -> Evidence:  # fmt: skip
     """All admissible index pairs of every pair of matrices; ``tighten`` asks for room in units of the norms."""
-    left, right, errors, where = [], [], [], []
-    for number, pair in enumerate(pairs):
+    rows: list[Row] = []
+    for pair in pairs:
         a, b, both, error = pair.eigenvalues()
         n, room = len(a), tighten * (np.abs(a).max() + np.abs(b).max())
         for i in range(1, n + 1):
@@ -101,21 +123,14 @@ def lem_A_3(pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign:
                 bound = a[i - 1] + b[j - 1]
                 upper, lower = i + j - 1 + upper_shift, i + j - n + lower_shift
                 if i + j <= n + 1 and 1 <= upper <= n:
-                    left.append(sign * both[upper - 1] + room), right.append(sign * bound)
-                    errors.append(error), where.append((number, i, j, "(10)"))
+                    rows.append(Row(sign * both[upper - 1] + room, sign * bound, error, pair, f"(10), i={i}, j={j}"))
                 if i + j >= n + 1 and 1 <= lower <= n:
-                    left.append(sign * bound + room), right.append(sign * both[lower - 1])
-                    errors.append(error), where.append((number, i, j, "(11)"))
-
-    def case(index: int) -> dict[str, object]:
-        number, i, j, line = where[index]
-        return {**pairs[number].numbers(), "i": i, "j": j, "line": line}
-
-    return judge_inequality(
-        np.array(left), np.array(right), np.array(errors), case=case, compare=False,
-        scope=f"{len(pairs)} Hermitian pairs of size 1 to 6, {len(left)} index pairs",
-        printed="(10) and (11) at every admissible i, j",
-    )  # fmt: skip
+                    rows.append(Row(sign * bound + room, sign * both[lower - 1], error, pair, f"(11), i={i}, j={j}"))
+    return _judge(
+        rows,
+        f"{len(pairs)} Hermitian pairs of size 1 to 6, {len(rows)} index pairs",
+        "(10) and (11) at every admissible i, j",
+    )
 
 
 def measure_hessians(context: Context) -> list[Pair]:
@@ -147,8 +162,8 @@ def measure_hessians(context: Context) -> list[Pair]:
 )
 def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:
     """Both sides at every index; the shifts replace p and q by one less, ``tighten`` asks for room."""
-    left, right, errors, where = [], [], [], []
-    for number, pair in enumerate(pairs):
+    rows: list[Row] = []
+    for pair in pairs:
         spectrum, noise, both, error = pair.eigenvalues()
         room = tighten * (np.abs(spectrum).max() + np.abs(noise).max())
         R, p, q = len(both), int((spectrum > 0).sum()) + p_shift, int((spectrum < 0).sum()) + q_shift
@@ -156,18 +171,11 @@ def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: flo
             continue
         for i in range(1, R + 1):
             if i + q <= R:
-                left.append(noise[i + q - 1] + room), right.append(both[i - 1])
-                errors.append(error), where.append((number, i, "lower"))
+                rows.append(Row(noise[i + q - 1] + room, both[i - 1], error, pair, f"lower, i={i}"))
             if i - p >= 1:
-                left.append(both[i - 1] + room), right.append(noise[i - p - 1])
-                errors.append(error), where.append((number, i, "upper"))
-
-    def case(index: int) -> dict[str, object]:
-        number, i, side = where[index]
-        return {**pairs[number].numbers(), "i": i, "side": side}
-
-    return judge_inequality(
-        np.array(left), np.array(right), np.array(errors), case=case, compare=False,
-        scope=f"{len(pairs)} Hessians of dimension 1 to 6 with every p + q <= R, {len(left)} inequalities",
-        printed="eq. (25) at every index",
-    )  # fmt: skip
+                rows.append(Row(both[i - 1] + room, noise[i - p - 1], error, pair, f"upper, i={i}"))
+    return _judge(
+        rows,
+        f"{len(pairs)} Hessians of dimension 1 to 6 with every p + q <= R, {len(rows)} inequalities",
+        "eq. (25) at every index",
+    )

@@ -6,6 +6,7 @@ quantity depends on the set of rivals only, so it is the same whichever form is 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
@@ -46,7 +47,7 @@ def half_distances(rivals: Sequence[Predictions]) -> dict[str, float]:
     for name in rivals[0]:
         values = sorted({rival[name] for rival in rivals if isfinite(rival[name])})
         same = 1e-9 * max(map(abs, values), default=0.0)
-        gaps = [b - a for a, b in zip(values, values[1:], strict=False) if b - a > same]
+        gaps = [b - a for a, b in itertools.pairwise(values) if b - a > same]
         halves[name] = 0.5 * min(gaps, default=inf)
     smallest = min(halves.values())
     if not isfinite(smallest):

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 import sympy
 
 from paper_checks.claim import Evidence
+from paper_checks.context import Context
 
 Point = Mapping[sympy.Symbol, sympy.Rational]
 
@@ -59,10 +61,19 @@ def judge_identity(equations: Sequence[Equation], points: Sequence[Point], scope
         reason = f"neither proved nor refuted at {len(points)} points: {', '.join(undecided)}"
         return Evidence(None, "proof", scope, cases=len(points), reason=reason)
     names = "; ".join(equation.name for equation in equations)
-    return Evidence(
-        True, "proof", scope, printed=names, obtained=f"difference of the sides is identically 0 in {len(equations)} of "
-        f"{len(equations)} lines", margin=float(len(equations)), cases=len(points),
-    )  # fmt: skip
+    obtained = f"difference of the sides is identically 0 in all {len(equations)} lines"
+    return Evidence(True, "proof", scope, names, obtained, float(len(equations)), cases=len(points))
+
+
+def generic_points(context: Context, symbols: Sequence[sympy.Symbol], count: int) -> list[Point]:
+    """Exact points without accidental relations: distinct values other than 0 and 1, of either sign."""
+    rng = context.rng("points")
+    points = []
+    for _ in range(count):
+        sizes = rng.permutation(np.arange(2, 2 + max(100, 2 * len(symbols))))[: len(symbols)]
+        signs = rng.choice([-1, 1], len(symbols))
+        points.append({s: sympy.Rational(int(a * b), 101) for s, a, b in zip(symbols, sizes, signs, strict=True)})
+    return points
 
 
 def vanishes(expression: sympy.Expr) -> bool:

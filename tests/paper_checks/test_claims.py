@@ -1,6 +1,7 @@
 """The pytest door: every claim ends with the verdict on record. A refuted theorem is a green test."""
 
 import pytest
+
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.ledger import Ledger
 from paper_checks.run import run

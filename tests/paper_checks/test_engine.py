@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.run import run, store_findings
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
+
 from paper_checks.context import Context
 from paper_checks.methods.bands import Interval, half_distances, judge_bands
 from paper_checks.methods.identity import Equation, judge_identity, rational, vanishes

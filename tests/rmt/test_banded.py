@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rmt import PointMass, Semicircle, SpikedModel, TracyWidom1, draw_banded, draw_dense, rows_needed
 from scipy.stats import ks_2samp, kstest, t
+
+from rmt import PointMass, Semicircle, SpikedModel, TracyWidom1, draw_banded, draw_dense, rows_needed
 
 P_VALUE = 1e-6  # one false alarm in a million runs of each test
 

@@ -50,7 +50,8 @@ def test_coin_and_semicircle_solve_their_cubic(sigma):
     x = interior(law, 51)
     g = law._stieltjes(x + 0j)
     # g = omega / (omega^2 - 1) at omega = x - sigma^2 g
-    assert np.max(np.abs(g * ((x - v * g) ** 2 - 1) - (x - v * g))) < 1e-10
+    residual = np.abs(g * ((x - v * g) ** 2 - 1) - (x - v * g))
+    assert np.all(residual < np.where(np.abs(x) < 1e-9, 1e-8, 1e-12))  # at 0, in the gap, a subordination is infinite
     assert np.all(g.imag <= 1e-12)
     assert law._panels.total == pytest.approx(1, abs=1e-9)
     assert np.all(law.pdf(x[np.abs(x) < 0.2]) < 1e-12) == (sigma < 1)  # two bands merge at sigma = 1

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from rmt import Comparison, MarchenkoPastur, SpikedModel, alignment_by_rank, draw_banded, stable_rank_gap
 
 CLIENT, SERVER = SpikedModel((3.0, -2.0), scale=0.8), SpikedModel((3.0, -2.0), scale=0.4)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rmt import MarchenkoPastur, PointMass, Semicircle, SpikedModel
 from rmt.spiked import check_dimension, wigner_outlier
 

@@ -43,7 +43,8 @@ def false(x, K=0.5):
 
 
 @statement(
-    "fixable", measure=draw, control=Form("K = 2", {"K": 2.0}), vary=("K",), uses=("invented/true",), expect="corrected",
+    "fixable", measure=draw, control=Form("K = 2", {"K": 2.0}), vary=("K",), uses=("invented/true",),
+    expect="corrected",
     correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
 )  # fmt: skip
 def fixable(x, K=0.5):

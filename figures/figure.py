@@ -1,0 +1,112 @@
+"""What a figure is, and the settings it is made with."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+    from pandas import DataFrame
+
+Scale = Literal["quick", "laptop", "paper"]
+SCALES: tuple[Scale, ...] = get_args(Scale)
+Sizes = TypeVar("Sizes")
+
+
+class FigureError(ValueError):
+    """A figure that cannot be made as asked; the message is one line with the remedy."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to make a figure.
+
+    Attributes:
+        scale: Changes sizes, never code: `quick` takes seconds, `laptop` minutes, `paper` wants an accelerator.
+        seed: Root of all random streams.
+        device: Torch device of the heavy parts.
+        data_root: A folder to look for data sets in first.
+        progress: Called with one line of text now and then.
+
+    Raises:
+        FigureError: An unknown scale or a seed that is not a whole number of at least 0.
+    """
+
+    scale: Scale = "quick"
+    seed: int = 0
+    device: str = "cpu"
+    data_root: str | Path | None = None
+    progress: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.scale not in SCALES:
+            raise FigureError(f"unknown scale {self.scale!r}; choose one of {', '.join(SCALES)}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise FigureError(f"the seed must be a whole number of at least 0, got {self.seed!r}")
+
+    def rng(self, *purpose: object) -> np.random.Generator:
+        """Random stream named by its purpose, so that one part of a figure does not change the others."""
+        digest = hashlib.sha256("\n".join(map(str, purpose)).encode()).digest()
+        words = [int.from_bytes(digest[start : start + 4], "big") for start in range(0, 16, 4)]
+        return np.random.default_rng([self.seed, *words])
+
+    def sizes(self, by_scale: Mapping[Scale, Sizes]) -> Sizes:
+        """The sizes that belong to the scale."""
+        return by_scale[self.scale]
+
+    def report(self, text: str) -> None:
+        """Tells the caller how far the work is."""
+        if self.progress is not None:
+            self.progress(text)
+
+    def check_device(self) -> None:
+        """Fails before the work rather than in the middle of it.
+
+        Raises:
+            FigureError: The device is unknown to torch or not on this machine.
+        """
+        if self.device == "cpu":
+            return
+        import torch
+
+        try:
+            torch.zeros(1, device=self.device)
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            reason = str(error).strip().splitlines()[0]
+            raise FigureError(f"device {self.device!r} cannot be used here ({reason}); try --device cpu") from None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: numbers first, then a picture of them.
+
+    Attributes:
+        id: `theme/name`, as on the command line.
+        title: A few words.
+        caption: What is shown, with LaTeX between dollars.
+        data: Computes the numbers; everything random comes from `settings.rng`.
+        draw: Draws the numbers and computes nothing but positions of marks.
+        found: One neutral sentence from the numbers: what is stated and what is found.
+        sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
+        datasets: Names of the data sets it needs, of `workloads.datasets.REGISTRY`.
+    """
+
+    id: str
+    title: str
+    caption: str
+    data: Callable[[Settings], DataFrame]
+    draw: Callable[[DataFrame], Picture]
+    found: Callable[[DataFrame], str]
+    sizes: Callable[[DataFrame], str]
+    datasets: tuple[str, ...] = ()
+
+    @property
+    def slug(self) -> str:
+        """The id as a file name."""
+        return self.id.replace("/", "-")

@@ -1,0 +1,208 @@
+"""Makes one figure: computes or loads its numbers, draws them, and writes everything with a manifest, whole or not."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from figures.figure import Figure, FigureError, Scale, Settings
+from figures.ledger import all_figures, select
+from figures.style import STYLE
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Figure", "FigureError", "Made", "Scale", "Settings", "all_figures", "make", "select"]
+
+_PACKAGES = ("rankproof", "numpy", "scipy", "torch", "pandas", "matplotlib")
+_SOURCES = ("rmt", "hessian", "toymodels", "algorithms", "workloads", "figures")
+# Without dates and version strings equal numbers give equal files.
+_FORMATS: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
+}
+
+
+@dataclass(frozen=True)
+class Made:
+    """A figure that has been made.
+
+    Attributes:
+        figure: The figure.
+        paths: The files by kind: `png`, `pdf`, `svg`, `csv`, `manifest`.
+        table: The numbers, as they stand in the CSV file.
+        seconds: Wall time of this call.
+        cached: Whether the numbers came from an earlier call.
+        manifest: Settings, data sets with checksums, versions, times, caption and finding.
+    """
+
+    figure: Figure
+    paths: Mapping[str, Path]
+    table: DataFrame
+    seconds: float
+    cached: bool
+    manifest: Mapping[str, Any]
+
+    @property
+    def caption(self) -> str:
+        """The caption with the sizes, data sets, scale and seed of this picture."""
+        return self.manifest["caption"]
+
+    @property
+    def found(self) -> str:
+        """What is stated and what is found."""
+        return self.manifest["found"]
+
+
+def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False) -> Made:
+    """Computes or loads the numbers of a figure, draws them, and writes PNG, PDF, SVG, CSV and a manifest.
+
+    Numbers are kept in `out/.cache`, one file for each figure, scale, seed and device, and used again while the
+    project's sources, the packages and the data sets are the same. A picture is always drawn from the table in the
+    CSV file.
+
+    Args:
+        figure: The figure.
+        settings: Scale, seed, device, where the data are.
+        out: Folder to write to; made if it is not there.
+        recompute: Do not use the cached numbers.
+
+    Raises:
+        FigureError: The device is not on this machine.
+        OSError: The folder cannot be written to.
+        DataError: A data set that the figure needs is missing or damaged.
+    """
+    import pandas as pd
+
+    started = time.perf_counter()
+    settings.check_device()
+    out = Path(out)
+    _require_writable(out)
+    data = [_data_set(name, settings) for name in figure.datasets]
+    identity = {
+        "figure": figure.id,
+        "scale": settings.scale,
+        "seed": settings.seed,
+        "device": settings.device,
+        "data": data,
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "sources_sha256": sources_digest(),
+    }
+    kept = out / ".cache" / f"{figure.slug}.{settings.scale}.{settings.seed}.{settings.device.replace(':', '-')}.json"
+    entry = None if recompute else _cached(kept, identity)
+    cached = entry is not None
+    if entry is None:
+        settings.report("computing")
+        table = figure.data(settings)
+        csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
+        entry = {"identity": identity, "seconds": round(time.perf_counter() - started, 3), "csv": csv}
+        kept.parent.mkdir(exist_ok=True)
+        _write_whole({kept: json.dumps(entry).encode()})
+    table = pd.read_csv(
+        io.StringIO(entry["csv"]), keep_default_na=False, na_values=["nan"], float_precision="round_trip"
+    )
+    settings.report("drawing")
+    contents = {**_pictures(figure, table), "csv": entry["csv"].encode()}
+    paths = {kind: out / f"{figure.slug}.{kind}" for kind in contents}
+    seconds = time.perf_counter() - started
+    manifest: dict[str, Any] = {
+        **identity,
+        "title": figure.title,
+        "caption": _caption(figure, settings, table, data),
+        "found": figure.found(table),
+        "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
+        f"--device {settings.device}",
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "processors": os.cpu_count(),
+        "cached": cached,
+        "seconds_for_the_numbers": entry["seconds"],
+        "seconds": round(seconds, 3),
+        "files": {paths[kind].name: hashlib.sha256(content).hexdigest() for kind, content in contents.items()},
+    }
+    paths["manifest"] = out / f"{figure.slug}.manifest.json"
+    contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
+    _write_whole({paths[kind]: content for kind, content in contents.items()})
+    return Made(figure, paths, table, seconds, cached, manifest)
+
+
+def sources_digest() -> str:
+    """SHA-256 over the names and contents of the Python files that numbers come from."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for name in _SOURCES:
+        for file in sorted((root / name).rglob("*.py")):
+            digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _pictures(figure: Figure, table: DataFrame) -> dict[str, bytes]:
+    from matplotlib import rc_context
+
+    pictures = {}
+    with rc_context(STYLE):
+        drawn = figure.draw(table)
+        for kind, metadata in _FORMATS.items():
+            stream = io.BytesIO()
+            drawn.savefig(stream, format=kind, metadata=metadata)
+            pictures[kind] = stream.getvalue()
+    return pictures
+
+
+def _caption(figure: Figure, settings: Settings, table: DataFrame, data: list[dict[str, Any]]) -> str:
+    names = ", ".join(f"{entry['title']} (genuine, checksums verified)" for entry in data)
+    origin = f"Data: {names}. " if data else ""
+    return f"{figure.caption} {figure.sizes(table)} {origin}Scale {settings.scale}, seed {settings.seed}."
+
+
+def _data_set(name: str, settings: Settings) -> dict[str, Any]:
+    """Name and checksums of a data set that is present and verified."""
+    from workloads.datasets import REGISTRY, verify
+
+    verify(name, settings.data_root)
+    return {"name": name, "title": REGISTRY[name].title, "md5": dict(REGISTRY[name].md5)}
+
+
+def _cached(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        entry = json.loads(path.read_text())
+        return entry if entry["identity"] == identity and isinstance(entry["csv"], str) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # none, or not a whole one: computing again puts it right
+
+
+def _require_writable(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
+def _write_whole(files: Mapping[Path, bytes]) -> None:
+    """Writes beside, syncs, then renames, so that no file is ever half-written and a failure leaves the old ones."""
+    folder = next(iter(files)).parent
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".writing-") as beside:
+        for path, content in files.items():
+            with (Path(beside) / path.name).open("wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+        for path in files:
+            os.replace(Path(beside) / path.name, path)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

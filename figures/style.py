@@ -1,0 +1,53 @@
+"""One look for all pictures: readable at column width, in grey, and by colour-blind readers."""
+
+from __future__ import annotations
+
+STYLE: dict[str, object] = {
+    "font.size": 9.0,
+    "axes.titlesize": 9.0,
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9.0,
+    "xtick.labelsize": 8.0,
+    "ytick.labelsize": 8.0,
+    "legend.fontsize": 8.0,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.0,
+    "errorbar.capsize": 0.0,
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 180.0,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "rankproof",
+    "pdf.fonttype": 42,
+}
+"""For `matplotlib.rc_context`."""
+
+BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+"""The palette of Okabe and Ito, without its yellow, which paper swallows."""
+
+SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
+MARKERS = ("o", "s", "^", "D", "v", "P")
+WIDTH = 7.0
+"""Inches: the text width of a page."""
+
+
+def dimension(R: int) -> str:
+    """A dimension as short mathematics, without the dollars."""
+    exponent = len(str(R)) - 1
+    return f"10^{{{exponent}}}" if R == 10**exponent else f"{R:,}".replace(",", "{,}")

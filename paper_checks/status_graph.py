@@ -1,0 +1,257 @@
+"""The status graph: which claim rests on which, with the verdict of each, as inline SVG.
+
+Claims stand in columns by the longest path down to what rests on nothing, so that every arrow points right, from a
+claim to what it rests on. Long edges pass between the boxes through invisible waypoints.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from paper_checks.claim import VERDICTS, Verdict
+from paper_checks.run import Result
+
+SIGNS: Mapping[Verdict, str] = {"refuted": "✗", "corrected": "≈", "not checkable here": "?", "holds": "✓"}
+"""A sign beside each verdict, so that none is told by colour alone."""
+
+_CHARACTER, _LEAST_WIDTH, _HEIGHT, _NOTED_HEIGHT = 7.6, 150.0, 46.0, 62.0
+_GAP, _WAYPOINT, _BETWEEN, _EDGE = 14.0, 8.0, 56.0, 4.0
+_SWEEPS = 12
+
+Uses = Mapping[str, Sequence[str]]
+
+
+def uses_within(results: Iterable[Result]) -> dict[str, tuple[str, ...]]:
+    """What each claim of a run rests on, as far as the run contains it."""
+    claims = [result.claim for result in results]
+    known = {claim.id for claim in claims}
+    return {claim.id: tuple(used for used in claim.uses if used in known) for claim in claims}
+
+
+def used_by(uses: Uses) -> dict[str, tuple[str, ...]]:
+    """The claims that rest directly on each claim."""
+    found: dict[str, list[str]] = {id: [] for id in uses}
+    for id, below in uses.items():
+        for used in below:
+            found[used].append(id)
+    return {id: tuple(above) for id, above in found.items()}
+
+
+def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
+    """For each claim the corrected and refuted claims that it rests on, directly or through others, in run order."""
+    uses = uses_within(results)
+    order = [r.claim.id for r in results if r.decision.verdict in ("corrected", "refuted")]
+    found = {}
+    for id in uses:
+        reached: set[str] = set()
+        ahead = list(uses[id])
+        while ahead:
+            used = ahead.pop()
+            if used not in reached:
+                reached.add(used)
+                ahead += uses[used]
+        found[id] = tuple(other for other in order if other in reached and other != id)
+    return found
+
+
+def derived_state(below: Sequence[str], verdicts: Mapping[str, Verdict]) -> str:
+    """In words, the worst that a claim rests on; empty if every step below it holds."""
+    worst = min((verdicts[id] for id in below), key=VERDICTS.index, default=None)
+    return f"rests on a {worst} step" if worst else ""
+
+
+@dataclass
+class _Box:
+    """A claim, or a waypoint of a long edge (without id), on its place."""
+
+    layer: int
+    height: float
+    id: str = ""
+    y: float = 0.0
+    below: list[_Box] = field(default_factory=list)
+    above: list[_Box] = field(default_factory=list)
+
+
+def components(uses: Uses) -> tuple[list[list[str]], list[str]]:
+    """Claims that hang together, largest number first, and claims that neither rest on another nor carry one."""
+    beside = {id: {*uses[id], *above} for id, above in used_by(uses).items()}
+    seen: set[str] = set()
+    groups: list[list[str]] = []
+    for start in uses:
+        group: set[str] = set()
+        ahead = [start] if start not in seen else []
+        while ahead:
+            id = ahead.pop()
+            if id not in group:
+                group.add(id)
+                ahead += beside[id] - group
+        seen |= group
+        if group:
+            groups.append([id for id in uses if id in group])
+    together = sorted((g for g in groups if len(g) > 1), key=len, reverse=True)
+    return together, [g[0] for g in groups if len(g) == 1]
+
+
+def _layers(group: Sequence[str], uses: Uses) -> dict[str, int]:
+    """Longest path from each claim down to one that rests on nothing; a use that closes a circle is passed over."""
+    layer: dict[str, int] = {}
+    walking: set[str] = set()
+
+    def depth(id: str) -> int:
+        if id not in layer:
+            walking.add(id)
+            layer[id] = 1 + max((depth(used) for used in uses[id] if used not in walking), default=-1)
+            walking.discard(id)
+        return layer[id]
+
+    for id in group:
+        depth(id)
+    return layer
+
+
+def _columns(group: Sequence[str], uses: Uses, noted: Iterable[str]) -> list[list[_Box]]:
+    """Boxes and waypoints, column by column from the claims on top to the foundations."""
+    layer, tall = _layers(group, uses), set(noted)
+    box = {id: _Box(layer[id], _NOTED_HEIGHT if id in tall else _HEIGHT, id) for id in group}
+    columns: dict[int, list[_Box]] = defaultdict(list)
+    for id in group:
+        columns[layer[id]].append(box[id])
+    for id in group:
+        for used in uses[id]:
+            if layer[used] >= layer[id]:
+                continue
+            upper = box[id]
+            for between in range(layer[id] - 1, layer[used], -1):
+                waypoint = _Box(between, _WAYPOINT)
+                columns[between].append(waypoint)
+                _join(upper, waypoint)
+                upper = waypoint
+            _join(upper, box[used])
+    return [columns[number] for number in sorted(columns, reverse=True)]
+
+
+def _join(upper: _Box, lower: _Box) -> None:
+    upper.below.append(lower)
+    lower.above.append(upper)
+
+
+def _place(columns: Sequence[list[_Box]]) -> None:
+    """Orders every column by the mean place of its neighbours, then moves boxes as near to them as their sizes let."""
+    for column in columns:
+        _stack(column)
+    for sweep in range(_SWEEPS):
+        there = sweep % 2 == 0
+        for column in columns if there else reversed(columns):
+            column.sort(key=lambda box: _wanted(box, box.above if there else box.below))
+            _stack(column)
+    for sweep in range(_SWEEPS):
+        for column in columns if sweep % 2 else reversed(columns):
+            _settle(column)
+    top = min(box.y - box.height / 2 for column in columns for box in column)
+    for column in columns:
+        for box in column:
+            box.y += _EDGE - top
+
+
+def _wanted(box: _Box, neighbours: Sequence[_Box]) -> float:
+    return sum(other.y for other in neighbours) / len(neighbours) if neighbours else box.y
+
+
+def _stack(column: Sequence[_Box]) -> None:
+    y = -sum(box.height + _GAP for box in column) / 2
+    for box in column:
+        box.y = y + box.height / 2
+        y += box.height + _GAP
+
+
+def _settle(column: Sequence[_Box]) -> None:
+    """Least squares to the wanted places under the least distances: pooling of adjacent violators."""
+    offsets, below = [], 0.0
+    for previous, box in zip([None, *column], column, strict=False):
+        below += (previous.height + box.height) / 2 + _GAP if previous else 0.0
+        offsets.append(below)
+    pools: list[list[float]] = []  # [mean, size]
+    for box, offset in zip(column, offsets, strict=True):
+        pools.append([_wanted(box, box.above + box.below) - offset, 1.0])
+        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
+            mean, size = pools.pop()
+            pools[-1] = [(pools[-1][0] * pools[-1][1] + mean * size) / (pools[-1][1] + size), pools[-1][1] + size]
+    means = [mean for mean, size in pools for _ in range(int(size))]
+    for box, offset, mean in zip(column, offsets, means, strict=True):
+        box.y = mean + offset
+
+
+def draw(group: Sequence[str], results: Mapping[str, Result], notes: Mapping[str, str],
+         href: Callable[[str], str]) -> Markup:  # fmt: skip
+    """One connected part of the graph as SVG.
+
+    Args:
+        group: ids of its claims.
+        results: the results by id.
+        notes: the derived state of each claim, in words; empty for none.
+        href: address of a claim's card.
+    """
+    uses = uses_within(results[id] for id in group)
+    columns = _columns(group, uses, [id for id in group if notes[id]])
+    _place(columns)
+    one_paper = len({results[id].claim.paper for id in group}) == 1
+    labels = {id: results[id].claim.label if one_paper else id for id in group}
+    noted = [label for id, label in notes.items() if id in labels]
+    width = max(_LEAST_WIDTH, *(_CHARACTER * len(text) + 22 for text in labels.values()),
+                *(5.8 * len(text) + 22 for text in noted))  # fmt: skip
+    left = {box.layer: _EDGE + i * (width + _BETWEEN) for i, column in enumerate(columns) for box in column[:1]}
+    edges = [_edge(box, left, width) for column in columns for box in column if box.id]
+    boxes = [
+        _drawn(box, left[box.layer], width, results[box.id], labels[box.id], notes[box.id], href(box.id))
+        for column in columns for box in column if box.id
+    ]  # fmt: skip
+    across = len(columns) * (width + _BETWEEN) - _BETWEEN + 2 * _EDGE
+    down = max(box.y + box.height / 2 for column in columns for box in column) + _EDGE
+    return Markup(
+        '<svg class="graph" role="group" aria-label="{} claims and what they rest on" width="{w:.0f}" height="{h:.0f}" '
+        'viewBox="0 0 {w:.0f} {h:.0f}">{edges}{boxes}</svg>'
+    ).format(len(group), w=across, h=down, edges=Markup("").join(edges), boxes=Markup("").join(boxes))
+
+
+def _edge(box: _Box, left: Mapping[int, float], width: float) -> Markup:
+    """The edges that leave a claim, through their waypoints, each with its arrow head."""
+    drawn = []
+    for step in box.below:
+        x, y = left[box.layer] + width, box.y
+        path = [f"M{x:.1f},{y:.1f}"]
+        while True:
+            end = left[step.layer] - (6 if step.id else 0)
+            middle = (x + end) / 2
+            path.append(f"C{middle:.1f},{y:.1f} {middle:.1f},{step.y:.1f} {end:.1f},{step.y:.1f}")
+            x, y = end, step.y
+            if step.id:
+                break
+            x += width
+            path.append(f"H{x:.1f}")
+            step = step.below[0]
+        drawn.append(
+            Markup('<path class="edge" d="{}"/><path class="head" d="M{x:.1f},{t:.1f}l6,4l-6,4z"/>').format(
+                " ".join(path), x=x, t=y - 4
+            )
+        )
+    return Markup("").join(drawn)
+
+
+def _drawn(box: _Box, x: float, width: float, result: Result, label: str, note: str, href: str) -> Markup:
+    top, verdict = box.y - box.height / 2, result.decision.verdict
+    title = f"{result.claim.id}: {verdict}" + (f", {note}" if note else "")
+    line = Markup('<text class="note" x="{:.1f}" y="{:.1f}">{}</text>').format(x + 11, top + 52, note) if note else ""
+    return Markup(
+        '<a href="{href}" class="v-{kind}{noted}"><title>{title}</title>'
+        '<rect x="{x:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="6"/>'
+        '<text class="label" x="{text:.1f}" y="{first:.1f}">{label}</text>'
+        '<text x="{text:.1f}" y="{second:.1f}">{sign} {verdict}</text>{line}</a>'
+    ).format(
+        href=href, kind=verdict.split()[0], noted=" noted" if note else "", title=title, x=x, top=top, width=width,
+        height=box.height, text=x + 11, first=top + 19, second=top + 36, label=label, sign=SIGNS[verdict],
+        verdict=verdict, line=line,
+    )  # fmt: skip
