@@ -7,7 +7,9 @@ Writes one JSON file with the numbers, their ratios and the environment beside t
 from __future__ import annotations
 
 import os
+import sys
 
+sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

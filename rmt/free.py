@@ -32,8 +32,9 @@ class FreeSum(_CumulantsFirst):
     shifts the other law and two semicircles make a semicircle, both in closed form (``closed_form``).
 
     Accuracy, for parts in closed form: transforms and edges 1e-12; density 1e-10 away from edges and atoms, about 1e-7
-    within a distance of 1e-13 of an edge and at isolated points where the equation degenerates; cdf 1e-9. Parts given
-    by a density add their own error, and take seconds where a subordination function comes close to their support.
+    within a distance of 1e-13 of an edge and at isolated points where the equation degenerates or a subordination
+    function passes through infinity (inside a gap); cdf 1e-9. Parts given by a density add their own error, and take
+    seconds where a subordination function comes close to their support.
 
     >>> from rmt.closed_laws import AtomicLaw
     >>> coin = AtomicLaw((-1.0, 1.0), (0.5, 0.5))

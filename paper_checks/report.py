@@ -1,0 +1,215 @@
+"""The report: one HTML file without scripts or network that shows every verdict with its evidence."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from paper_checks import card, status_graph
+from paper_checks.claim import VERDICTS, Grade, Verdict
+from paper_checks.context import LEVEL, SUITE_LEVEL
+from paper_checks.ledger import PAPERS
+from paper_checks.mathml import rich
+from paper_checks.run import Result, Run, write_whole
+
+VERDICT_MEANS: Mapping[Verdict, str] = {
+    "refuted": "does not hold as printed: a stored case meets every assumption and violates the statement, a second, "
+    "independent evaluation confirms it, and a weakened statement passes the same check.",
+    "corrected": "does not hold as printed, and the corrected statement shown beside it passes the same check.",
+    "not checkable here": "nothing is said about the statement; the reason stands on the card.",
+    "holds": "passes on the whole scope stated, and the same check refutes deliberately wrong variants (mutants).",
+}
+GRADE_MEANS: Mapping[Grade, str] = {
+    "proof": "exact: an identity of symbols, exact fractions or intervals, or a certificate verified step by step.",
+    "certified": "a numerical bound with its gap reported, without an exact certificate.",
+    "statistical": f"measured on random draws, each claim at a false-alarm probability of at most {LEVEL:g}.",
+    "search": "no violation was found by a search that does find small changes of the statement.",
+}
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A figure or table of a paper as the report shows it.
+
+    Attributes:
+        id: its id, such as ``fedlrt/fig-4``.
+        title: its title; may hold LaTeX between dollar signs, like caption and found.
+        caption: what is drawn.
+        svg: the picture as SVG text, or
+        png: the picture as PNG bytes.
+        scale: quick, laptop or paper.
+        datasets: names of the data sets in it.
+        seeds: seeds of its random streams.
+        seconds: time it took.
+        command: the command that draws it again.
+        found: one sentence: what is stated and what is found.
+        reason: why it is not drawn; empty if it is.
+    """
+
+    id: str
+    title: str
+    caption: str
+    svg: str = ""
+    png: bytes = b""
+    scale: str = ""
+    datasets: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    seconds: float = 0.0
+    command: str = ""
+    found: str = ""
+    reason: str = ""
+
+    @classmethod
+    def missing(cls, id: str, title: str, caption: str, reason: str) -> ReportFigure:
+        """A figure that could not be drawn, with the reason."""
+        return cls(id, title, caption, reason=reason)
+
+    @property
+    def address(self) -> str:
+        """The picture as a data address: an image can neither run scripts nor load anything."""
+        kind, content = ("svg+xml", self.svg.encode()) if self.svg else ("png", self.png)
+        return f"data:image/{kind};base64,{base64.b64encode(content).decode()}" if content else ""
+
+
+def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any], out: Path) -> Path:
+    """Writes ``index.html`` into a folder, whole or not at all, and returns its path.
+
+    Args:
+        run: results of the claims.
+        figures: figures, in the order they are shown.
+        manifest: settings and environment, as from ``run_manifest``.
+        out: the folder; it is made if need be.
+
+    Raises:
+        OSError: the folder cannot be made or written.
+    """
+    page = render(run, figures, manifest)
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "index.html"
+    write_whole(path, page)
+    return path
+
+
+def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any]) -> str:
+    """The page as text."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters |= {"rich": rich, "kind": lambda verdict: verdict.split()[0], "number": number}
+    uses = status_graph.uses_within(run.results)
+    verdicts = {result.claim.id: result.decision.verdict for result in run.results}
+    below = status_graph.rests_on(run.results)
+    notes = {id: status_graph.derived_state(found, verdicts) for id, found in below.items()}
+    together, alone = status_graph.components(uses)
+    by_id = {result.claim.id: result for result in run.results}
+    return environment.get_template("report.html").render(
+        run=run,
+        card=card,
+        results=by_id,
+        figures=figures,
+        manifest=manifest,
+        rows=manifest_rows(run, manifest),
+        papers=papers(run.results),
+        exceptions=exceptions_first(run.results),
+        counts=Counter((r.decision.verdict, r.decision.grade) for r in run.results),
+        verdicts=VERDICT_MEANS,
+        grades=GRADE_MEANS,
+        signs=status_graph.SIGNS,
+        suite_level=SUITE_LEVEL,
+        graphs=[status_graph.draw(group, by_id, notes, lambda id: f"#{id}") for group in together],
+        alone=alone,
+        notes=notes,
+        rests_on=below,
+        used_by=status_graph.used_by(uses),
+        table=values_table,
+        split=head_and_rest,
+    )
+
+
+def exceptions_first(results: Sequence[Result]) -> list[Result]:
+    """Results that are not as recorded, then refuted, corrected, not checkable here, holds; papers' order within."""
+    return sorted(results, key=lambda result: (result.as_expected, VERDICTS.index(result.decision.verdict)))
+
+
+def papers(results: Sequence[Result]) -> list[tuple[str, str, list[Result]]]:
+    """Results paper by paper: its short name, its title (empty if unknown), its results."""
+
+    def title(result: Result) -> str:
+        return next((p.title for p in PAPERS if result.claim.module.startswith(f"{p.package}.")), "")
+
+    grouped = [(name, list(found)) for name, found in groupby(results, key=lambda result: result.claim.paper)]
+    return [(name, title(found[0]), found) for name, found in grouped]
+
+
+def values_table(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Rows of a witness: name, what to show, and the whole value where it is too long to show."""
+    rows = []
+    for name, value in values.items():
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        if len(text) <= 90:
+            rows.append((name, text, ""))
+        else:
+            kind = f"{len(value)} entries" if isinstance(value, list | dict) else f"{len(text)} characters"
+            rows.append((name, kind, json.dumps(value, indent=1, ensure_ascii=False, default=str)))
+    return rows
+
+
+def head_and_rest(text: str, most: int = 220) -> tuple[str, list[str]]:
+    """A long list ``a; b; c`` as its first entry and the others, to be folded; a short text as itself."""
+    head, *rest = text.split("; ")
+    return (head, rest) if len(text) > most and rest else (text, [])
+
+
+def number(value: float) -> str:
+    """Six digits, no more."""
+    return f"{value:.6g}"
+
+
+_LABELS = {
+    "started": "Date",
+    "wall_seconds": "Wall time",
+    "commit": "Commit",
+    "uncommitted_changes": "Uncommitted changes",
+    "sources_sha256": "SHA-256 of the sources",
+    "seed": "Root seed",
+    "budget": "Budget",
+    "claims": "Claims",
+    "level_spent": "False-alarm level spent",
+    "python": "Python",
+    "platform": "Platform",
+    "processors": "Processors",
+}
+
+
+def manifest_rows(run: Run, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Labels and values in words; a mapping in the manifest becomes one row for each of its entries."""
+    rows = []
+    for key, value in manifest.items():
+        label = _LABELS.get(key, card.sentence_case(key.replace("_", " ")))
+        if isinstance(value, Mapping):
+            rows += [(f"{label}: {name}", _in_words(entry)) for name, entry in value.items()]
+        elif key == "level_spent":
+            rows.append((label, f"{run.level:.2g}, summed over all claims; bound {SUITE_LEVEL:g}"))
+        elif key == "wall_seconds":
+            rows.append((label, f"{value:.1f} s"))
+        else:
+            rows.append((label, _in_words(value)))
+    return rows
+
+
+def _in_words(value: object) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
