@@ -21,9 +21,8 @@ def all_figures() -> tuple[Figure, ...]:
     ledger: dict[str, Figure] = {}
     for module in modules:
         for value in vars(module).values():
-            if isinstance(value, Figure):
-                if ledger.setdefault(value.id, value) is not value:
-                    raise FigureError(f"two figures are called {value.id!r}, one of them in {module.__name__}")
+            if isinstance(value, Figure) and ledger.setdefault(value.id, value) is not value:
+                raise FigureError(f"two figures are called {value.id!r}, one of them in {module.__name__}")
     return tuple(ledger.values())
 
 

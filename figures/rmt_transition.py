@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from figures.figure import Figure, Settings
+from figures.figure import Figure, Scale, Settings
 from figures.style import BLACK, MARKERS, SERIES, VERMILION, WIDTH, dimension
 from rmt import SpikedModel, draw_banded
 from rmt.spiked import wigner_outlier
@@ -30,7 +30,7 @@ class TransitionSizes:
     window: int
 
 
-TRANSITION_SIZES = {
+TRANSITION_SIZES: dict[Scale, TransitionSizes] = {
     "quick": TransitionSizes((10**2, 10**4, 10**6, 10**9), 40, 13, 9),
     "laptop": TransitionSizes((10**2, 10**4, 10**6, 10**9), 400, 25, 17),
     "paper": TransitionSizes((10**2, 10**4, 10**6, 10**9, 10**12), 1000, 25, 17),
@@ -48,7 +48,7 @@ def transition_table(settings: Settings, sizes: TransitionSizes) -> pd.DataFrame
     for R in sizes.dimensions:
         settings.report(f"R = {R:,}")
         across = np.linspace(0.1, 2.5, sizes.across)
-        window = 1.0 + np.linspace(-4.0, 6.0, sizes.window) * R ** (-1.0 / 3.0)
+        window = 1.0 + np.linspace(-3.0, 3.0, sizes.window) * R ** (-1.0 / 3.0)
         spikes = [("across", spike) for spike in across] + [("window", spike) for spike in window if spike > 0.05]
         for span, spike in spikes:
             rng = settings.rng("transition", R, span, spike)
@@ -91,13 +91,15 @@ def draw_transition(table: pd.DataFrame) -> Picture:
         for axes, name in ((location, "location"), (overlap, "overlap")):
             shift = spread.spike + 0.024 * (place - 1.5)  # side by side, or the bars would hide each other
             bars = [spread[name] - spread[f"{name}_low"], spread[f"{name}_high"] - spread[name]]
-            axes.errorbar(shift, spread[name], yerr=np.maximum(bars, 0.0), label=f"$R={dimension(int(str(R)))}$", **style)
+            axes.errorbar(
+                shift, spread[name], yerr=np.maximum(bars, 0.0), label=f"$R={dimension(int(str(R)))}$", **style
+            )
         close = part[part.span == "window"]
         x = (close.spike - 1.0) * scale
         for axes, name, centre, power in ((near_location, "location", 2.0, 2), (near_overlap, "overlap", 0.0, 1)):
             y = (close[name] - centre) * scale**power
             axes.errorbar(x, y, yerr=2.0 * close[f"{name}_error"] * scale**power, **style | {"ls": "-"})
-    u = np.linspace(-4.0, 6.0, 201)
+    u = np.linspace(-3.0, 3.0, 201)
     near_location.plot(u, np.where(u > 0.0, u**2, 0.0), color=BLACK)
     near_location.plot(u[u < 0.0], u[u < 0.0] ** 2, color=VERMILION, ls=(0, (4, 2)))
     near_overlap.plot(u, np.where(u > 0.0, 2.0 * u, 0.0), color=BLACK)
@@ -111,11 +113,11 @@ def draw_transition(table: pd.DataFrame) -> Picture:
     )  # fmt: skip
     near_location.set(
         title="(c) the window of the transition", xlabel=r"$(\theta-1)\,R^{1/3}$", ylabel=r"$(\lambda_1-2)\,R^{2/3}$",
-        ylim=(-4, 40),
+        ylim=(-2.5, 10),
     )  # fmt: skip
     near_overlap.set(
         title="(d) the overlap there", xlabel=r"$(\theta-1)\,R^{1/3}$",
-        ylabel=r"$\langle v_1,u_1\rangle^2\,R^{1/3}$", ylim=(-0.5, 13),
+        ylabel=r"$\langle v_1,u_1\rangle^2\,R^{1/3}$", ylim=(-0.3, 6.3),
     )  # fmt: skip
     handles, labels = location.get_legend_handles_labels()
     picture.legend(handles, labels, loc="outside upper center", ncols=6, columnspacing=1.0, handletextpad=0.4)
@@ -125,7 +127,7 @@ def draw_transition(table: pd.DataFrame) -> Picture:
 
 def transition_found(table: pd.DataFrame) -> str:
     """How far the largest eigenvalue is from the limit and from the printed branch at the largest dimension."""
-    part = table[(table.R == table.R.max()) & (table.span == "across")]
+    part = table[(table.R.max() == table.R) & (table.span == "across")]
     small, R = part[part.spike < 0.7], int(table.R.max())
     from_limit = (part.location - part.location_limit).abs().max()
     gap = small.location_printed - small.location
@@ -148,9 +150,9 @@ def _integer(R: int) -> str:
 TRANSITION = Figure(
     id="rmt/transition",
     title="A spike crosses the threshold",
-    caption=r"One spike $\theta$ in Gaussian noise with $\sigma s=1$; exact band form. (a) Largest eigenvalue, mean and "
-    r"central 80% of the draws, beside the limit $\max(\theta+1/\theta,\,2)$ with the first for $\theta>1$ only; dashed: "
-    r"the first branch of Proposition 3.1 (FedLoRU v2) as printed, which holds wherever $\theta+1/\theta>2$, "
+    caption=r"One spike $\theta$ in Gaussian noise with $\sigma s=1$; exact band form. (a) Largest eigenvalue, mean "
+    r"and central 80% of the draws, beside the limit $\max(\theta+1/\theta,\,2)$ with the first for $\theta>1$ only; "
+    r"dashed: the first branch of Proposition 3.1 (FedLoRU v2) as printed, which holds wherever $\theta+1/\theta>2$, "
     r"so for small spikes too. (b) Squared overlap of its eigenvector with the spike, limit $1-\theta^{-2}$. "
     r"(c, d) The window of width $R^{-1/3}$ in which both are rounded: means $\pm2$ standard errors; black: the limits "
     r"to leading order.",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-STYLE: dict[str, object] = {
+from typing import Any
+
+STYLE: dict[Any, Any] = {
     "font.size": 9.0,
     "axes.titlesize": 9.0,
     "axes.titlelocation": "left",
@@ -50,4 +52,4 @@ WIDTH = 7.0
 def dimension(R: int) -> str:
     """A dimension as short mathematics, without the dollars."""
     exponent = len(str(R)) - 1
-    return f"10^{{{exponent}}}" if R == 10**exponent else f"{R:,}".replace(",", "{,}")
+    return f"10^{{{exponent}}}" if 10**exponent == R else f"{R:,}".replace(",", "{,}")

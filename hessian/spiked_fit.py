@@ -91,7 +91,9 @@ def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
         raise ValueError(f"mistaken must lie between 0 and 1/2, got {mistaken}")
     beyond = 2.0 + float(TracyWidom1().quantile(1.0 - mistaken)) * R ** (-2.0 / 3.0)
     outlying = np.zeros(R, dtype=bool)
-    for iteration in range(1, R + 2):
+    iterations = 0
+    while True:
+        iterations += 1
         sigma = _noise(values, outlying)
         called = np.abs(values) > beyond * sigma
         if (called == outlying).all():
@@ -103,7 +105,7 @@ def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
     sd = tuple(model.outlier_sd(spike, R) / (1.0 - (sigma / spike) ** 2) for spike in model.spikes)
     cuts = (-beyond * sigma, beyond * sigma)
     distance = distribution_distance(values[~outlying], model.noise_law)
-    return SpikedFit(model, R, tuple(outliers.tolist()), sd, sigma, sigma / R, cuts, distance, iteration)
+    return SpikedFit(model, R, tuple(outliers.tolist()), sd, sigma, sigma / R, cuts, distance, iterations)
 
 
 def predict(fit: SpikedFit, scale_factor: float) -> SpikedModel:
@@ -124,7 +126,7 @@ def predict(fit: SpikedFit, scale_factor: float) -> SpikedModel:
 
 
 def spike_of(outliers: ArrayLike, sigma: float) -> NDArray[np.float64]:
-    r"""The spikes $\theta$ with $\theta + \sigma^2/\theta = \lambda$ and $|\theta| \ge \sigma$, shaped like the outliers.
+    r"""The spikes: $\theta + \sigma^2/\theta = \lambda$ with $|\theta| \ge \sigma$; shaped like the outliers.
 
     Args:
         outliers: Eigenvalues with $|\lambda| \ge 2\sigma$.
@@ -143,8 +145,8 @@ def _noise(values: NDArray[np.float64], outlying: NDArray[np.bool_]) -> float:
     for _ in range(100):
         if rest <= 0.0 or weight <= 0.0:
             raise ValueError(
-                f"no noise is left beside {len(outliers)} outliers among {R} eigenvalues: the matrix is (nearly) of low "
-                "rank, and the spiked model has nothing to fit"
+                f"no noise is left beside {len(outliers)} outliers among {R} eigenvalues: the matrix is (nearly) of "
+                "low rank, and the spiked model has nothing to fit"
             )
         before, sigma_squared = sigma_squared, rest / weight
         if abs(sigma_squared - before) <= 1e-14 * sigma_squared:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,6 +200,14 @@ def cases_text(evidence: Evidence) -> str:
     if evidence.level:
         parts.append(f"false-alarm probability at most {evidence.level:g}")
     return ", ".join(parts)
+
+
+def scopes(forms: Sequence[JudgedForm]) -> dict[str, list[str]]:
+    """Scopes with their cases, and the names of the forms judged on each."""
+    found: dict[str, list[str]] = {}
+    for form in forms:
+        found.setdefault(f"{form.evidence.scope} ({cases_text(form.evidence)})", []).append(form.name)
+    return found
 
 
 def _stored_lines(result: Result) -> Iterator[str]:

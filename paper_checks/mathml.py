@@ -13,63 +13,22 @@ from markupsafe import Markup, escape
 
 _NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 _TAGS = frozenset(
-    [
-        "math",
-        "mrow",
-        "mi",
-        "mn",
-        "mo",
-        "mtext",
-        "mspace",
-        "mfrac",
-        "msqrt",
-        "mroot",
-        "mstyle",
-        "msub",
-        "msup",
-        "msubsup",
-        "munder",
-        "mover",
-        "munderover",
-        "mtable",
-        "mtr",
-        "mtd",
-        "mpadded",
-        "mphantom",
-        "menclose",
-    ]
-)
+    ("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "msub", "msup",
+     "msubsup", "munder", "mover", "munderover", "mtable", "mtr", "mtd", "mpadded", "mphantom", "menclose")
+)  # fmt: skip
 _ATTRIBUTES = frozenset(
-    [
-        "display",
-        "displaystyle",
-        "scriptlevel",
-        "mathvariant",
-        "stretchy",
-        "fence",
-        "form",
-        "separator",
-        "largeop",
-        "movablelimits",
-        "accent",
-        "symmetric",
-        "lspace",
-        "rspace",
-        "minsize",
-        "maxsize",
-        "width",
-        "height",
-        "depth",
-        "linethickness",
-        "columnalign",
-        "rowspacing",
-        "columnspacing",
-        "notation",
-    ]
-)
+    ("display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence", "form", "separator", "largeop",
+     "movablelimits", "accent", "symmetric", "lspace", "rspace", "minsize", "maxsize", "width", "height", "depth",
+     "linethickness", "columnalign", "rowspacing", "columnspacing", "notation")
+)  # fmt: skip
 _CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 _RELATIONS = frozenset("=<>≤≥≠≈≡∼≃∝→⇒∈⟹⟶↦")
+_SIGNS, _TIGHT = frozenset("+-−±"), frozenset("|‖./")
 _OPENING, _CLOSING = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")
+_RENAMED = {"∞": ("mi", "∞"), "⧵": ("mo", "∖")}  # no operator; in more fonts
+_FUNCTIONS = frozenset(("arg", "deg", "dim", "ker", "hom", "Pr", "rank", "tr", "diag", "sign", "prox"))
+_UNBROKEN = 12  # a formula of so few signs stays on one line
+_LEADING, _TRAILING = re.compile(r"[(\[]*$"), re.compile(r"[^\w\s]*")  # brackets and stops that hug a formula
 _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
@@ -77,38 +36,53 @@ class MathError(ValueError):
     """LaTeX that has no safe and complete MathML."""
 
 
-def to_mathml(latex: str) -> Markup:
-    r"""MathML of one formula; it may be several ``<math>`` in a row, so that a line can break before a relation.
+def to_mathml(latex: str, display: bool = False) -> list[Markup]:
+    r"""MathML of one formula: one ``<math>``, or several, between which a line may break.
 
     Args:
         latex: the formula without dollar signs.
+        display: with fractions and sums in full size.
 
     Raises:
         MathError: the formula does not parse, or uses a command that the converter does not know.
 
-    >>> print(to_mathml("x"))
+    >>> print(*to_mathml("x"))
     <math><mi>x</mi></math>
     """
     try:
-        root = convert_to_element(latex)
+        root = convert_to_element(latex, display="block" if display else "inline")
     except Exception as error:  # the converter has no common base for its errors
         raise MathError(f"cannot convert {latex!r}: {type(error).__name__}: {error}") from None
     for element in root.iter():
         _clean(element, latex)
+    for element in root.iter():
+        _space(list(element))
     body = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
-    return Markup("<wbr>").join(_serialised(part) for part in _breakable(body))
+    leaves = sum(len(element) == 0 for element in root.iter())
+    return [_serialised(part, display) for part in (_breakable(body) if leaves > _UNBROKEN else [body])]
 
 
-def rich(text: str) -> Markup:
+def rich(text: str, display: bool = False) -> Markup:
     """Escaped text with its formulas as MathML; a formula that cannot be converted stays LaTeX, in ``<code>``.
+
+    Args:
+        text: formulas stand between dollar signs; an odd number of them is taken as plain text.
+        display: with fractions and sums in full size.
 
     >>> print(rich("a < b"))
     a &lt; b
     """
-    pieces = _DOLLAR.split(text)
-    if len(pieces) % 2 == 0:
+    words, *rest = _DOLLAR.split(text)
+    if len(rest) % 2:
         return escape(text)
-    return Markup("").join(_formula(piece) if i % 2 else _words(piece) for i, piece in enumerate(pieces))
+    done = Markup("")
+    for latex, after in zip(rest[::2], rest[1::2], strict=True):
+        lead, trail = _LEADING.search(words), _TRAILING.match(after)
+        assert lead is not None
+        assert trail is not None
+        done += escape(_plain(words[: lead.start()])) + _formula(latex, display, lead.group(), trail.group())
+        words = after[trail.end() :]
+    return done + escape(_plain(words))
 
 
 def formulas(text: str) -> list[str]:
@@ -116,15 +90,22 @@ def formulas(text: str) -> list[str]:
     return _DOLLAR.split(text)[1::2]
 
 
-def _words(text: str) -> Markup:
-    return escape(text.replace(r"\$", "$"))
+def _plain(text: str) -> str:
+    return text.replace(r"\$", "$")
 
 
-def _formula(latex: str) -> Markup:
+def _formula(latex: str, display: bool, lead: str, trail: str) -> Markup:
+    """A formula with what stands close to it, which stays on its line."""
     try:
-        return to_mathml(latex)
+        parts = to_mathml(latex, display)
     except MathError:
-        return Markup("<code>{}</code>").format(latex)
+        parts = [Markup("<code>{}</code>").format(latex)]
+    parts[0] = escape(_plain(lead)) + parts[0]
+    parts[-1] += escape(_plain(trail))
+    return Markup("<wbr>").join(
+        Markup('<span class="line">{}</span>').format(part) if part[:1] != "<" or part[-1:] != ">" else part
+        for part in parts
+    )
 
 
 def _clean(element: Element, latex: str) -> None:
@@ -136,6 +117,10 @@ def _clean(element: Element, latex: str) -> None:
     element.tag = element.tag.removeprefix(_NAMESPACE)
     element.text = html.unescape(element.text) if element.text else element.text
     element.attrib.pop("xmlns", None)
+    if element.text in _RENAMED:
+        element.tag, element.text = _RENAMED[element.text]
+    elif element.text and element.text.removeprefix("\\") in _FUNCTIONS:
+        element.tag, element.text = "mi", element.text.removeprefix("\\")
     foreign = {element.tag} - _TAGS | set(element.attrib) - _ATTRIBUTES
     if foreign:
         raise MathError(f"{latex!r} has no plain MathML: {', '.join(sorted(foreign))}")
@@ -145,17 +130,32 @@ def _clean(element: Element, latex: str) -> None:
         raise MathError(f"{latex!r} has an unknown command {element.text}")
 
 
+def _space(row: list[Element]) -> None:
+    """Spaces signs as TeX does: none around bars, dots and slashes; a sign after nothing or a relation is unary."""
+    before = ""
+    for element in row:
+        sign = element.text or "" if element.tag == "mo" else "operand"
+        if sign in _TIGHT and "form" not in element.attrib:
+            element.set("lspace", "0")
+            element.set("rspace", "0")
+        if sign in _SIGNS and (not before or before in _RELATIONS or before in _OPENING or before == ","):
+            element.set("form", "prefix")
+        before = sign
+
+
 def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
-    """Cuts a row before each relation and after each comma that stands outside of brackets."""
+    """Cuts a row, outside of brackets, before each relation, after each comma and after a fraction in a product."""
     part: list[Element] = []
     depth = 0
     for element in elements:
-        sign = element.text or "" if element.tag == "mo" else ""
+        sign = element.text or ""
         depth += (sign in _OPENING) - (sign in _CLOSING)
-        if sign in _RELATIONS and depth <= 0 and part:
+        factor = bool(part) and part[-1].tag == "mfrac" and element.tag != "mo"
+        if (sign in _RELATIONS or factor) and depth <= 0 and part:
             yield part
             part = []
-            element.set("form", "infix")
+            if not factor:
+                element.set("form", "infix")
         part.append(element)
         if sign == "," and depth <= 0:
             yield part
@@ -164,7 +164,7 @@ def _breakable(elements: list[Element]) -> Iterator[list[Element]]:
         yield part
 
 
-def _serialised(elements: list[Element]) -> Markup:
-    root = Element("math")
+def _serialised(elements: list[Element], display: bool) -> Markup:
+    root = Element("math", {"displaystyle": "true"} if display else {})
     root.extend(elements)
     return Markup(ElementTree.tostring(root, encoding="unicode", short_empty_elements=False))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -19,6 +19,9 @@ from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.ledger import PAPERS
 from paper_checks.mathml import rich
 from paper_checks.run import Result, Run, write_whole
+
+if TYPE_CHECKING:
+    from figures.make import Made
 
 VERDICT_MEANS: Mapping[Verdict, str] = {
     "refuted": "does not hold as printed: a stored case meets every assumption and violates the statement, a second, "
@@ -48,7 +51,7 @@ class ReportFigure:
         scale: quick, laptop or paper.
         datasets: names of the data sets in it.
         seeds: seeds of its random streams.
-        seconds: time it took.
+        seconds: time its numbers took.
         command: the command that draws it again.
         found: one sentence: what is stated and what is found.
         reason: why it is not drawn; empty if it is.
@@ -71,6 +74,23 @@ class ReportFigure:
     def missing(cls, id: str, title: str, caption: str, reason: str) -> ReportFigure:
         """A figure that could not be drawn, with the reason."""
         return cls(id, title, caption, reason=reason)
+
+    @classmethod
+    def of(cls, made: Made) -> ReportFigure:
+        """A figure that was made, with the picture and the manifest that ``make`` wrote."""
+        manifest = made.manifest
+        return cls(
+            made.figure.id,
+            made.figure.title,
+            made.caption,
+            svg=made.paths["svg"].read_text(encoding="utf-8"),
+            scale=manifest["scale"],
+            datasets=tuple(made.figure.datasets),
+            seeds=(manifest["seed"],),
+            seconds=manifest["seconds_for_the_numbers"],
+            command=manifest["command"],
+            found=made.found,
+        )
 
     @property
     def address(self) -> str:
@@ -212,4 +232,3 @@ def _in_words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-

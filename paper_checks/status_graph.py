@@ -19,7 +19,7 @@ SIGNS: Mapping[Verdict, str] = {"refuted": "✗", "corrected": "≈", "not check
 """A sign beside each verdict, so that none is told by colour alone."""
 
 _CHARACTER, _LEAST_WIDTH, _HEIGHT, _NOTED_HEIGHT = 7.6, 150.0, 46.0, 62.0
-_GAP, _WAYPOINT, _BETWEEN, _EDGE = 14.0, 8.0, 56.0, 4.0
+_GAP, _WAYPOINT, _BETWEEN, _EDGE = 14.0, 8.0, 44.0, 4.0
 _SWEEPS = 12
 
 Uses = Mapping[str, Sequence[str]]
@@ -202,7 +202,7 @@ def draw(group: Sequence[str], results: Mapping[str, Result], notes: Mapping[str
     labels = {id: results[id].claim.label if one_paper else id for id in group}
     noted = [label for id, label in notes.items() if id in labels]
     width = max(_LEAST_WIDTH, *(_CHARACTER * len(text) + 22 for text in labels.values()),
-                *(5.8 * len(text) + 22 for text in noted))  # fmt: skip
+                *(5.3 * len(text) + 22 for text in noted))  # fmt: skip
     left = {box.layer: _EDGE + i * (width + _BETWEEN) for i, column in enumerate(columns) for box in column[:1]}
     edges = [_edge(box, left, width) for column in columns for box in column if box.id]
     boxes = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import hypothesis
@@ -39,6 +40,11 @@ class Axis:
         if not 0 < self.low < self.high:
             raise ValueError(f"axis {self.name} needs 0 < low < high, got {self.low}, {self.high}")
 
+    def ends(self) -> tuple[float, ...]:
+        """Both ends of the range, of either sign if signed."""
+        ends = (self.low, self.high)
+        return (*ends, *(-end for end in ends)) if self.signed else ends
+
     def strategy(self) -> strategies.SearchStrategy[float]:
         """Values hypothesis draws: the ends, simple ratios and arbitrary floats of the range."""
         simple = [
@@ -63,7 +69,7 @@ def collect_cases(
     examples: int,
     restarts: int,
 ) -> Cases:
-    """Collects cases that satisfy an assumption, drawn at the corners and driven towards equality.
+    """Collects cases that satisfy an assumption: every corner of the domain, draws, and a search towards equality.
 
     Args:
         context: seeds hypothesis and the optimiser.
@@ -108,7 +114,8 @@ def collect_cases(
                 objective, [(0.0, 1.0)] * len(axes), rng=rng, maxiter=120, popsize=8, tol=1e-12, polish=False,
                 vectorized=True, updating="deferred",
             )  # fmt: skip
-    columns = np.array(drawn, dtype=float).T
+    corners = list(product(*(axis.ends() for axis in axes)))
+    columns = np.array(corners + drawn, dtype=float).T
     cases = {axis.name: column for axis, column in zip(axes, columns, strict=True)}
     searched = as_cases(np.concatenate(visited, axis=1)) if visited else {axis.name: np.empty(0) for axis in axes}
     cases = {name: np.concatenate([cases[name], searched[name]]) for name in cases}
@@ -149,34 +156,46 @@ def judge_inequality(
         return Evidence(True, "search", scope, printed, "no case", cases=0)
     scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), np.finfo(float).tiny)
     excess = (left - right) / scale
-    order = np.argsort(excess)[::-1]
-    if strict:  # equality hides among the cases whose sides are close in absolute terms
-        order = np.concatenate([order[:50], np.argsort(right - left)[:200]])
     positive = compare & (left > 1e-300) & (right > 0)
     with np.errstate(over="ignore"):
         slack = float(np.min(right[positive] / left[positive])) if positive.any() else None
     tight = float(np.mean(np.abs(excess) <= 0.01))
-    doubtful = False
-    for index in order if strict else order[:50]:
-        if exact is None:
-            bound = np.broadcast_to(error, left.shape)[index]
-            violated = bool(left[index] - right[index] > bound or (strict and left[index] - right[index] >= -bound))
-            sides = (float(left[index]), float(right[index]))
-        else:
-            parameters = case(int(index))
-            exact_left, exact_right = exact({name: Fraction(value) for name, value in parameters.items()})
-            violated = exact_left > exact_right or (strict and exact_left == exact_right)
-            sides = float(exact_left), float(exact_right)
-        if violated:
-            return Evidence(
-                False, "search" if exact is None else "proof", scope, printed,
-                f"left {sides[0]:.6g}, right {sides[1]:.6g} at the witness",
-                margin=-float(excess[index]), slack=slack, cases=count, tight=tight, witness=case(int(index)),
-            )  # fmt: skip
-        doubtful |= exact is None and bool(left[index] > right[index])
+    if exact is None:
+        violating = _beyond_rounding(left - right, np.broadcast_to(error, left.shape), strict)
+    else:
+        violating = _violating_exactly(left, right, excess, case, exact, strict)
+    if violating is not None:
+        return Evidence(
+            False, "search" if exact is None else "proof", scope, printed,
+            f"left {left[violating]:.6g}, right {right[violating]:.6g} at the witness",
+            margin=-float(excess[violating]), slack=slack, cases=count, tight=tight, witness=case(violating),
+        )  # fmt: skip
     obtained = f"no violation in {count} cases" + (f"; right/left at least {slack:.6g}" if slack else "")
-    if doubtful:
-        obtained += " (ties within rounding)"
     return Evidence(
-        True, "search", scope, printed, obtained, margin=-float(excess[order[0]]), slack=slack, cases=count, tight=tight
+        True, "search", scope, printed, obtained, margin=-float(excess.max()), slack=slack, cases=count, tight=tight
     )
+
+
+def _beyond_rounding(difference: NDArray[np.float64], error: NDArray[np.float64], strict: bool) -> int | None:
+    """The case that exceeds its error bound by most; if strict, one that does not stay below by it."""
+    beyond = difference + error if strict else difference - error
+    worst = int(np.argmax(beyond))
+    return worst if beyond[worst] > 0 or (strict and beyond[worst] == 0) else None
+
+
+def _violating_exactly(
+    left: NDArray[np.float64],
+    right: NDArray[np.float64],
+    excess: NDArray[np.float64],
+    case: Callable[[int], Mapping[str, Any]],
+    exact: Callable[[Mapping[str, Fraction]], tuple[Fraction, Fraction]],
+    strict: bool,
+) -> int | None:
+    """The first violation in fractions among the corners (which lead the cases) and the worst cases in floats."""
+    close = np.argsort(right - left)[:200] if strict else np.empty(0, dtype=int)  # equality hides among these
+    candidates = np.concatenate([np.argsort(excess)[::-1][:50], np.arange(min(len(left), 128)), close])
+    for index in map(int, candidates):
+        exact_left, exact_right = exact({name: Fraction(value) for name, value in case(index).items()})
+        if exact_left > exact_right or (strict and exact_left == exact_right):
+            return index
+    return None

@@ -94,6 +94,13 @@ def test_rounding_is_no_violation_and_no_case_is_vacuous():
     assert judge_inequality(np.empty(0), np.empty(0), 0.0, scope="", case=lambda i: {}).cases == 0
 
 
+def test_every_corner_of_the_domain_is_tried_whatever_the_seed():
+    cases = collect_cases(
+        Context("tests/corners"), AXES, lambda c: c["a"] > 0, lambda c: c["a"], examples=1, restarts=0
+    )
+    assert {(1e-3, 1e-3), (1e3, -1e3), (1e-3, -1e-3)} <= set(zip(cases["a"], cases["b"], strict=True))
+
+
 def test_a_search_is_the_same_for_the_same_seed():
     def collect(seed):
         return collect_cases(Context("tests/seeds", seed), AXES, lambda c: c["a"] > 0, lambda c: c["a"],

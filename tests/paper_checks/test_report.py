@@ -1,0 +1,280 @@
+"""The report and the terminal card, on a handful of invented results; the statements of the real ledger."""
+
+import os
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+
+from paper_checks.card import WIDTH, card_text, first_sentence, in_short, summary_table
+from paper_checks.claim import GRADES, VERDICTS, Evidence, Form, claim
+from paper_checks.ledger import Ledger
+from paper_checks.mathml import MathError, formulas, rich, to_mathml
+from paper_checks.replay import Replayed, Stored
+from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, ReportFigure, exceptions_first, render, write_report
+from paper_checks.run import Result, Run
+from paper_checks.sensitivity import NoticedChange
+from paper_checks.status_graph import components, derived_state, draw, rests_on
+from paper_checks.verdict import Decision, Judged
+
+HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
+VOID = {"meta", "link", "img", "br", "hr", "wbr", "col", "input"}
+PASSES = Evidence(
+    True, "search", "ten cases", printed="x <= 1", obtained="no violation", cases=10, slack=1.25, tight=0.5
+)
+FAILS = Evidence(False, "search", "ten cases", printed="x <= 0.5", obtained="x = 1", witness={"x": 1.0})
+
+
+def result(label, verdict="holds", uses=(), expect=None, says="$x^2 \\le K x$", defect="", **rest):
+    correction = Form("It holds for $K = 1$. More.", {"K": 1}, ({"K": 0.9},)) if verdict == "corrected" else None
+    control = Form("It holds for $K = 2$.", {"K": 2}) if verdict in ("refuted", "corrected") else None
+    declare = claim(
+        f"invented/{label}", where=rest.pop("where", "eq. 1"), says=says, measure=lambda context: None, uses=uses,
+        mutants=[{"K": 0.9, "names": ("a", HOSTILE)}], expect=expect or verdict, correction=correction, control=control,
+    )  # fmt: skip
+    made = declare(lambda data, K=1, names=(): PASSES)
+    judged = {
+        "holds": Judged(PASSES, (FAILS,)),
+        "corrected": Judged(FAILS, control=PASSES, correction=PASSES, correction_mutants=(FAILS,)),
+        "refuted": Judged(FAILS, control=PASSES),
+        "not checkable here": None,
+    }[verdict]
+    exception = verdict in ("refuted", "corrected")
+    stored = Stored(made.id, "witness", rest.pop("witness", {"x": 1.0})) if exception else None
+    replayed = Replayed("witness", True, True, 1.0, 0.5, "1 > 0.5 (exact)") if exception else None
+    grade = None if verdict == "not checkable here" else "search"
+    reason = rest.pop("reason", "needs data" if verdict == "not checkable here" else "")
+    decision = Decision(verdict, grade, reason, defect)
+    changes = (NoticedChange("K", 1.0, 0.99),) if judged else ()
+    return Result(made, decision, judged, stored, replayed, changes, 0.25)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return (
+        result("lemma"),
+        result("step", "corrected", uses=("invented/lemma",)),
+        result("theorem", uses=("invented/step", "invented/lemma")),
+        result("number", "refuted", witness={"matrix": [[1.0, 2.0]] * 40}),
+        result("data", "not checkable here"),
+        result("changed", expect="refuted"),
+    )
+
+
+class Page(HTMLParser):
+    """Elements of a page; fails on tags that are not closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.tags, self.attributes, self.texts = [], [], [], set(), [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        self.attributes += [(tag, *pair) for pair in attributes]
+        found = dict(attributes)
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [found["href"]] if "href" in found else []
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def figure(**rest):
+    return ReportFigure(
+        "invented/fig-1", "Figure 1", r"Spikes $\theta$.", svg="<svg xmlns='http://www.w3.org/2000/svg'/>",
+        scale="quick", datasets=("mnist",), seeds=(0,), seconds=1.5, command="rankproof figure invented/fig-1", **rest,
+    )  # fmt: skip
+
+
+def page_of(results, figures=(), manifest=None):
+    return render(Run(tuple(results), 0, "quick", 2.0), figures, manifest or {"commit": "abc", "seed": 0})
+
+
+def test_the_page_is_well_formed_and_loads_nothing(results):
+    text = page_of(results, [figure(), ReportFigure.missing("f-2", "Figure 2", "Gone.", "no data")])
+    page = Page(text)
+    assert not page.tags & {"script", "link", "iframe", "object", "embed", "base", "form"}
+    assert not re.search(r"url\(|@import", text)
+    for tag, name, value in page.attributes:
+        assert not name.startswith("on")
+        assert name != "src" or (tag == "img" and value.startswith("data:image/"))
+        assert name != "href" or value.startswith("#")
+    assert "Not drawn" in text
+
+
+def test_every_claim_has_one_card_and_every_link_resolves(results):
+    page = Page(page_of(results, [figure()]))
+    assert len(page.ids) == len(set(page.ids))
+    assert {r.claim.id for r in results} | {"figure:invented/fig-1"} <= set(page.ids)
+    assert {link[1:] for link in page.links} <= set(page.ids)
+
+
+def test_cards_show_forms_mutants_witness_replay_and_commands(results):
+    text = page_of(results)
+    said = ("Does not hold as printed; holds with the correction below.", "Does not hold as printed; the weakened",
+            "K = 0.9", "caught", "1 &gt; 0.5 (exact)", "rankproof replay invented/number",
+            "rankproof check invented/data", "a relative change of -0.01 is noticed", "1.25",
+            "50.0% of them within one per cent", "40 entries",
+            "Needs data")  # fmt: skip
+    for words in said:
+        assert words in text
+
+
+def test_hostile_text_comes_out_as_text(results):
+    bad = result("bad", "refuted", says=f"$x$ {HOSTILE} $\\text{{{HOSTILE}}}$", where=HOSTILE, reason=HOSTILE,
+                 witness={HOSTILE: HOSTILE})  # fmt: skip
+    drawn = ReportFigure(HOSTILE, HOSTILE, HOSTILE, svg=HOSTILE, scale=HOSTILE, datasets=(HOSTILE,), command=HOSTILE,
+                         found=HOSTILE)  # fmt: skip
+    text = page_of([*results, bad], [drawn], {"started": HOSTILE, HOSTILE: HOSTILE, "packages": {HOSTILE: HOSTILE}})
+    page = Page(text)
+    assert "script" not in page.tags
+    assert not [name for _, name, _ in page.attributes if name.startswith("on")]
+    assert not [value for tag, name, value in page.attributes if name == "src" and not value.startswith("data:")]
+
+
+def test_exceptions_come_first_and_what_is_not_on_record_before_them(results):
+    order = [r.claim.label for r in exceptions_first(results)]
+    assert order == ["changed", "number", "step", "data", "lemma", "theorem"]
+    text = page_of(results)
+    assert text.index("This run is not the one on record") < text.index("on record: refuted")
+    assert "Every verdict equals the one on record" in page_of(results[:5])
+
+
+def test_the_whole_of_words_is_explained():
+    assert tuple(VERDICT_MEANS) == VERDICTS
+    assert tuple(GRADE_MEANS) == GRADES
+
+
+def test_the_state_of_what_lies_below_is_transitive(results):
+    above = result("corollary", uses=("invented/theorem", "invented/elsewhere"))
+    below = rests_on([*results, above])
+    verdicts = {r.claim.id: r.decision.verdict for r in results}
+    assert below["invented/corollary"] == ("invented/step",)
+    assert below["invented/step"] == ()
+    assert derived_state(below["invented/corollary"], verdicts) == "rests on a corrected step"
+    text = page_of([*results, above])
+    assert "rests on a corrected step" in text
+    assert "invented/elsewhere (not in this run)" in text
+
+
+def test_graph_columns_follow_the_longest_path_and_boxes_do_not_overlap(results):
+    uses = {r.claim.id: r.claim.uses for r in results}
+    together, alone = components(uses)
+    assert together == [["invented/lemma", "invented/step", "invented/theorem"]]
+    assert alone == ["invented/number", "invented/data", "invented/changed"]
+    by_id = {r.claim.id: r for r in results}
+    svg = str(draw(together[0], by_id, dict.fromkeys(by_id, ""), lambda id: f"#{id}"))
+    at = dict(zip(re.findall(r'href="#([^"]+)"', svg), re.findall(r'<rect x="([\d.]+)"', svg), strict=True))
+    x = {id: float(value) for id, value in at.items()}
+    assert x["invented/theorem"] < x["invented/step"] < x["invented/lemma"]
+    fan = [result("base"), *(result(f"c{i}", uses=("invented/base",)) for i in range(9))]
+    by_id = {r.claim.id: r for r in fan}
+    svg = str(draw(list(by_id), by_id, dict.fromkeys(by_id, ""), lambda id: f"#{id}"))
+    boxes = [tuple(map(float, box)) for box in re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" .*?height="([\d.]+)"', svg)]
+    leaves = sorted(y for x, y, _ in boxes if x < 100)
+    assert len(leaves) == 9
+    assert all(b - a >= boxes[0][2] for a, b in pairwise(leaves))
+
+
+def test_a_circle_of_uses_is_drawn_all_the_same():
+    circle = [result("a", uses=("invented/b",)), result("b", "corrected", uses=("invented/a",))]
+    Page(page_of(circle))
+    assert rests_on(circle)["invented/b"] == ()
+
+
+def test_every_formula_of_the_ledger_converts():
+    for one in Ledger.of().claims:
+        for text in (one.says, one.where, *(form.says for form in (one.control, one.correction) if form)):
+            assert len(text.split("$")) % 2, f"{one.id}: odd number of dollar signs"
+            for latex in formulas(text):
+                assert to_mathml(latex)
+                assert to_mathml(latex, display=True)
+
+
+@pytest.mark.parametrize("latex", [r"\frac{a", r"\nosuch x", r"\href{javascript:x}{y}", r"\left( x", "x_{"])
+def test_what_cannot_be_converted_stays_latex(latex):
+    with pytest.raises(MathError):
+        to_mathml(latex)
+    assert "<code>" in rich(f"see ${latex}$")
+    Page(str(rich(f"see ${latex}$")))
+
+
+def test_formulas_keep_their_brackets_and_their_bars():
+    assert '<span class="line">(<math>' in rich("on ($x$) all")
+    assert rich("costs 5$") == "costs 5$"
+    assert rich(r"costs \$5") == "costs $5"
+    bars = str(*to_mathml("|x| = |y|"))
+    assert bars.count('lspace="0" rspace="0"') == 4
+    assert '<mo form="prefix">−</mo>' in str(*to_mathml("x = -y"))
+    long = to_mathml(r"\frac{a+b}{c+d} = \frac{e+f}{g+h} = \frac{i}{j}")
+    assert len(long) == 3
+
+
+def test_written_whole_or_not_at_all(results, tmp_path, monkeypatch):
+    run = Run(tuple(results), 0, "quick", 2.0)
+    path = write_report(run, [], {}, tmp_path / "new" / "report")
+    assert path == tmp_path / "new" / "report" / "index.html"
+    assert path.read_text(encoding="utf-8") == render(run, [], {})
+
+    def fails(descriptor):
+        raise OSError("disk full")
+
+    before = path.read_text(encoding="utf-8")
+    monkeypatch.setattr(os, "fsync", fails)
+    with pytest.raises(OSError, match="disk full"):
+        write_report(run, [figure()], {}, path.parent)
+    assert [entry.name for entry in path.parent.iterdir()] == ["index.html"]
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_and_stays_empty(results, tmp_path):
+    run = Run(tuple(results), 0, "quick", 2.0)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OSError, match="file"):
+        write_report(run, [], {}, tmp_path / "file" / "report")
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o555)
+    if os.access(folder, os.W_OK):
+        pytest.skip("this user may write anywhere")
+    with pytest.raises(OSError, match="locked"):
+        write_report(run, [], {}, folder)
+    assert not list(folder.iterdir())
+
+
+def test_the_terminal_card_is_plain_and_narrow(results):
+    for one in results:
+        text = card_text(one)
+        assert max(map(len, text.splitlines())) <= WIDTH
+        assert "$" not in text
+        assert r"x^2 \le K x" in text
+    assert "NOT AS RECORDED" in card_text(results[5])
+    assert "rankproof replay invented/number" in card_text(results[3])
+    assert "reason       needs data" in card_text(results[4])
+
+
+def test_the_table_ends_in_counts(results):
+    lines = summary_table(Run(tuple(results), 0, "quick", 2.0)).splitlines()
+    assert len(lines) == len(results) + 2
+    assert "<-- on record: refuted" in lines[6]
+    assert lines[-1] == "6 claims: 1 refuted, 1 corrected, 1 not checkable here, 3 holds; 1 not as recorded"
+
+
+def test_in_short_takes_the_first_sentence_of_a_correction(results):
+    assert in_short(results[1]) == "Correction: It holds for $K = 1$."
+    assert in_short(results[3]) == "Printed: x <= 0.5; obtained: x = 1"
+    assert first_sentence("At $a. b$ it is. Not.") == "At $a. b$ it is."
