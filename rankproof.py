@@ -8,9 +8,10 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
+    from figures.figure import Figure
     from figures.make import Made
     from paper_checks.ledger import Ledger
     from paper_checks.run import Run
@@ -44,7 +45,7 @@ def _is_for_users(error: Exception) -> bool:
 
     if isinstance(error, LedgerError | ReplayError | DataError | OSError):
         return True
-    from figures.make import FigureError
+    from figures.figure import FigureError
 
     return isinstance(error, FigureError)
 
@@ -139,7 +140,7 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 def _figure(options: argparse.Namespace) -> int:
-    from figures.make import all_figures, select
+    from figures.ledger import all_figures, select
 
     if options.list:
         entries = [{"id": f.id, "title": f.title, "datasets": list(f.datasets)} for f in all_figures()]
@@ -158,10 +159,11 @@ def _figure(options: argparse.Namespace) -> int:
     return AS_EXPECTED
 
 
-def _make_figure(figure: Any, options: argparse.Namespace) -> Made:
+def _make_figure(figure: Figure, options: argparse.Namespace) -> Made:
     from tqdm import tqdm
 
-    from figures.make import Settings, make
+    from figures.figure import Settings
+    from figures.make import make
 
     with tqdm(desc=figure.id, disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
 
@@ -198,12 +200,11 @@ def _data(options: argparse.Namespace) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from paper_checks.report import ReportFigure, write_report
-
-    from figures.make import all_figures
+    from figures.ledger import all_figures
     from paper_checks.card import summary_table
     from paper_checks.ledger import Ledger
     from paper_checks.manifest import run_manifest
+    from paper_checks.report import ReportFigure, write_report
     from workloads.idx import DataError
 
     out = Path(options.out)
@@ -213,7 +214,7 @@ def _report(options: argparse.Namespace) -> int:
     drawn: list[ReportFigure] = []
     for figure in () if options.no_figures else all_figures():
         try:
-            drawn.append(report_figure(_make_figure(figure, options)))
+            drawn.append(ReportFigure.of(_make_figure(figure, options)))
         except DataError as error:
             drawn.append(ReportFigure.missing(figure.id, figure.title, figure.caption, _one_line(error)))
     path = write_report(run, drawn, run_manifest(run), out)
@@ -322,13 +323,6 @@ def _jobs(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"jobs must be at least 1, got {value}")
     return value
-
-
-def report_figure(made: Made) -> Any:
-    """A figure as the report shows it."""
-    from paper_checks.report import ReportFigure
-
-    return ReportFigure.of(made)
 
 
 if __name__ == "__main__":

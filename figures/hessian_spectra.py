@@ -23,7 +23,7 @@ from workloads.networks import perceptron, pool
 EXPONENTS = {"root": 0.5, "inverse": 1.0, "matched": 0.5}
 """Exponents a of s(M) ~ M^-a for each prediction: a mean of independent samples has 1/2, FedLoRU v2 calls 1 typical."""
 TOP = 5
-RANKS_SHOWN = 150
+RANKS_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def hessian_spectra(
     seed = int(settings.rng("hessian", "weights").integers(2**31))
     model = perceptron(x.shape[1], sizes.hidden, 10, seed).to(settings.device)
     settings.report("training")
-    trained = fit(model, x, y, FitSettings(sizes.epochs, batch=64, learning_rate=learning_rate, seed=seed))
+    trained = fit(model, x, y, FitSettings(sizes.epochs, batch=128, learning_rate=learning_rate, seed=seed))
     settings.report(f"Hessian of {len(x):,} samples")
     reference = _hessian(model, x, y)
     whole, P, N = _spectrum(reference), len(reference), len(x)
@@ -248,8 +248,8 @@ def samples_found(table: pd.DataFrame) -> str:
         f"semicircle fitted at M = {M0:,} leaves {outliers:.0f} outliers, is at distance {distance:.2f} from the rest "
         f"and has {ratio:.2f} times the measured noise; with s ~ M^-1/2 the fit predicts the top eigenvalue "
         f"{100 * top[0]:+.1f}% and {100 * top[1]:+.1f}% off and {rank[0]:.2f} and {rank[1]:.2f} times the measured "
-        f"stable rank at M = {least:,} and {N:,}, and an overlap of the top eigenvector with that of the largest set of "
-        f"{overlap[0]:.2f} where {overlap[1]:.2f} is measured (M = {least:,})."
+        f"stable rank at M = {least:,} and {N:,}, and an overlap of the top eigenvector with that of the largest set "
+        f"of {overlap[0]:.2f} where {overlap[1]:.2f} is measured (M = {least:,})."
     )
 
 
@@ -274,8 +274,8 @@ FMNIST = Figure(
     r"the others by $s(M)\propto M^{-1/2}$ and by $s(M)\propto M^{-1}$; dotted: with the noise size that $H_M-H_N$ has "
     r"where the fit is made, instead of the fitted one. (a) Number of eigenvalues beyond $x$ on either "
     r"side, where the fit is made. (b) The same for the noise $H_M-H_N$ and for a semicircle of the same second "
-    r"moment. (c) Largest eigenvalues, (d) edges of the bulk, which is what the fit's outliers leave, by rank, (e) size "
-    r"of $H_M-H_N$, (f) stable rank, (g) overlap of top eigenvectors with those of the largest set, (h) predicted over "
+    r"moment. (c) Largest eigenvalues, (d) edges of the bulk, which is what the fit's outliers leave, by rank, (e) "
+    r"size of $H_M-H_N$, (f) stable rank, (g) overlap of top eigenvectors with those of the largest set, (h) predicted over "
     r"measured for $M^{-1/2}$. Bars: range over subsets; shades: range over the fits to the subsets.",
     data=fmnist_data,
     draw=draw_samples,

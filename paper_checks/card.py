@@ -30,6 +30,12 @@ class Mutant:
         """Whether the check refuted it."""
         return self.evidence.ok is False
 
+    @property
+    def outcome(self) -> str:
+        """What it predicts and what was obtained, in one line."""
+        predicts = f"{shortened(self.evidence.printed, 70)}; " if self.evidence.printed else ""
+        return f"{predicts}obtained {shortened(self.evidence.obtained, 120)}"
+
 
 @dataclass(frozen=True)
 class JudgedForm:
@@ -62,6 +68,16 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
     return tuple(forms)
 
 
+def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
+    """Names and statements of the corrected and the weakened form, where they bear on the verdict."""
+    if result.judged is not None:
+        return tuple((form.name, form.says) for form in judged_forms(result) if form.says)
+    if result.decision.verdict in ("corrected", "refuted"):  # a stored result
+        forms = (("corrected", result.claim.correction), ("weakened (control)", result.claim.control))
+        return tuple((name, form.says) for name, form in forms if form is not None)
+    return ()
+
+
 def _mutants(constants: tuple[Constants, ...], judged: tuple[Evidence, ...]) -> tuple[Mutant, ...]:
     return tuple(Mutant(constants_text(c), e) for c, e in zip(constants, judged, strict=False))
 
@@ -89,18 +105,17 @@ def headline(result: Result) -> str:
     if verdict == "corrected":
         return "Does not hold as printed; holds with the correction below."
     if verdict == "refuted":
-        weakened = result.judged is not None and result.judged.control is not None
-        return "Does not hold as printed" + ("; the weakened statement below holds." if weakened else ".")
+        return "Does not hold as printed" + ("; the weakened statement below holds." if other_forms(result) else ".")
     return "Not checkable here."
 
 
 def in_short(result: Result) -> str:
     """What was found, in one line; formulas stand between dollar signs."""
     claim, decision, evidence = result.claim, result.decision, result.evidence
-    if decision.verdict == "not checkable here" or evidence is None:
-        return sentence_case(decision.reason)
     if decision.verdict == "corrected" and claim.correction is not None:
         return f"Correction: {first_sentence(claim.correction.says)}"
+    if decision.verdict == "not checkable here" or evidence is None:
+        return sentence_case(decision.reason)
     if decision.verdict == "refuted":
         return shortened(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
     return shortened(f"Scope: {evidence.scope}", 160)
@@ -170,6 +185,8 @@ def card_text(result: Result) -> str:
     if not result.as_expected:
         lines += _entry("NOT AS RECORDED", mark(result))
     lines += _entry("reason", decision.reason)
+    for name, says in other_forms(result) if result.judged is None else ():
+        lines += _entry(name, _undollared(says))
     for form in judged_forms(result):
         lines += ["", f"[{form.name}]", *_form_lines(form)]
     lines += [""] if result.judged else []
@@ -189,7 +206,7 @@ def _form_lines(form: JudgedForm) -> Iterator[str]:
     yield from _entry("scope", f"{evidence.scope}; {cases_text(evidence)}")
     for mutant in form.mutants:
         verb = "caught" if mutant.caught else "NOT CAUGHT"
-        yield from _entry("mutant", f"{mutant.changed}: {verb}; obtained {mutant.evidence.obtained}")
+        yield from _entry("mutant", f"{mutant.changed}: {verb}; {mutant.outcome}")
 
 
 def cases_text(evidence: Evidence) -> str:

@@ -68,7 +68,7 @@ def judge_identity(equations: Sequence[Equation], points: Sequence[Point], scope
 def generic_points(context: Context, symbols: Sequence[sympy.Symbol], count: int) -> list[Point]:
     """Exact points without accidental relations: distinct values other than 0 and 1, of either sign."""
     rng = context.rng("points")
-    points = []
+    points: list[Point] = []
     for _ in range(count):
         sizes = rng.permutation(np.arange(2, 2 + max(100, 2 * len(symbols))))[: len(symbols)]
         signs = rng.choice([-1, 1], len(symbols))

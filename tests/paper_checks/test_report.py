@@ -2,6 +2,7 @@
 
 import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -145,6 +146,13 @@ def test_hostile_text_comes_out_as_text(results):
     assert "script" not in page.tags
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert not [value for tag, name, value in page.attributes if name == "src" and not value.startswith("data:")]
+
+
+def test_a_stored_result_shows_its_correction_without_evidence(results):
+    stored = replace(results[1], judged=None, decision=Decision("corrected", "search", "stored result, commit abc"))
+    for text in (page_of([stored]), card_text(stored)):
+        assert "tored result, commit abc" in text
+        assert "It holds for" in text
 
 
 def test_exceptions_come_first_and_what_is_not_on_record_before_them(results):
