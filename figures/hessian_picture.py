@@ -67,6 +67,8 @@ def draw_samples(table: pd.DataFrame) -> Picture:
         axes.legend(loc="best", handletextpad=0.3, labelspacing=0.3)
     c.legend(loc="lower center", ncols=3, handletextpad=0.3)
     g.legend(loc="lower right", handletextpad=0.3, labelspacing=0.3)
+    for axes in picture.axes:
+        axes.minorticks_off()  # half of the SVG, otherwise
     _draw_key(picture)
     return picture
 
@@ -120,13 +122,13 @@ def _draw_counts(axes: Axes, table: pd.DataFrame, quantity: str, model: str) -> 
         part = table[(table.kind == kind) & (table.quantity == quantity)].sort_values("index")
         P = part["index"].max()
         for side, (sign, color) in sides.items():
+            if kind == "semicircle" and sign < 0:
+                continue  # symmetric: one line serves both sides
             values = sign * part.value.to_numpy()
             ranks = part["index"].to_numpy() if sign > 0 else P + 1 - part["index"].to_numpy()
             kept = values > 0
             shown = color if kind == "measured" else {BLACK: VERMILION, ORANGE: PURPLE}[color]
-            label = side if kind == "measured" else f"{side}, fit"
-            if kind == "semicircle":  # symmetric: one line serves both sides
-                label = kind if sign > 0 else "_"
+            label = {"measured": side, "semicircle": kind}.get(kind, f"{side}, fit")
             axes.plot(values[kept], ranks[kept], color=shown, label=label, **style)
     axes.set(
         xscale="log", yscale="log", xlabel=r"$x=|$eigenvalue$|$", ylabel="eigenvalues beyond $x$", ylim=(0.8, None)

@@ -275,8 +275,8 @@ FMNIST = Figure(
     r"where the fit is made, instead of the fitted one. (a) Number of eigenvalues beyond $x$ on either "
     r"side, where the fit is made. (b) The same for the noise $H_M-H_N$ and for a semicircle of the same second "
     r"moment. (c) Largest eigenvalues, (d) edges of the bulk, which is what the fit's outliers leave, by rank, (e) "
-    r"size of $H_M-H_N$, (f) stable rank, (g) overlap of top eigenvectors with those of the largest set, (h) predicted over "
-    r"measured for $M^{-1/2}$. Bars: range over subsets; shades: range over the fits to the subsets.",
+    r"size of $H_M-H_N$, (f) stable rank, (g) overlap of top eigenvectors with those of the largest set, (h) predicted "
+    r"over measured for $M^{-1/2}$. Bars: range over subsets; shades: range over the fits to the subsets.",
     data=fmnist_data,
     draw=draw_samples,
     found=samples_found,

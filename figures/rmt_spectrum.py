@@ -82,8 +82,8 @@ def spectrum_data(settings: Settings) -> pd.DataFrame:
     down = [o for o in reversed(model.outliers) if o.separated and o.spike < 0]
     rng = settings.rng("spectrum", "outliers")
     draws = [draw_banded(model, sizes.dense, rng, top=len(up), bottom=len(down)) for _ in range(sizes.outliers)]
-    for ends, values in ((up, [d.top(len(up)) for d in draws]), (down, [d.bottom(len(down)) for d in draws])):
-        for outlier, column in zip(ends, np.array(values).T, strict=True):
+    for ends, found in ((up, [d.top(len(up)) for d in draws]), (down, [d.bottom(len(down)) for d in draws])):
+        for outlier, column in zip(ends, np.array(found).T, strict=True):
             rows.append(_rows("outlier", sizes.dense, outlier.spike, column, np.arange(len(column))))
     return pd.concat(rows, ignore_index=True)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from paper_checks.claim import Claim
@@ -90,6 +91,9 @@ class Ledger:
             for used in claim.uses:
                 if used not in home:
                     raise LedgerError(f"{claim.id} uses {used}, which is not in the ledger")
+        circle = _circle({claim.id: claim.uses for claim in claims})
+        if circle:
+            raise LedgerError(f"claims that rest on themselves: {' -> '.join(circle)}")
         return cls(tuple(papers), tuple(claims), home)
 
     def select(self, ids: Iterable[str] = (), paper: str = "") -> tuple[Claim, ...]:
@@ -117,3 +121,12 @@ class Ledger:
         return tuple(
             claim for claim in self.claims if claim.paper.startswith(paper) and (not wanted or claim.id in wanted)
         )
+
+
+def _circle(uses: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Claims that use each other in a circle; empty if there is none."""
+    try:
+        TopologicalSorter(uses).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []

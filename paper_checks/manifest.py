@@ -7,14 +7,17 @@ import os
 import platform
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from paper_checks.run import Run
 
-_PACKAGES = ("rankproof", "numpy", "scipy", "torch", "sympy", "mpmath", "hypothesis", "pandas", "matplotlib")
+_PACKAGES = (
+    "rankproof", "numpy", "scipy", "torch", "sympy", "mpmath", "hypothesis", "pandas", "matplotlib", "jinja2",
+    "latex2mathml",
+)  # fmt: skip
 _SOURCES = ("rmt", "hessian", "toymodels", "algorithms", "workloads", "figures", "paper_checks", "rankproof.py")
 
 
@@ -22,7 +25,7 @@ def run_manifest(run: Run) -> dict[str, Any]:
     """Settings and environment of a run; times stand in ``started`` and ``wall_seconds`` only."""
     commit, dirty = _commit()
     return {
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": (datetime.now(UTC) - timedelta(seconds=run.seconds)).isoformat(timespec="seconds"),
         "wall_seconds": round(run.seconds, 3),
         "commit": commit,
         "uncommitted_changes": dirty,

@@ -27,7 +27,7 @@ class ReplayError(RuntimeError):
 
 @dataclass(frozen=True)
 class Violation:
-    """A statement ``left <= right`` evaluated at a witness; an equality is ``|a - b| <= 0``.
+    """A statement ``left <= right`` (or ``left < right``) at a witness; an equality is ``|a - b| <= 0``.
 
     Attributes:
         left: left side.
@@ -36,6 +36,7 @@ class Violation:
         exact: whether the error bound is rigorous (fractions, intervals) rather than statistical.
         unmet: an assumption that the witness does not satisfy, in words; empty if it satisfies all.
         reads: how to read the two sides.
+        strict: whether the statement is ``left < right``, which exact equality violates.
     """
 
     left: Fraction | float
@@ -44,6 +45,7 @@ class Violation:
     exact: bool = True
     unmet: str = ""
     reads: str = ""
+    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def stored(folder: Path, id: str) -> Stored | None:
         path = stored_path(folder, id, kind)
         if path.exists():
             try:
-                content = json.loads(path.read_text())
+                content = json.loads(path.read_text(encoding="utf-8"))
                 if content["id"] != id or not isinstance(content["values"], dict):
                     raise KeyError("id")
             except (ValueError, KeyError, TypeError) as error:
@@ -201,9 +203,11 @@ def _answer(known: Mapping[str, Replay], file: Stored) -> Replayed:
     left, right = float(outcome.left), float(outcome.right)
     if outcome.unmet:
         return Replayed(file.kind, False, outcome.exact, left, right, f"an assumption is not met: {outcome.unmet}")
-    confirmed = bool(outcome.left - outcome.right > outcome.error)
+    gap = outcome.left - outcome.right
+    equal = outcome.strict and outcome.exact and gap == 0 == outcome.error
+    confirmed = bool(gap > outcome.error) or equal
     reads = f"{outcome.reads}: " if outcome.reads else ""
-    sign = ">" if confirmed else "<="
+    sign = "=" if equal else ">" if confirmed else "<="
     bound = f" (error at most {float(outcome.error):.3g})" if outcome.error else " (exact)" if outcome.exact else ""
     return Replayed(file.kind, confirmed, outcome.exact and confirmed, left, right,
                     f"{reads}{left:.6g} {sign} {right:.6g}{bound}")  # fmt: skip

@@ -32,7 +32,7 @@ class Result:
         claim: the claim.
         decision: verdict, grade and reason.
         judged: evidence for every form.
-        witness: stored witness or certificate, if any.
+        stored: witness or certificate on file, if any.
         replayed: what its replay said.
         changes: smallest noticed changes of the form that passes.
         seconds: time to measure and judge.
@@ -176,7 +176,7 @@ def _unmeasured(claim: Claim, task: _Task) -> Decision | None:
         path = _full_path(task.paper, claim)
         if not path.exists():
             return Decision("not checkable here", None, "needs --budget full, and no full result is stored")
-        full = json.loads(path.read_text())
+        full = json.loads(path.read_text(encoding="utf-8"))
         reason = f"stored result of the full budget, commit {full['commit']}, seed {full['seed']}"
         return Decision(full["verdict"], full["grade"], reason)
     return None
@@ -257,7 +257,7 @@ def write_whole(path: Path, text: str) -> None:
     """Writes a text file beside its place, then renames it, so that a reader never sees half of it."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("w") as file:
+        with beside.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

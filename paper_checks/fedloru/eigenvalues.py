@@ -234,6 +234,7 @@ class Ordered:
     ladders: dict[str, Ladder]
     predicted_inside: dict[str, float]
     edges: dict[str, float]
+    shares: dict[str, float]
 
 
 BULK = Setting((2.0, -2.0), 2.0, 0.5)
@@ -242,7 +243,7 @@ _UNIT = Semicircle(1.0)
 
 def measure_bulk(context: Context) -> Ordered:
     """Eigenvalues at a fixed index past the outliers, and at a fixed share of the spectrum."""
-    ladders, inside, edges = {}, {}, {}
+    ladders, inside, edges, shares = {}, {}, {}, {}
     rng = context.rng("fixed index")
     positive = SpikedModel(BULK.spikes[:1], Semicircle(BULK.sigma), BULK.s)
     R = 10**8
@@ -257,10 +258,10 @@ def measure_bulk(context: Context) -> Ordered:
         for R in (10**3, 10**4):
             draws = [draw_banded(positive, R, rng, top=R, rows=R) for _ in range(context.size(12, 40))]
             rungs.append((R, np.array([draw.at(round(share * R)) for draw in draws])))
-        ladders[name] = Ladder(tuple(rungs))
+        ladders[name], shares[name] = Ladder(tuple(rungs)), share
         inside[name] = BULK.noise * float(_UNIT.quantile(1.0 - share))
         edges[name] = float(np.copysign(2.0 * BULK.noise, inside[name] or 1.0))
-    return Ordered(ladders, inside, edges)
+    return Ordered(ladders, inside, edges, shares)
 
 
 @claim(
@@ -299,7 +300,7 @@ def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fix
     return judge_limit(
         {name: data.ladders[name] for name in predicted}, predicted, rivals,
         scope="p = 1 spike at 2 sigma s; fixed indices at R = 10^8, shares 0.1, 0.5, 0.8 of the spectrum at R = 10^4",
-        settings={name: {"sigma": BULK.sigma, "s": BULK.s} for name in predicted},
+        settings={name: {"sigma": BULK.sigma, "s": BULK.s, "share": data.shares.get(name, 0.0)} for name in predicted},
     )  # fmt: skip
 
 

@@ -160,7 +160,7 @@ def _case(cases: Cases, index: int) -> dict[str, float]:
     where="Appendix A.4, after eq. (39)",
     says=r"$F_j$ is positive for every $j \in \mathcal{P}_N \cup \mathcal{Q}_N$.",
     measure=search_signs,
-    control=Form(r"$F_j > 0$ whenever $|\theta_j| < |\theta_0|$", {"below_largest": True}),
+    control=Form(r"$F_j > 0$ whenever $|\theta_j| < |\theta_0|$.", {"below_largest": True}),
     correction=Form(
         r"$F_j \ge 0$, with equality exactly for $|\theta_j| = |\theta_0|$, in particular for $\theta_j = \theta_0$, "
         r"which the sum over $\mathcal{P}_N \cup \mathcal{Q}_N$ contains.",
@@ -284,7 +284,7 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
     r"\frac{2U_MU_M'g^2-2gg'U_M^2}{g^4} = \frac{4\sigma U_M g - 4\sigma^2s_MU_M^2g/\theta_0}{g^4} = "
     r"\frac{4\sigma U_M(\theta_0^2-\sigma^2s_M^2)}{\theta_0g^3}$.",
     measure=draw_points,
-    control=Form("lines 2 and 4", {"lines": ("line 2", "line 4")}),
+    control=Form("Lines 2 and 4 as printed.", {"lines": ("line 2", "line 4")}),
     correction=Form(
         r"Line 3 with the square of $g$: $\frac{4\sigma U_M g^2 - 4\sigma^2s_MU_M^2g/\theta_0}{g^4}$; "
         "lines 2 and 4 stand as printed.",

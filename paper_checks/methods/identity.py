@@ -45,13 +45,13 @@ def judge_identity(equations: Sequence[Equation], points: Sequence[Point], scope
         for point in points:
             value = difference.subs(point)
             if value.is_comparable and value != 0:
-                sides = {"left": equation.left.subs(point), "right": equation.right.subs(point)}
+                left, right = float(equation.left.subs(point)), float(equation.right.subs(point))
                 return Evidence(
                     ok=False,
                     grade="proof",
                     scope=scope,
-                    printed=f"{equation.name}: right side {float(sides['right']):.6g}",
-                    obtained=f"left side {float(sides['left']):.6g} at the witness",
+                    printed=f"{equation.name}: both sides equal",
+                    obtained=f"left {left:.6g}, right {right:.6g} at the witness",
                     margin=-float(abs(value)) - number,
                     cases=len(points),
                     witness={str(symbol): str(number) for symbol, number in point.items()},
@@ -60,9 +60,10 @@ def judge_identity(equations: Sequence[Equation], points: Sequence[Point], scope
     if undecided:
         reason = f"neither proved nor refuted at {len(points)} points: {', '.join(undecided)}"
         return Evidence(None, "proof", scope, cases=len(points), reason=reason)
-    names = "; ".join(equation.name for equation in equations)
+    names = [equation.name for equation in equations]
+    listed = "; ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}, {len(names)} lines"
     obtained = f"difference of the sides is identically 0 in all {len(equations)} lines"
-    return Evidence(True, "proof", scope, names, obtained, float(len(equations)), cases=len(points))
+    return Evidence(True, "proof", scope, listed, obtained, float(len(equations)), cases=len(points))
 
 
 def generic_points(context: Context, symbols: Sequence[sympy.Symbol], count: int) -> list[Point]:

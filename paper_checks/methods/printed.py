@@ -91,14 +91,16 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
     if not wrong:
         closest = max(cells, key=lambda name: apart[name])
         return Evidence(
-            True, "proof", scope, f"{len(cells)} printed values", f"all {len(cells)} agree with their inputs",
+            True, "proof", scope, f"{closest}: {cells[closest].printed}",
+            f"{cells[closest].recomputed}; each of {len(cells)} agrees with its inputs",
             margin=-float(apart[closest]), cases=len(cells),
         )  # fmt: skip
     worst = max(wrong, key=lambda name: apart[name])
     cell = cells[worst]
     listed = "; ".join(f"{name}: printed {cells[name].printed}, recomputed {cells[name].recomputed}" for name in wrong)
     return Evidence(
-        False, "proof", scope, f"{len(cells)} printed values", f"{len(wrong)} of {len(cells)} do not follow: {listed}",
+        False, "proof", scope, f"{worst}: {cell.printed}",
+        f"{cell.recomputed}; {len(wrong)} of {len(cells)} do not follow: {listed}",
         margin=-float(apart[worst]) - len(wrong), cases=len(cells), witness={"cell": worst, **cell.inputs},
     )  # fmt: skip
 
