@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 STYLE: dict[Any, Any] = {
+    "font.sans-serif": ["DejaVu Sans", "sans-serif"],  # the whole list stands in every text of an SVG
     "font.size": 9.0,
     "axes.titlesize": 9.0,
     "axes.titlelocation": "left",

@@ -69,7 +69,8 @@ def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
     An eigenvalue beyond $\pm\sigma(2 + q R^{-2/3})$ is an outlier, with $q$ the upper Tracy-Widom (beta 1) quantile
     at ``mistaken``; its spike is $\theta = (\lambda \pm \sqrt{\lambda^2 - 4\sigma^2})/2$, the inverse of
     $\lambda = \theta + \sigma^2/\theta$. A spike whose outlier is not beyond that line stays in the bulk, and raises
-    $\sigma^2$ by $\theta^2/R$. More than about R/4 outliers of equal size hide each other: they are the bulk.
+    $\sigma^2$ by $\theta^2/R$. Outliers that carry most of the second moment hide each other: more than
+    about R/4 of equal size, or two among a dozen eigenvalues, are the bulk.
 
     Args:
         eigenvalues: All R of them, zeros included, any order, shape ``(R,)``.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import hypothesis
 import numpy as np
 from hypothesis import strategies
 from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
+from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.inequality import judge_inequality
 
 # Rounding of a symmetric eigenvalue solver, in units of machine precision times the norm.
@@ -72,24 +72,20 @@ def _rotation(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.complex
 
 def draw_pairs(context: Context, first_spectra: strategies.SearchStrategy[list[float]], examples: int) -> list[Pair]:
     """Pairs with simple, repeated, tiny, huge and opposite eigenvalues in every relative position."""
-    found: list[Pair] = []
     rng = context.rng("rotations")
     eigenvalues = strategies.one_of(
         strategies.integers(-3, 3).map(float), strategies.floats(-1e3, 1e3), strategies.sampled_from([1e-9, -1e-9, 1e6])
     )
     kinds = strategies.sampled_from(["none", "permutation", "real", "complex", "small"])
-
-    @hypothesis.seed(context.integer_seed("hypothesis"))
-    @hypothesis.settings(max_examples=examples, database=None, deadline=None, phases=[hypothesis.Phase.generate],
-                         suppress_health_check=list(hypothesis.HealthCheck))  # fmt: skip
-    @hypothesis.given(first_spectra, strategies.data(), kinds)
-    def draw(spectrum: list[float], data: strategies.DataObject, kind: str) -> None:
-        n = len(spectrum)
-        other = data.draw(strategies.lists(eigenvalues, min_size=n, max_size=n))
-        basis = _rotation(rng, n, kind)
-        found.append(Pair(np.diag(spectrum).astype(complex), (basis * other) @ basis.conj().T))
-
-    draw()
+    both = first_spectra.flatmap(
+        lambda one: strategies.tuples(
+            strategies.just(one), strategies.lists(eigenvalues, min_size=len(one), max_size=len(one)), kinds
+        )
+    )
+    found = []
+    for one, other, kind in draw_cases(context, both, examples):
+        basis = _rotation(rng, len(one), kind)
+        found.append(Pair(np.diag(one).astype(complex), (basis * other) @ basis.conj().T))
     return found
 
 

