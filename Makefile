@@ -14,7 +14,7 @@ verify: $(READY)
 	$(BIN)/rankproof report --out report
 
 test: lint
-	$(BIN)/python -m pytest -n 2 --doctest-modules tests rmt workloads hessian figures paper_checks
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --doctest-modules tests rmt workloads hessian figures paper_checks
 
 lint: $(READY)
 	$(BIN)/ruff check .

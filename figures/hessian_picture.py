@@ -54,19 +54,21 @@ def draw_samples(table: pd.DataFrame) -> Picture:
     _draw_measured(f, table, "stable rank", M0, 0, BLACK, "o", "measured")
     _draw_predicted(f, table, "stable rank", 0)
     _draw_ratios(h, table, N)
-    c.set(title="(c) largest eigenvalues", ylabel="eigenvalue", ylim=(0, None))
+    c.set(title="(c) largest eigenvalues", ylabel="eigenvalue", ylim=(0, 1.2 * c.get_ylim()[1]))
     d.set(title="(d) edges of what the outliers leave", ylabel="$|$eigenvalue$|$", yscale="log")
     e.set(title=r"(e) noise: norm ($2\sigma s$) and size ($\sigma s$)", yscale="log")
+    e.set_ylim(top=30.0 * e.get_ylim()[1])  # room for the legend
     f.set(title="(f) stable rank", ylabel=r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$")
-    g.set(title="(g) overlap with the largest set", ylabel=r"$\langle u_i(M),u_i(N)\rangle^2$", ylim=(-0.03, 1.08))
+    g.set(title="(g) overlap with the largest set", ylabel=r"$\langle u_i(M),u_i(N)\rangle^2$", ylim=(-0.03, 1.42))
     for axes in (c, d, e, f, g, h):
         axes.set(xscale="log", xlim=(0.6 * table[table.M > 0].M.min(), 1.7 * N))
     for axes in (g, h):
         axes.set_xlabel("samples $M$")
     for axes in (d, e, f):
         axes.legend(loc="best", handletextpad=0.3, labelspacing=0.3)
-    c.legend(loc="lower center", ncols=3, handletextpad=0.3)
-    g.legend(loc="lower right", handletextpad=0.3, labelspacing=0.3)
+    c.legend(loc="upper center", ncols=3, handletextpad=0.3)
+    g.legend(loc="upper center", ncols=2, handletextpad=0.3, labelspacing=0.3)
+    g.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0])
     for axes in picture.axes:
         axes.minorticks_off()  # half of the SVG, otherwise
     _draw_key(picture)
@@ -147,13 +149,17 @@ def _draw_ratios(axes: Axes, table: pd.DataFrame, N: int) -> None:
         ("noise norm", 0): (PURPLE, "P", "noise norm"),
     }
     axes.axhline(1.0, color=BLACK, lw=0.8)
+    lowest, highest = 1.0, 1.0
     for (quantity, index), (color, marker, label) in looks.items():
         measured = _values(table, "measured", quantity, index).groupby(level=0)
         predicted = _values(table, "root", quantity, index).groupby(level=0).mean().reindex(measured.mean().index)
         ratio, low, high = predicted / measured.mean(), predicted / measured.max(), predicted / measured.min()
+        lowest, highest = min(lowest, low.min()), max(highest, ratio.max())
         axes.errorbar(
             ratio.index, ratio, yerr=[ratio - low, high - ratio], color=color, marker=marker, label=label, lw=1.0,
             mfc="white", mew=1.1,
         )  # fmt: skip
-    axes.set(title=r"(h) fit, $s\propto M^{-1/2}$: predicted / measured", yscale="log", ylim=(1e-5, 9))
+    axes.set(
+        title=r"(h) fit, $s\propto M^{-1/2}$: predicted / measured", yscale="log", ylim=(1e-3 * lowest, 2.0 * highest)
+    )
     axes.legend(loc="lower left", ncols=2, labelspacing=0.2, handletextpad=0.3, columnspacing=0.8)

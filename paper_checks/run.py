@@ -7,10 +7,11 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,7 @@ def run(
     began = time.perf_counter()
     tasks = [_Task(ledger.home[claim.id], claim.id, Context(claim.id, seed, budget)) for claim in claims]
     measured: list[_Measured] = []
-    with ProcessPoolExecutor(jobs) if jobs > 1 and len(tasks) > 1 else nullcontext() as pool:
+    with _workers(jobs) if jobs > 1 and len(tasks) > 1 else nullcontext() as pool:
         answers = pool.map(_measure_task, tasks) if pool else map(_measure, claims, tasks)
         for task, answer in zip(tasks, answers, strict=True):
             measured.append(answer)
@@ -152,6 +153,23 @@ def run(
             Result(claim, decision, answer.judged, files[claim.id], replayed.get(claim.id), changes, answer.seconds)
         )
     return Run(tuple(results), seed, budget, time.perf_counter() - began)
+
+
+@contextmanager
+def _workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes with one linear-algebra thread each: more threads than processors make small matrices crawl."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    before = {name: os.environ.get(name) for name in threads}
+    os.environ.update(threads)
+    try:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            yield pool
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @dataclass(frozen=True)

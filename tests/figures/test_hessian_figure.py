@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from figures.figure import Settings
 from figures.hessian_picture import draw_samples
@@ -28,6 +29,15 @@ def stripes(samples=400):
     rows = np.arange(28)[:, None] * (1 + labels)[:, None, None]
     images = (127 * (1 + np.sin(0.3 * rows)) * rng.uniform(0.5, 1.0, (samples, 28, 28))).astype(np.uint8)
     return ImageSet("invented-stripes", images, labels, "train", Path("nowhere"), 0.4, 0.3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    """Matrices this small only wait for each other's threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

@@ -32,20 +32,20 @@ def test_recovers_spikes_and_noise(R, spikes, scale):
 
 @pytest.mark.parametrize("R", [12, 30, 60])
 def test_small_dimensions(R):
-    """Means over 200 draws: no bias beyond 5 standard errors in the noise, pure or with two spikes."""
+    """Means over 100 draws: no bias beyond 5 standard errors in the noise, pure or with two spikes."""
     for spikes in ((), (6.0, -4.0)) if R >= 30 else ((),):  # two such spikes hide each other among 12
-        fits = [fit_spiked(spectrum(SpikedModel(spikes), R, seed)) for seed in range(200)]
-        assert np.mean([len(fit.outliers) == len(spikes) for fit in fits]) > 0.95
+        fits = [fit_spiked(spectrum(SpikedModel(spikes), R, seed)) for seed in range(100)]
+        assert np.mean([len(fit.outliers) == len(spikes) for fit in fits]) > 0.9
         sigma = np.array([fit.sigma for fit in fits if len(fit.outliers) == len(spikes)])
         bias = 1 / (4 * R**2)  # of a square root, relative, times a few
         assert abs(sigma.mean() - 1) < 5 * sigma.std() / np.sqrt(len(sigma)) + 4 * bias
 
 
 def test_theory_of_the_uncertainties():
-    """Standard deviations over 200 draws against theory: their own relative error is 1/20."""
-    fits = [fit_spiked(spectrum(SpikedModel((3.0,)), 100, seed)) for seed in range(200)]
-    assert np.std([fit.sigma for fit in fits]) == pytest.approx(1 / 100, rel=0.3)
-    assert np.std([fit.model.spikes[0] for fit in fits]) == pytest.approx(fits[0].spike_sd[0], rel=0.3)
+    """Standard deviations over 100 draws against theory: their own relative error is 1/14."""
+    fits = [fit_spiked(spectrum(SpikedModel((3.0,)), 100, seed)) for seed in range(100)]
+    assert np.std([fit.sigma for fit in fits]) == pytest.approx(1 / 100, rel=0.35)
+    assert np.std([fit.model.spikes[0] for fit in fits]) == pytest.approx(fits[0].spike_sd[0], rel=0.35)
 
 
 def test_pure_noise_is_rarely_called_an_outlier():
