@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from figures.figure import Figure, Scale, Settings
 from figures.hessian_picture import draw_samples
+from figures.threads import few_threads
 from hessian import exact_hessian
 from hessian.spiked_fit import fit_spiked, predict, spike_of
 from rmt import Semicircle, SpikedModel, distribution_distance
@@ -222,7 +223,8 @@ def fmnist_data(settings: Settings) -> pd.DataFrame:
     Raises:
         DataError: It is not on this machine.
     """
-    return hessian_spectra(load("fashion-mnist", settings.data_root), settings.sizes(SAMPLE_SIZES), settings)
+    with few_threads():
+        return hessian_spectra(load("fashion-mnist", settings.data_root), settings.sizes(SAMPLE_SIZES), settings)
 
 
 def samples_found(table: pd.DataFrame) -> str:

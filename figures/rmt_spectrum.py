@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from figures.figure import Figure, Scale, Settings
 from figures.style import BLACK, BLUE, ORANGE, PURPLE, VERMILION, WIDTH, dimension
+from figures.threads import few_threads
 from rmt import Semicircle, SpikedModel, draw_banded, draw_dense
 
 if TYPE_CHECKING:
@@ -65,8 +66,9 @@ def spectrum_data(settings: Settings) -> pd.DataFrame:
     counts: list[NDArray[np.float64]] = []
     for number in range(sizes.matrices):
         settings.report(f"dense matrix {number + 1} of {sizes.matrices}")
-        draw = draw_dense(model, sizes.dense, settings.rng("spectrum", "dense", number))
-        values = draw.eigenvalues()
+        rng = settings.rng("spectrum", "dense", number)
+        with few_threads():
+            values = draw_dense(model, sizes.dense, rng, device=settings.device).eigenvalues()
         counts.append(np.searchsorted(values, grid) - sizes.dense * law.cdf(grid))
         if number == 0:
             rows.append(_rows("eigenvalue", sizes.dense, np.nan, values, np.arange(sizes.dense)))
