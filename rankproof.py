@@ -60,17 +60,18 @@ def _check(options: argparse.Namespace) -> int:
     from paper_checks.card import summary_table
     from paper_checks.ledger import Ledger
     from paper_checks.manifest import run_manifest
-    from paper_checks.run import store_findings, write_whole
+    from paper_checks.run import store_findings
+    from workloads.files import require_writable, write_whole
 
     ledger = Ledger.of()
     target = Path(options.json) if options.json else None
     if target is not None:
-        _must_be_writable(target.parent)
+        require_writable(target.parent)
     run = _run_claims(ledger, options)
     manifest = run_manifest(run)
     if target is not None:
         answer = {"manifest": manifest, "claims": [result.as_json() for result in run.results]}
-        write_whole(target, json.dumps(answer, indent=1) + "\n")
+        write_whole({target: (json.dumps(answer, indent=1) + "\n").encode()})
     if options.store:
         for path in store_findings(run, ledger, manifest["commit"]):
             print(f"stored {path.name}")
@@ -205,10 +206,11 @@ def _report(options: argparse.Namespace) -> int:
     from paper_checks.ledger import Ledger
     from paper_checks.manifest import run_manifest
     from paper_checks.report import ReportFigure, write_report
+    from workloads.files import require_writable
     from workloads.idx import DataError
 
     out = Path(options.out)
-    _must_be_writable(out)
+    require_writable(out)
     run = _run_claims(Ledger.of(), options)
     options.out = out / "figures"
     drawn: list[ReportFigure] = []
@@ -224,18 +226,6 @@ def _report(options: argparse.Namespace) -> int:
             print(f"not drawn: {entry.id}: {entry.reason}")
     print(path)
     return AS_EXPECTED if run.as_expected else DIFFERENT
-
-
-def _must_be_writable(folder: Path) -> None:
-    """Fails before the work rather than after it.
-
-    Raises:
-        OSError: the folder cannot be made or written.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    probe = folder / f".rankproof.{os.getpid()}"
-    probe.touch()
-    probe.unlink()
 
 
 class _Parser(argparse.ArgumentParser):

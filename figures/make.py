@@ -5,20 +5,18 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
-import platform
 import re
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from figures.figure import Figure, FigureError, Scale, Settings
 from figures.ledger import all_figures, select
+from figures.provenance import machine, package_versions, sources_digest
 from figures.style import STYLE
+from workloads.files import require_writable, write_whole
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Figure", "FigureError", "Made", "Scale", "Settings", "all_figures", "make", "select"]
 
 _PACKAGES = ("rankproof", "numpy", "scipy", "torch", "pandas", "matplotlib")
-_SOURCES = ("rmt", "hessian", "toymodels", "algorithms", "workloads", "figures")
 # Without dates and version strings equal numbers give equal files.
 _FORMATS: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
@@ -87,7 +84,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     started = time.perf_counter()
     settings.check_device()
     out = Path(out)
-    _require_writable(out)
+    require_writable(out)
     data = [_data_set(name, settings) for name in figure.datasets]
     identity = {
         "figure": figure.id,
@@ -95,7 +92,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         "seed": settings.seed,
         "device": settings.device,
         "data": data,
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": package_versions(_PACKAGES),
         "sources_sha256": sources_digest(),
     }
     kept = out / ".cache" / f"{figure.slug}.{settings.scale}.{settings.seed}.{settings.device.replace(':', '-')}.json"
@@ -107,7 +104,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
         entry = {"identity": identity, "seconds": round(time.perf_counter() - started, 3), "csv": csv}
         kept.parent.mkdir(exist_ok=True)
-        _write_whole({kept: json.dumps(entry).encode()})
+        write_whole({kept: json.dumps(entry).encode()})
     table = _table(entry["csv"])
     settings.report("drawing")
     contents = {**_pictures(figure, table), "csv": entry["csv"].encode()}
@@ -120,9 +117,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         "found": figure.found(table),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
         f"--device {settings.device}",
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "processors": os.cpu_count(),
+        **machine(),
         "cached": cached,
         "seconds_for_the_numbers": entry["seconds"],
         "seconds": round(seconds, 3),
@@ -130,18 +125,8 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     }
     paths["manifest"] = out / f"{figure.slug}.manifest.json"
     contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
-    _write_whole({paths[kind]: content for kind, content in contents.items()})
+    write_whole({paths[kind]: content for kind, content in contents.items()})
     return Made(figure, paths, table, seconds, cached, manifest)
-
-
-def sources_digest() -> str:
-    """SHA-256 over the names and contents of the Python files that numbers come from."""
-    root = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256()
-    for name in _SOURCES:
-        for file in sorted((root / name).rglob("*.py")):
-            digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()
 
 
 def _table(csv: str) -> DataFrame:
@@ -197,29 +182,3 @@ def _cached(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
         return entry if entry["identity"] == identity and isinstance(entry["csv"], str) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None  # none, or not a whole one: computing again puts it right
-
-
-def _require_writable(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        pass
-
-
-def _write_whole(files: Mapping[Path, bytes]) -> None:
-    """Writes beside, syncs, then renames, so that no file is ever half-written and a failure leaves the old ones."""
-    folder = next(iter(files)).parent
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".writing-") as beside:
-        for path, content in files.items():
-            with (Path(beside) / path.name).open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-        for path in files:
-            os.replace(Path(beside) / path.name, path)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import platform
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from figures.provenance import ROOMS, machine, package_versions, sources_digest
 from paper_checks.run import Run
 
 _PACKAGES = (
     "rankproof", "numpy", "scipy", "torch", "sympy", "mpmath", "hypothesis", "pandas", "matplotlib", "jinja2",
     "latex2mathml",
 )  # fmt: skip
-_SOURCES = ("rmt", "hessian", "toymodels", "algorithms", "workloads", "figures", "paper_checks", "rankproof.py")
+_SOURCES = (*ROOMS, "paper_checks", "rankproof.py")
 
 
 def run_manifest(run: Run) -> dict[str, Any]:
@@ -29,36 +26,14 @@ def run_manifest(run: Run) -> dict[str, Any]:
         "wall_seconds": round(run.seconds, 3),
         "commit": commit,
         "uncommitted_changes": dirty,
-        "sources_sha256": sources_digest(),
+        "sources_sha256": sources_digest(_SOURCES),
         "seed": run.seed,
         "budget": run.budget,
         "claims": len(run.results),
         "level_spent": run.level,
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "processors": os.cpu_count(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        **machine(),
+        "packages": package_versions(_PACKAGES),
     }
-
-
-def sources_digest() -> str:
-    """SHA-256 over the names and contents of the project's Python files and stored witnesses."""
-    root = Path(__file__).resolve().parent.parent
-    digest = hashlib.sha256()
-    for name in _SOURCES:
-        place = root / name
-        files = [place] if place.is_file() else sorted(f for f in place.rglob("*") if f.suffix in (".py", ".json"))
-        for file in files:
-            if file.is_file():
-                digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _commit() -> tuple[str | None, bool | None]:

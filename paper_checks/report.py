@@ -18,7 +18,8 @@ from paper_checks.claim import VERDICTS, Grade, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.ledger import PAPERS
 from paper_checks.mathml import rich
-from paper_checks.run import Result, Run, write_whole
+from paper_checks.run import Result, Run
+from workloads.files import write_whole
 
 if TYPE_CHECKING:
     from figures.make import Made
@@ -114,7 +115,7 @@ def write_report(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[st
     page = render(run, figures, manifest)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "index.html"
-    write_whole(path, page)
+    write_whole({path: page.encode()})
     return path
 
 

@@ -21,6 +21,7 @@ from paper_checks.ledger import Ledger, Paper
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, stored, stored_path
 from paper_checks.sensitivity import NoticedChange, noticed_changes
 from paper_checks.verdict import Decision, Judged, decide, judge
+from workloads.files import write_whole
 
 Progress = Callable[[str], None]
 
@@ -259,26 +260,14 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
             decision = result.decision
             full = {"verdict": decision.verdict, "grade": decision.grade, "commit": commit, "seed": run.seed}
             path.parent.mkdir(exist_ok=True)
-            write_whole(path, json.dumps(full) + "\n")
+            write_whole({path: (json.dumps(full) + "\n").encode()})
             written.append(path)
         found = result.judged.printed.witness if result.judged and result.judged.printed.ok is False else None
         if found is None:
             continue
         path = stored_path(ledger.home[result.claim.id].folder, result.claim.id, "witness")
         path.parent.mkdir(exist_ok=True)
-        write_whole(path, json.dumps({"id": result.claim.id, "values": dict(found)}, indent=1) + "\n")
+        content = json.dumps({"id": result.claim.id, "values": dict(found)}, indent=1) + "\n"
+        write_whole({path: content.encode()})
         written.append(path)
     return written
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Writes a text file beside its place, then renames it, so that a reader never sees half of it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from workloads.files import write_whole
 from workloads.idx import DataError, parse
 from workloads.packages import (
     APT_FASHION_MNIST_FOLDER,
@@ -221,11 +222,8 @@ def fetch(name: str, root: str | Path | None = None, runner: Runner = run) -> Pa
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place, prefix=".fetch-") as scratch:
             contents = _fetched(data, Path(scratch), runner)
-            for file, content in contents.items():
-                _write(Path(scratch) / file, content)
             target.mkdir(parents=True, exist_ok=True)
-            for file in contents:
-                os.replace(Path(scratch) / file, target / file)
+            write_whole({target / file: content for file, content in contents.items()})
     except OSError as error:
         raise DataError(
             f"{data.title} cannot be written to {target}: {error.strerror or error}; choose another folder with --root"
@@ -310,10 +308,3 @@ def _fetched(data: DataSet, scratch: Path, runner: Runner) -> dict[str, bytes]:
             except DataError as error:
                 reasons.append(str(error))
     raise DataError(f"{data.title} could not be had ({'; '.join(reasons)}); {data.otherwise}")
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())

@@ -99,7 +99,7 @@ def test_a_failure_leaves_the_old_files_and_nothing_else(tmp_path, monkeypatch):
     def fail(descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(making.os, "fsync", fail)
+    monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(OSError, match="No space"):
         make(FIGURE, Settings(), tmp_path)
     assert {path: path.read_bytes() for path in made.paths.values()} == before
