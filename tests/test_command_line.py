@@ -85,8 +85,9 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
     [
         (("check", "--paper", "fedavg"), ("no paper 'fedavg'", "known: fedloru-v2")),
         (("check", "--budget", "huge"), ("invalid choice: 'huge'",)),
-        (("check", "--seed", "-1"), ("a seed must not be negative",)),
-        (("check", "--jobs", "0"), ("jobs must be at least 1",)),
+        (("check", "--seed", "-1"), ("--seed", "at least 0, got '-1'")),
+        (("check", "--jobs", "0"), ("--jobs", "at least 1, got '0'")),
+        (("figure", "rmt/spectrum", "--seed", "x"), ("at least 0, got 'x'",)),
         (("figure", "rmt/spectra"), ("rmt/spectrum",)),
         (("figure",), ("name a figure, or --all",)),
         (("figure", "rmt/spectrum", "--scale", "huge"), ("invalid choice: 'huge'",)),
