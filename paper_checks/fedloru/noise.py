@@ -80,8 +80,9 @@ def star_probability(R: int, degree: int) -> float:
     control=Form("The statement for Gaussian entries.", {"laws": ("gaussian",)}),
     correction=Form(
         r"It holds for entries $R^{-1/2}$ times a fixed law of mean 0, variance $\sigma^2$ and finite fourth moment "
-        r"(Bai and Yin). Variance alone is not enough: with entries $\pm\sigma$ of probability $1/R$, "
-        r"$\|\epsilon_N\| \ge \sigma s_N\sqrt{d}$ with probability tending to 1 for every $d$.",
+        r"(Bai and Yin). Variance alone is not enough: with entries that "
+        r"are $\pm\sigma$ with probability $1/R$ and else 0, $\|\epsilon_N\| \ge \sigma s_N\sqrt{d}$ with probability "
+        r"tending to 1 for every $d$.",
         {"laws": FIXED_LAWS},
         mutants=({"factor": 0.9}, {"laws": ("one-per-row",)}, {"outlier": 2.0}),
     ),
