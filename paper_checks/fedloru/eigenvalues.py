@@ -133,8 +133,8 @@ def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edg
     ratios = [theta / setting.noise for setting, theta in data.spikes.values()]
     return judge_limit(
         {name: data.ladders[name] for name in predicted}, predicted, [predict(rival) for rival in _forms()],
-        scope=f"{len(predicted)} spikes between {min(ratios):g} and {max(ratios):g} sigma s, alone (R up to 10^9) and "
-        "six together (R = 10^6), Gaussian noise",
+        scope=f"spikes between {min(ratios):g} and {max(ratios):g} sigma s, alone and {len(TOGETHER)} together, "
+        "Gaussian noise",
         settings=data.numbers(),
     )  # fmt: skip
 
@@ -222,7 +222,7 @@ def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power
     predicted = predict(form)
     return judge_limit(
         {name: data.ladders[name] for name in predicted}, predicted, [predict(rival) for rival in rivals],
-        scope=f"{len(predicted)} overlaps: single spikes of both signs and all pairs of three spikes, R up to 10^7",
+        scope="overlaps of single spikes of both signs and of all pairs of three spikes, Gaussian noise",
         settings=data.numbers(),
     )  # fmt: skip
 
@@ -299,7 +299,8 @@ def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fix
     predicted = predict(interior, edge)
     return judge_limit(
         {name: data.ladders[name] for name in predicted}, predicted, rivals,
-        scope="p = 1 spike at 2 sigma s; fixed indices at R = 10^8, shares 0.1, 0.5, 0.8 of the spectrum at R = 10^4",
+        scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s; fixed indices, and shares "
+        f"{', '.join(f'{share:g}' for share in data.shares.values())} of the spectrum",
         settings={name: {"sigma": BULK.sigma, "s": BULK.s, "share": data.shares.get(name, 0.0)} for name in predicted},
     )  # fmt: skip
 
@@ -349,5 +350,5 @@ def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evid
     rivals = [predict(2.0, 1), predict(2.0, 0), predict(2.005, 1), predict(1.995, 1)]
     return judge_limit(
         {name: ladders[name] for name in predicted}, predicted, rivals,
-        scope="p = q = 1, spikes at 2 sigma s, the next two eigenvalues at either end, R up to 10^8",
+        scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s at either end; {', '.join(predicted)}",
     )  # fmt: skip

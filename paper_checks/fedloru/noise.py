@@ -143,10 +143,11 @@ def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", va
     return judge_means(
         draws, {name: predicted[_moment(name)] for name in draws},
         [{name: rival[_moment(name)] for name in draws} for rival in rivals],
-        scope="moments 2, 3 and 4 of X + D at R = 600, D with three unequal atoms, Gaussian and Rademacher entries",
+        scope=f"{', '.join(draws)}; R = {MOMENT_DIMENSION}, D with {len(ATOMS)} unequal atoms",
     )  # fmt: skip
 
 
+MOMENT_DIMENSION = 600
 ATOMS = ((-1.0, 0.5), (0.5, 0.25), (2.0, 0.25))
 
 
@@ -169,7 +170,7 @@ def sum_moments(convolution: str, variance: float) -> dict[int, float]:
 
 def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     """Normalised traces of powers of X + D."""
-    R = 600
+    R = MOMENT_DIMENSION
     diagonal = np.concatenate([np.full(round(mass * R), location) for location, mass in ATOMS])
     found: dict[str, NDArray[np.float64]] = {}
     for law in ("gaussian", "rademacher"):
@@ -216,13 +217,16 @@ def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, de
 
     return judge_means(
         draws, predict(exponent), [predict(e) for e in (1.0, 0.5, 0.55, 0.45)],
-        scope="Hessians x x^T of linear regression with Gaussian x in 5 dimensions, means of M = 4, 16, 64 samples",
+        scope=f"Hessians x x^T of linear regression with Gaussian x in {FEATURES} dimensions; {', '.join(draws)}",
     )  # fmt: skip
+
+
+FEATURES = 5
 
 
 def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
     r"""$\|H_M - I\|_F^2 / V$ with $V = d(d+1)$ for $x \sim N(0, I_d)$."""
-    d, repeats = 5, context.size(20_000, 80_000)
+    d, repeats = FEATURES, context.size(20_000, 80_000)
     found = {}
     for M in (4, 16, 64):
         x = context.rng(f"M = {M}").standard_normal((repeats, M, d))
@@ -250,7 +254,7 @@ def claim_scaling_var(ladders: dict[str, Ladder], exponent: float = 0.5) -> Evid
 
     return judge_limit(
         ladders, predict(exponent), [predict(e) for e in (0.5, 0.0, 0.49, 0.51)],
-        scope="ratio of lambda_1 (and lambda_R) at R = 10^8 to its mean at R = 10^4, one spike at sigma/2, sigma = 2",
+        scope="lambda_1 and lambda_R over their means at R = 10^4, one spike inside the bulk",
     )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def judge_limit(
         ladders: draws of each quantity.
         predicted: limits of the form that is judged.
         rivals: limits of every form.
-        scope: what was covered.
+        scope: what was covered, in words; numbers of quantities and draws and the dimensions are added.
         settings: parameters behind each quantity, for the witness.
     """
     level = LEVEL / len(ladders)
@@ -66,4 +66,13 @@ def judge_limit(
         name: {**(settings or {}).get(name, {}), "R": ladder.rungs[-1][0], "draws": len(ladder.rungs[-1][1])}
         for name, ladder in ladders.items()
     }
-    return judge_bands(intervals, predicted, rivals, scope=scope, level=LEVEL, witness=numbers)
+    lasts = [ladder.rungs[-1] for ladder in ladders.values()]
+    measured = (
+        f"{len(ladders)} quantities at R = {_span([R for R, _ in lasts])}, {_span([len(d) for _, d in lasts])} draws"
+    )
+    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured} each", level=LEVEL, witness=numbers)
+
+
+def _span(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"

@@ -22,9 +22,11 @@ def judge_means(
         draws: independent draws of each quantity, enough of them for their mean to be nearly Gaussian.
         predicted: expectations of the form that is judged.
         rivals: expectations of every form.
-        scope: what was covered.
+        scope: what was covered, in words; the numbers of quantities and draws are added.
     """
     level = LEVEL / len(draws)
     intervals = {name: mean_interval(np.asarray(sample), level) for name, sample in draws.items()}
     numbers = {name: {"draws": len(sample), "mean": float(np.mean(sample))} for name, sample in draws.items()}
-    return judge_bands(intervals, predicted, rivals, scope=scope, level=LEVEL, witness=numbers)
+    fewest = min(len(sample) for sample in draws.values())
+    measured = f"{len(draws)} quantities, at least {fewest} draws each"
+    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured}", level=LEVEL, witness=numbers)
