@@ -74,7 +74,7 @@ def _check(options: argparse.Namespace) -> int:
         write_whole({target: (json.dumps(answer, indent=1) + "\n").encode()})
     if options.store:
         for path in store_findings(run, ledger, manifest["commit"]):
-            print(f"stored {path.name}")
+            print(f"stored {path.name}; the next check replays it")
     print(summary_table(run))
     return AS_EXPECTED if run.as_expected else DIFFERENT
 

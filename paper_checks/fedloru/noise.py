@@ -218,6 +218,7 @@ def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, de
     return judge_means(
         draws, predict(exponent), [predict(e) for e in (1.0, 0.5, 0.55, 0.45)],
         scope=f"Hessians x x^T of linear regression with Gaussian x in {FEATURES} dimensions; {', '.join(draws)}",
+        settings={name: {"M": int(name.split()[-1])} for name in draws},
     )  # fmt: skip
 
 

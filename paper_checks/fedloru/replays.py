@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from itertools import product
 from math import comb, isqrt
 from typing import Any
 
@@ -88,13 +87,12 @@ def _factorial(k: int) -> int:
 
 @replay("fedloru-v2/claim-scale")
 def claim_scale(values: Values) -> Violation:
-    """All M-tuples of a sample Hessian that is 0 or 2 with equal probability, enumerated."""
-    M = 4
-    means = [Fraction(sum(sample), M) for sample in product((0, 2), repeat=M)]
-    noise = sum(((mean - 1) ** 2 for mean in means), Fraction(0)) / len(means)
-    return Violation(
-        abs(noise - Fraction(1, M**2)), Fraction(0), reads="|E (H_4 - H)^2 - V s_4^2| with s_M = 1/M, V = 1"
-    )
+    """A sample Hessian that is 0 or 2 with equal probability: the mean of M of them over all 2^M samples, by counts."""
+    M = int(values["M"])
+    noise = sum((comb(M, k) * (Fraction(2 * k, M) - 1) ** 2 for k in range(M + 1)), Fraction(0)) / 2**M
+    unmet = "" if M >= 1 else "at least one sample"
+    return Violation(abs(noise - Fraction(1, M**2)), Fraction(0), unmet=unmet,
+                     reads=f"|E (H_M - H)^2 - V s_M^2| at M = {M} with s_M = 1/M and V = 1")  # fmt: skip
 
 
 @replay("fedloru-v2/claim-Fj-sign")

@@ -14,7 +14,12 @@ from paper_checks.methods.limit import mean_interval
 
 
 def judge_means(
-    draws: Mapping[str, NDArray[np.float64]], predicted: Predictions, rivals: Sequence[Predictions], *, scope: str
+    draws: Mapping[str, NDArray[np.float64]],
+    predicted: Predictions,
+    rivals: Sequence[Predictions],
+    *,
+    scope: str,
+    settings: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Evidence:
     """Judges predicted expectations against independent draws, at the level of one claim in total.
 
@@ -23,10 +28,14 @@ def judge_means(
         predicted: expectations of the form that is judged.
         rivals: expectations of every form.
         scope: what was covered, in words; the numbers of quantities and draws are added.
+        settings: parameters behind each quantity, for the witness.
     """
     level = LEVEL / len(draws)
     intervals = {name: mean_interval(np.asarray(sample), level) for name, sample in draws.items()}
-    numbers = {name: {"draws": len(sample), "mean": float(np.mean(sample))} for name, sample in draws.items()}
+    numbers = {
+        name: {**(settings or {}).get(name, {}), "draws": len(sample), "mean": float(np.mean(sample))}
+        for name, sample in draws.items()
+    }
     fewest = min(len(sample) for sample in draws.values())
     measured = f"{len(draws)} quantities, at least {fewest} draws each"
     return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured}", level=LEVEL, witness=numbers)

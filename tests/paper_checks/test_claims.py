@@ -4,6 +4,7 @@ import pytest
 
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.ledger import Ledger
+from paper_checks.replay import Stored, replay_in_fresh_process, stored
 from paper_checks.run import run
 
 LEDGER = Ledger.of()
@@ -26,6 +27,15 @@ def test_claim_is_declared_completely(claim):
         assert claim.correction.mutants
     for text in (claim.says, claim.correction.says if claim.correction else ""):
         assert text.count("$") % 2 == 0
+
+
+def test_no_replay_confirms_an_empty_witness():
+    for paper in LEDGER.papers:
+        files = [stored(paper.folder, claim.id) for claim in LEDGER.claims if LEDGER.home[claim.id] == paper]
+        emptied = [Stored(file.id, file.kind, {}) for file in files if file is not None]
+        assert emptied
+        for file, answer in zip(emptied, replay_in_fresh_process(paper.package, emptied), strict=True):
+            assert not answer.confirmed, file.id
 
 
 def test_the_suite_stays_within_its_error_budget():
