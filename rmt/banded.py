@@ -13,14 +13,16 @@ Persson (2005) for the number of rows.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig_banded, eigh_tridiagonal
+from scipy.linalg.lapack import dgbtrf, dgbtrs
 from scipy.sparse import csc_array, diags_array, eye_array
-from scipy.sparse.linalg import eigsh, splu
+from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
 from rmt.spiked import SpikedModel, StableRank, check_dimension
 
@@ -267,8 +269,7 @@ def _largest(
         values = _largest_of_long_band(band, count)
     if not vectors:
         return values, np.empty((rows, 0))
-    matrix = _sparse(band)
-    return values, np.stack([_inverse_iteration(matrix, value)[1] for value in values], axis=1)
+    return values, np.stack([_inverse_iteration(band, value)[1] for value in values], axis=1)
 
 
 def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.float64]:
@@ -277,10 +278,12 @@ def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.f
     head = band[:, :_HEAD]
     guesses = eig_banded(head, lower=True, eigvals_only=True, select="i", select_range=(_HEAD - count, _HEAD - 1))
     edge = float(np.median(band[0]) + 2.0 * np.sqrt(np.mean(band[-1, :_HEAD] ** 2)))
-    near = 2 * count + 6
+    near = count + 3
     while near < rows:
-        values = eigsh(matrix, k=near, sigma=edge, v0=np.linspace(1.0, 0.0, rows), return_eigenvectors=False)
-        outliers = [_inverse_iteration(matrix, guess)[0] for guess in guesses if guess > values.max()]
+        inverse = LinearOperator((rows, rows), matvec=_solver(band, edge), dtype=float)
+        start = np.linspace(1.0, 0.0, rows)
+        values = eigsh(matrix, k=near, sigma=edge, OPinv=inverse, v0=start, return_eigenvectors=False)
+        outliers = [_inverse_iteration(band, guess)[0] for guess in guesses if guess > values.max()]
         merged = np.unique(np.round(np.concatenate([values, outliers]), 13))[::-1][:count]
         if len(merged) == count and _count_above(matrix, merged[-1] - 1e-12 * abs(edge)) == count:
             return merged
@@ -295,15 +298,28 @@ def _sparse(band: NDArray[np.float64]) -> csc_array:
     return diags_array([band[0], *lower, *lower], offsets=offsets, format="csc")
 
 
-def _inverse_iteration(matrix: csc_array, value: float) -> tuple[float, NDArray[np.float64]]:
+def _solver(band: NDArray[np.float64], shift: float) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Solves with the shifted matrix, by LAPACK's banded LU."""
+    rows, width = band.shape[1], band.shape[0] - 1
+    storage = np.zeros((3 * width + 1, rows))
+    storage[2 * width] = band[0] - shift
+    for offset in range(1, width + 1):
+        storage[2 * width + offset, : rows - offset] = band[offset, : rows - offset]
+        storage[2 * width - offset, offset:] = band[offset, : rows - offset]
+    factors, pivots, _ = dgbtrf(storage, width, width, overwrite_ab=True)
+    return lambda right: dgbtrs(factors, width, width, right, pivots)[0]
+
+
+def _inverse_iteration(band: NDArray[np.float64], value: float) -> tuple[float, NDArray[np.float64]]:
     """Eigenpair nearest to ``value``; the shift is moved off the eigenvalue by rounding only."""
-    rows = matrix.shape[0]
-    factor = splu((matrix - (value + 4e-16 * (abs(value) + 1.0)) * eye_array(rows, format="csc")).tocsc())
-    vector = np.linspace(1.0, 0.5, rows)
+    rows = band.shape[1]
+    solve = _solver(band, value + 4e-16 * (abs(value) + 1.0))
+    vector, quotient = np.linspace(1.0, 0.5, rows), value
     for _ in range(4):
-        vector = factor.solve(vector)
-        vector /= np.linalg.norm(vector)
-    return float(vector @ (matrix @ vector)), vector
+        found = solve(vector)
+        quotient = value + 4e-16 * (abs(value) + 1.0) + float(vector @ vector) / float(vector @ found)
+        vector = found / np.linalg.norm(found)
+    return quotient, vector
 
 
 def _count_above(matrix: csc_array, shift: float) -> int:
