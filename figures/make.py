@@ -12,16 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from figures.figure import Figure, FigureError, Scale, Settings
-from figures.ledger import all_figures, select
+from figures.figure import Figure, Settings
 from figures.provenance import machine, package_versions, sources_digest
 from figures.style import STYLE
 from workloads.files import require_writable, write_whole
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-__all__ = ["Figure", "FigureError", "Made", "Scale", "Settings", "all_figures", "make", "select"]
 
 _PACKAGES = ("rankproof", "numpy", "scipy", "torch", "pandas", "matplotlib")
 # Without dates and version strings equal numbers give equal files.
