@@ -147,6 +147,15 @@ class Claim:
         parameters = list(inspect.signature(self.judge).parameters.values())[1:]
         return {p.name: p.default for p in parameters}
 
+    def rivals(self) -> tuple[dict[str, Any], ...]:
+        """All constants of the forms that a measurement must tell apart: printed, correction, and their mutants."""
+        printed = self.printed_constants()
+        forms = [printed, *({**printed, **mutant} for mutant in self.mutants)]
+        if self.correction is not None:
+            corrected = {**printed, **self.correction.constants}
+            forms += [corrected, *({**corrected, **mutant} for mutant in self.correction.mutants)]
+        return tuple(forms)
+
 
 def claim(
     id: str,

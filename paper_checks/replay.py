@@ -105,9 +105,9 @@ def replay(id: str) -> Callable[[Callable[[Mapping[str, Any]], Violation | Proof
 
 
 def stored_path(folder: Path, id: str, kind: str) -> Path:
-    """Where a claim's witness or certificate lies in its paper's folder."""
-    plural = {"witness": "witnesses", "certificate": "certificates"}[kind]
-    return folder / plural / f"{id.replace('/', '--')}.json"
+    """Where a claim's witness, certificate or full-budget result lies in its paper's folder."""
+    place = {"witness": "witnesses", "certificate": "certificates", "full": "full"}[kind]
+    return folder / place / f"{id.replace('/', '--')}.json"
 
 
 def stored(folder: Path, id: str) -> Stored | None:

@@ -192,17 +192,13 @@ def _unmeasured(claim: Claim, task: _Task) -> Decision | None:
     if missing:
         return Decision("not checkable here", None, f"needs {', '.join(missing)}, not installed", excused=True)
     if claim.budget == "full" and task.context.budget == "quick":
-        path = _full_path(task.paper, claim)
+        path = stored_path(task.paper.folder, claim.id, "full")
         if not path.exists():
             return Decision("not checkable here", None, "needs --budget full, and no full result is stored")
         full = json.loads(path.read_text(encoding="utf-8"))
         reason = f"stored result of the full budget, commit {full['commit']}, seed {full['seed']}"
         return Decision(full["verdict"], full["grade"], reason)
     return None
-
-
-def _full_path(paper: Paper, claim: Claim) -> Path:
-    return paper.folder / "full" / f"{claim.id.replace('/', '--')}.json"
 
 
 def _measure(claim: Claim, task: _Task) -> _Measured:
@@ -256,7 +252,7 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
     written = []
     for result in run.results:
         if result.claim.budget == "full" == run.budget:
-            path = _full_path(ledger.home[result.claim.id], result.claim)
+            path = stored_path(ledger.home[result.claim.id].folder, result.claim.id, "full")
             decision = result.decision
             full = {"verdict": decision.verdict, "grade": decision.grade, "commit": commit, "seed": run.seed}
             path.parent.mkdir(exist_ok=True)

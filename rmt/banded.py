@@ -277,15 +277,16 @@ def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.f
     rows, matrix = band.shape[1], _sparse(band)
     head = band[:, :_HEAD]
     guesses = eig_banded(head, lower=True, eigvals_only=True, select="i", select_range=(_HEAD - count, _HEAD - 1))
-    edge = float(np.median(band[0]) + 2.0 * np.sqrt(np.mean(band[-1, :_HEAD] ** 2)))
+    spread = 2.0 * float(np.sqrt(np.mean(band[-1, :_HEAD] ** 2)))
+    edge = float(np.median(band[0])) + spread
     near = count + 3
     while near < rows:
         inverse = LinearOperator((rows, rows), matvec=_solver(band, edge), dtype=float)
         start = np.linspace(1.0, 0.0, rows)
         values = eigsh(matrix, k=near, sigma=edge, OPinv=inverse, v0=start, return_eigenvectors=False)
         outliers = [_inverse_iteration(band, guess)[0] for guess in guesses if guess > values.max()]
-        merged = np.unique(np.round(np.concatenate([values, outliers]), 13))[::-1][:count]
-        if len(merged) == count and _count_above(matrix, merged[-1] - 1e-12 * abs(edge)) == count:
+        merged = np.unique(np.concatenate([values, outliers]))[::-1][:count]
+        if len(merged) == count and _count_above(matrix, merged[-1] - 1e-12 * spread) == count:
             return merged
         near *= 2
     return eig_banded(band, lower=True, eigvals_only=True, select="i", select_range=(rows - count, rows - 1))[::-1]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Constants, Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.banded import draw_banded
 from rmt.closed_laws import Semicircle
@@ -72,7 +73,7 @@ def measure_extremes(context: Context) -> Spectra:
             found = [draw_banded(setting.model(), R, rng, **at) for _ in range(draws)]
             rungs.append((R, np.array([d.top(1)[0] if theta > 0 else d.bottom(1)[0] for d in found])))
         ladders[name], spikes[name] = Ladder(tuple(rungs)), (setting, theta)
-    setting = Setting(tuple(1.0 * ratio for ratio in TOGETHER), 2.0, 0.5)
+    setting = Setting(TOGETHER, 2.0, 0.5)
     rng, R = context.rng("together"), 10**6
     found = [draw_banded(setting.model(), R, rng, top=3, bottom=3) for _ in range(context.size(24, 100))]
     tops, bottoms = np.array([d.top(3) for d in found]), np.array([d.bottom(3) for d in found])
@@ -84,23 +85,13 @@ def measure_extremes(context: Context) -> Spectra:
 
 
 def limiting_eigenvalue(
-    setting: Setting, theta: float, *, rule: str, coefficient: float, edge: float, threshold: float, s_power: float
+    setting: Setting, theta: float, rule: str, coefficient: float, edge: float, threshold: float, s_power: float
 ) -> float:
     """The two branches of Proposition 3.1, by the printed rule or by the threshold."""
     g = theta + coefficient * setting.sigma**2 * setting.s**s_power / theta
     limit = float(np.copysign(edge * setting.noise, theta))
     outside = (g > limit if theta > 0 else g < limit) if rule == "printed" else abs(theta) > threshold * setting.noise
     return g if outside else limit
-
-
-PRINTED = {"rule": "printed", "coefficient": 1.0, "edge": 2.0, "threshold": 1.0, "s_power": 2.0}
-THRESHOLD = {"rule": "threshold"}
-MUTANTS: tuple[Constants, ...] = ({"coefficient": 1.05}, {"edge": 2.02}, {"threshold": 1.15}, {"threshold": 0.85},
-                                  {"s_power": 1.0})  # fmt: skip
-
-
-def _forms() -> list[Constants]:
-    return [PRINTED, {**PRINTED, **THRESHOLD}, *({**PRINTED, **THRESHOLD, **mutant} for mutant in MUTANTS)]
 
 
 @claim(
@@ -116,8 +107,8 @@ def _forms() -> list[Constants]:
         r"($\theta < -\sigma s_N$). The printed condition $g_N^{-1}(\theta) > U_N$ holds for every positive "
         r"$\theta \ne \sigma s_N$, since $\theta + \sigma^2s_N^2/\theta \ge 2\sigma s_N$. Gaussian noise; for "
         "other entry laws see prop-3.1-dist.",
-        THRESHOLD,
-        mutants=MUTANTS,
+        {"rule": "threshold"},
+        mutants=({"coefficient": 1.05}, {"edge": 2.02}, {"threshold": 1.15}, {"threshold": 0.85}, {"s_power": 1.0}),
     ),
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-32", "fedloru-v2/lem-A.2"),
@@ -127,24 +118,22 @@ def _forms() -> list[Constants]:
 def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edge: float = 2.0,
              threshold: float = 1.0, s_power: float = 2.0, supercritical_only: bool = False) -> Evidence:  # fmt: skip
     """Every branch: spikes of both signs, below and above the threshold, alone and together."""
-    predict = partial(_predict_all, data, supercritical_only=supercritical_only)
-    form = {"rule": rule, "coefficient": coefficient, "edge": edge, "threshold": threshold, "s_power": s_power}
-    predicted = predict(form)
+
+    def predict(rule: str, coefficient: float, edge: float, threshold: float, s_power: float, **_: Any) -> Predictions:
+        return {
+            name: limiting_eigenvalue(setting, theta, rule, coefficient, edge, threshold, s_power)
+            for name, (setting, theta) in data.spikes.items()
+            if not supercritical_only or abs(theta) > setting.noise
+        }
+
+    predicted = predict(rule, coefficient, edge, threshold, s_power)
     ratios = [theta / setting.noise for setting, theta in data.spikes.values()]
     return judge_limit(
-        {name: data.ladders[name] for name in predicted}, predicted, [predict(rival) for rival in _forms()],
+        {name: data.ladders[name] for name in predicted}, predicted, [predict(**form) for form in prop_3_1.rivals()],
         scope=f"spikes between {min(ratios):g} and {max(ratios):g} sigma s, alone and {len(TOGETHER)} together, "
         "Gaussian noise",
         settings=data.numbers(),
     )  # fmt: skip
-
-
-def _predict_all(data: Spectra, form: Constants, supercritical_only: bool = False) -> dict[str, float]:
-    return {
-        name: limiting_eigenvalue(setting, theta, **form)
-        for name, (setting, theta) in data.spikes.items()
-        if not supercritical_only or abs(theta) > setting.noise
-    }
 
 
 def measure_overlaps(context: Context) -> Spectra:
@@ -173,17 +162,13 @@ def measure_overlaps(context: Context) -> Spectra:
 
 
 def limiting_overlap(
-    setting: Setting, theta: float, *, everywhere: bool, coefficient: float, power: float, squared: bool
+    setting: Setting, theta: float, everywhere: bool, coefficient: float, power: float, squared: bool
 ) -> float:
     """Eq. 5: the cone around a spike; 0 across spikes and, by the threshold, for spikes that stay inside."""
     if theta == 0.0 or (not everywhere and abs(theta) <= setting.noise):
         return 0.0
     overlap = 1.0 - coefficient * abs(setting.noise / theta) ** power
     return overlap if squared or overlap < 0 else overlap**0.5
-
-
-PRINTED_OVERLAP = {"everywhere": True, "coefficient": 1.0, "power": 2.0, "squared": True}
-OVERLAP_MUTANTS: tuple[Constants, ...] = ({"coefficient": 1.05}, {"power": 1.0}, {"squared": False})
 
 
 @claim(
@@ -198,7 +183,7 @@ OVERLAP_MUTANTS: tuple[Constants, ...] = ({"coefficient": 1.05}, {"power": 1.0},
         r"The limits hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain "
         r"as well, the overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).",
         {"everywhere": False},
-        mutants=OVERLAP_MUTANTS,
+        mutants=({"coefficient": 1.05}, {"power": 1.0}, {"squared": False}),
     ),
     vary=("coefficient", "power"),
     uses=("fedloru-v2/prop-3.1",),
@@ -209,19 +194,16 @@ def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power
          supercritical_only: bool = False) -> Evidence:  # fmt: skip
     """Own and cross overlaps, spikes of both signs below and above the threshold."""
 
-    def predict(form: Constants) -> dict[str, float]:
+    def predict(everywhere: bool, coefficient: float, power: float, squared: bool, **_: Any) -> Predictions:
         return {
-            name: limiting_overlap(setting, theta, **form)
+            name: limiting_overlap(setting, theta, everywhere, coefficient, power, squared)
             for name, (setting, theta) in data.spikes.items()
             if not supercritical_only or theta == 0.0 or abs(theta) > setting.noise
         }
 
-    form = {"everywhere": everywhere, "coefficient": coefficient, "power": power, "squared": squared}
-    corrected = {**PRINTED_OVERLAP, "everywhere": False}
-    rivals = [PRINTED_OVERLAP, corrected, *({**corrected, **mutant} for mutant in OVERLAP_MUTANTS)]
-    predicted = predict(form)
+    predicted = predict(everywhere, coefficient, power, squared)
     return judge_limit(
-        {name: data.ladders[name] for name in predicted}, predicted, [predict(rival) for rival in rivals],
+        {name: data.ladders[name] for name in predicted}, predicted, [predict(**form) for form in eq_5.rivals()],
         scope="overlaps of single spikes of both signs and of all pairs of three spikes, Gaussian noise",
         settings=data.numbers(),
     )  # fmt: skip
@@ -284,7 +266,7 @@ def measure_bulk(context: Context) -> Ordered:
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
     """Indices at a fixed distance from the top, and at a fixed share of the spectrum."""
 
-    def predict(interior: str, edge: float) -> dict[str, float]:
+    def predict(interior: str, edge: float, **_: Any) -> Predictions:
         found = {}
         for name, limit in data.edges.items():
             value = data.predicted_inside.get(name)
@@ -295,8 +277,8 @@ def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fix
                 found[name] = {"edges": limit * edge / 2.0, "quantile": value, "mirrored": -value}[interior]
         return found
 
-    rivals = [predict(*form) for form in (("edges", 2.0), ("quantile", 2.0), ("mirrored", 2.0), ("quantile", 2.02))]
     predicted = predict(interior, edge)
+    rivals = [predict(**form) for form in prop_3_1_bulk.rivals()]
     return judge_limit(
         {name: data.ladders[name] for name in predicted}, predicted, rivals,
         scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s; fixed indices, and shares "
@@ -336,7 +318,7 @@ def measure_past_outliers(context: Context) -> dict[str, Ladder]:
 def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evidence:
     """Fixed indices past one spike at either end; ``first`` = 0 would include the outlier itself."""
 
-    def predict(edge: float, first: int) -> dict[str, float]:
+    def predict(edge: float, first: int) -> Predictions:
         found = {}
         for name in ladders:
             sign, index = (1.0, int(name[7:]) - 1) if "R" not in name else (-1.0, int(name[9:]))
@@ -347,8 +329,7 @@ def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evid
     predicted = predict(edge, first)
     if first == 1:  # eq. 29 says nothing about the outliers themselves
         predicted = {name: value for name, value in predicted.items() if name not in ("lambda_1", "lambda_R-0")}
-    rivals = [predict(2.0, 1), predict(2.0, 0), predict(2.005, 1), predict(1.995, 1)]
     return judge_limit(
-        {name: ladders[name] for name in predicted}, predicted, rivals,
+        {name: ladders[name] for name in predicted}, predicted, [predict(**form) for form in eq_29.rivals()],
         scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s at either end; {', '.join(predicted)}",
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from scipy.stats import binom
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL, Context
+from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
 from paper_checks.methods.mean import judge_means
 from paper_checks.methods.probability import Counted, judge_probability
@@ -125,28 +127,6 @@ def _events(data: Draws, name: str, factor: float, outlier: float) -> Iterator[E
         yield judge_probability(Counted(int(happened.sum()), len(happened)), 0.0, 0.5, scope=scope, what=what)
 
 
-@claim(
-    "fedloru-v2/lem-A.2",
-    where="Appendix A.1, Lemma A.2",
-    says=r"$X$ Wigner, $D$ deterministic symmetric with bounded norm, both with limit laws: $X + D$ has the limit law "
-    r"$\mu_X \boxplus \mu_D$.",
-    measure=lambda context: measure_moments(context),
-    mutants=[{"convolution": "classical"}, {"variance": 1.5}],
-    vary=("variance",),
-    expect="holds",
-    method="mean",
-)
-def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
-    """Mean normalised moments of X + D against those of the free convolution."""
-    rivals = [sum_moments(*form) for form in (("free", 1.0), ("classical", 1.0), ("free", 1.5))]
-    predicted = sum_moments(convolution, variance)
-    return judge_means(
-        draws, {name: predicted[_moment(name)] for name in draws},
-        [{name: rival[_moment(name)] for name in draws} for rival in rivals],
-        scope=f"{', '.join(draws)}; R = {MOMENT_DIMENSION}, D with {len(ATOMS)} unequal atoms",
-    )  # fmt: skip
-
-
 MOMENT_DIMENSION = 600
 ATOMS = ((-1.0, 0.5), (0.5, 0.25), (2.0, 0.25))
 
@@ -187,38 +167,24 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
 
 
 @claim(
-    "fedloru-v2/claim-scale",
-    where="Section 3.1, after Theorem 3.2",
-    says=r"A typical scaling is $s_M = 1/M$.",
-    measure=lambda context: measure_sample_noise(context),
-    control=Form(r"$s_M$ decreases with $M$.", {"decreasing": True}),
-    correction=Form(
-        r"$s_M \propto M^{-1/2}$: for the mean of $M$ independent sample Hessians "
-        r"$E\|H_M - H_{\mathrm{true}}\|_F^2 = V/M$ exactly.",
-        {"exponent": 0.5},
-        mutants=({"exponent": 0.55}, {"exponent": 0.45}),
-    ),
-    vary=("exponent",),
-    expect="corrected",
+    "fedloru-v2/lem-A.2",
+    where="Appendix A.1, Lemma A.2",
+    says=r"$X$ Wigner, $D$ deterministic symmetric with bounded norm, both with limit laws: $X + D$ has the limit law "
+    r"$\mu_X \boxplus \mu_D$.",
+    measure=measure_moments,
+    mutants=[{"convolution": "classical"}, {"variance": 1.5}],
+    vary=("variance",),
+    expect="holds",
     method="mean",
 )
-def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, decreasing: bool = False) -> Evidence:
-    """Squared noise of the mean of M sample Hessians, in units of that of one sample."""
-    if decreasing:
-        names = sorted(draws, key=lambda name: int(name.split()[-1]))
-        ratios = {f"{b} over {a}": draws[b] / draws[a].mean() for a, b in pairwise(names)}
-        intervals = [mean_interval(ratio, LEVEL / len(ratios)) for ratio in ratios.values()]
-        room = min(1.0 - interval.high for interval in intervals)
-        return Evidence(room > 0, "statistical", f"{len(names)} sample sizes", "ratios below 1",
-                        f"at most {1.0 - room:.3g}", room, level=LEVEL)  # fmt: skip
-
-    def predict(exponent: float) -> dict[str, float]:
-        return {name: float(int(name.split()[-1]) ** (-2.0 * exponent)) for name in draws}
-
+def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
+    """Mean normalised moments of X + D against those of the free convolution."""
+    rivals = [sum_moments(**form) for form in lem_A_2.rivals()]
+    predicted = sum_moments(convolution, variance)
     return judge_means(
-        draws, predict(exponent), [predict(e) for e in (1.0, 0.5, 0.55, 0.45)],
-        scope=f"Hessians x x^T of linear regression with Gaussian x in {FEATURES} dimensions; {', '.join(draws)}",
-        settings={name: {"M": int(name.split()[-1])} for name in draws},
+        draws, {name: predicted[_moment(name)] for name in draws},
+        [{name: rival[_moment(name)] for name in draws} for rival in rivals],
+        scope=f"{', '.join(draws)}; R = {MOMENT_DIMENSION}, D with {len(ATOMS)} unequal atoms",
     )  # fmt: skip
 
 
@@ -237,25 +203,37 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
 
 
 @claim(
-    "fedloru-v2/claim-scaling-var",
-    where="Appendix A, discussion of the noise model",
-    says=r"With entry variance $\sigma^2$ instead of $\sigma^2/R$ the eigenvalues of $H_N$ diverge as R grows.",
-    measure=lambda context: measure_growth(context),
-    mutants=[{"exponent": 0.0}, {"exponent": 0.49}, {"exponent": 0.51}],
+    "fedloru-v2/claim-scale",
+    where="Section 3.1, after Theorem 3.2",
+    says=r"A typical scaling is $s_M = 1/M$.",
+    measure=measure_sample_noise,
+    control=Form(r"$s_M$ decreases with $M$.", {"decreasing": True}),
+    correction=Form(
+        r"$s_M \propto M^{-1/2}$: for the mean of $M$ independent sample Hessians "
+        r"$E\|H_M - H_{\mathrm{true}}\|_F^2 = V/M$ exactly.",
+        {"exponent": 0.5},
+        mutants=({"exponent": 0.55}, {"exponent": 0.45}),
+    ),
     vary=("exponent",),
-    uses=("fedloru-v2/prop-3.1",),
-    expect="holds",
-    method="limit",
+    expect="corrected",
+    method="mean",
 )
-def claim_scaling_var(ladders: dict[str, Ladder], exponent: float = 0.5) -> Evidence:
-    """Growth of the extreme eigenvalues from R = 10^4 to 10^8, by a power of R."""
+def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, decreasing: bool = False) -> Evidence:
+    """Squared noise of the mean of M sample Hessians, in units of that of one sample."""
+    if decreasing:
+        names = sorted(draws, key=lambda name: int(name.split()[-1]))
+        intervals = [mean_interval(draws[name], LEVEL / len(draws)) for name in names]
+        room = min(larger.low - smaller.high for larger, smaller in pairwise(intervals))
+        return Evidence(room > 0, "statistical", f"{len(names)} sample sizes", "each interval below the one before",
+                        f"by at least {room:.3g}", room, level=LEVEL)  # fmt: skip
 
-    def predict(exponent: float) -> dict[str, float]:
-        return dict.fromkeys(ladders, 10.0 ** (4 * exponent))
+    def predict(exponent: float, **_: Any) -> Predictions:
+        return {name: float(int(name.split()[-1]) ** (-2.0 * exponent)) for name in draws}
 
-    return judge_limit(
-        ladders, predict(exponent), [predict(e) for e in (0.5, 0.0, 0.49, 0.51)],
-        scope="lambda_1 and lambda_R over their means at R = 10^4, one spike inside the bulk",
+    return judge_means(
+        draws, predict(exponent), [predict(**form) for form in claim_scale.rivals()],
+        scope=f"Hessians x x^T of linear regression with Gaussian x in {FEATURES} dimensions; {', '.join(draws)}",
+        settings={name: {"M": int(name.split()[-1])} for name in draws},
     )  # fmt: skip
 
 
@@ -273,3 +251,26 @@ def measure_growth(context: Context) -> dict[str, Ladder]:
     return {
         name: Ladder(((high, far[:, column] / base[column]),)) for column, name in enumerate(("lambda_1", "lambda_R"))
     }
+
+
+@claim(
+    "fedloru-v2/claim-scaling-var",
+    where="Appendix A, discussion of the noise model",
+    says=r"With entry variance $\sigma^2$ instead of $\sigma^2/R$ the eigenvalues of $H_N$ diverge as R grows.",
+    measure=measure_growth,
+    mutants=[{"exponent": 0.0}, {"exponent": 0.49}, {"exponent": 0.51}],
+    vary=("exponent",),
+    uses=("fedloru-v2/prop-3.1",),
+    expect="holds",
+    method="limit",
+)
+def claim_scaling_var(ladders: dict[str, Ladder], exponent: float = 0.5) -> Evidence:
+    """Growth of the extreme eigenvalues from R = 10^4 to 10^8, by a power of R."""
+
+    def predict(exponent: float) -> Predictions:
+        return dict.fromkeys(ladders, 10.0 ** (4 * exponent))
+
+    return judge_limit(
+        ladders, predict(exponent), [predict(**form) for form in claim_scaling_var.rivals()],
+        scope="lambda_1 and lambda_R over their means at R = 10^4, one spike inside the bulk",
+    )  # fmt: skip

@@ -139,6 +139,20 @@ def test_several_spikes_at_a_great_dimension():
     assert draw.stable_rank().value == pytest.approx(model.stable_rank(10**9).value, rel=1e-3)
 
 
+@pytest.mark.parametrize(("sigma", "centre"), [(1.0, -2.0), (1e6, 0.0), (1e-6, 0.0)])
+def test_the_long_band_knows_no_unit_and_no_origin(sigma, centre):
+    """At centre -2 the upper edge sits at zero, where a tolerance relative to it would vanish."""
+    R, spikes = 10**9, (2.0, 1.5, -1.5)
+    plain = draw_banded(SpikedModel(spikes), R, np.random.default_rng(8), top=4)
+    moved = draw_banded(
+        SpikedModel(tuple(sigma * v for v in spikes), Semicircle(sigma, sigma * centre)),
+        R,
+        np.random.default_rng(8),
+        top=4,
+    )
+    np.testing.assert_allclose(moved.top(4) / sigma - centre, plain.top(4), atol=1e-9)
+
+
 def test_a_centred_law_shifts_everything():
     plain, shifted = (
         draw_banded(SpikedModel((2.0,), Semicircle(1.0, centre)), 500, np.random.default_rng(7), top=3)
