@@ -18,7 +18,7 @@ class LedgerError(ValueError):
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper: a package with one module per theme, ``replays.py``, ``witnesses/`` and ``certificates/``.
+    """One paper: a package with one module per theme, ``replays``, ``witnesses/`` and ``certificates/``.
 
     Attributes:
         name: short name.
@@ -48,12 +48,19 @@ class Paper:
         return Path(file).parent
 
 
+FEDLORU_THEMES = (
+    *("setup", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
+    *("transforms", "weyl", "richness", "edges", "outlier_map", "index_sets", "stable_rank", "alignment_steps"),
+    *("general_laws", "six_sums"),
+    *("low_rank_updates", "measured_spectra", "accuracies", "parameter_counts"),
+)
+
 PAPERS = (
     Paper(
         "fedloru",
         "Communication-Efficient Federated Low-Rank Update Algorithm and its Connection to Implicit Regularization",
         "paper_checks.fedloru",
-        ("eigenvalues", "noise", "weyl", "stable_rank", "outlier_map", "richness", "printed_numbers"),
+        FEDLORU_THEMES,
     ),
 )
 

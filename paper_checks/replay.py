@@ -1,14 +1,15 @@
 """Witnesses and certificates as data files, evaluated a second time by naive code in a fresh process.
 
-A paper's folder holds ``replays.py`` (one naive evaluation per claim) and ``witnesses/`` and ``certificates/`` (small
-JSON files). The fresh process may import the standard library, numpy, mpmath and sympy; an import guard keeps it from
-everything that took part in the search.
+A paper's folder holds ``replays`` (a module, or a package with one per theme: one naive evaluation per claim) and
+``witnesses/`` and ``certificates/`` (small JSON files). The fresh process may import the standard library, numpy, mpmath
+and sympy; an import guard keeps it from everything that took part in the search.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -136,7 +137,7 @@ def replay_in_fresh_process(
     """Replays stored files in one fresh interpreter that cannot import the search.
 
     Args:
-        package: the paper's package, whose ``replays`` module holds the evaluations.
+        package: the paper's package, whose ``replays`` hold the evaluations.
         files: stored witnesses and certificates.
         search_path: folders to add to the import path.
         timeout: seconds.
@@ -172,12 +173,14 @@ class _Guard(MetaPathFinder):
 
     def __init__(self, package: str) -> None:
         parents = package.split(".")
-        self.own = {"paper_checks", "paper_checks.replay", f"{package}.replays"}
+        self.replays = f"{package}.replays"
+        self.own = {"paper_checks", "paper_checks.replay", self.replays}
         self.own |= {".".join(parents[: i + 1]) for i in range(len(parents))}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         top = name.split(".")[0]
-        if name in self.own or top in _ALLOWED or top in sys.stdlib_module_names:
+        own = name in self.own or name.startswith(f"{self.replays}.")
+        if own or top in _ALLOWED or top in sys.stdlib_module_names:
             return
         raise ImportError(f"a replay may not import {name}")
 
@@ -186,8 +189,11 @@ def _serve() -> None:
     """Body of the fresh process: stored files on standard input, what they came to on standard output."""
     question = json.load(sys.stdin)
     sys.meta_path.insert(0, _Guard(question["package"]))
-    module = importlib.import_module(f"{question['package']}.replays")
-    known = {item.id: item for item in vars(module).values() if isinstance(item, Replay)}
+    replays = importlib.import_module(f"{question['package']}.replays")
+    themes = [importlib.import_module(f"{replays.__name__}.{theme.name}")
+              for theme in pkgutil.iter_modules(getattr(replays, "__path__", []))]  # fmt: skip
+    known = {item.id: item for module in (replays, *themes) for item in vars(module).values()
+             if isinstance(item, Replay)}  # fmt: skip
     json.dump([asdict(_answer(known, Stored(**file))) for file in question["files"]], sys.stdout)
 
 

@@ -1,4 +1,4 @@
-"""Printed numbers of the three versions, recomputed from the tables they are printed beside."""
+"""Sections 5, E and F: statements about accuracies, recomputed from the printed tables of the three versions."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Sections 4.2 and C: algebra of the low-rank updates."""

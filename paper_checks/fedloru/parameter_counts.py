@@ -1,0 +1,1 @@
+"""Parameter counts, recomputed from the architectures."""

@@ -1,0 +1,57 @@
+"""Replays of the claims in ``stable_rank``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.fedloru.replays.reading import Values, fractions
+from paper_checks.replay import Proof, Violation, replay
+
+
+@replay("fedloru-v2/claim-Fj-sign")
+def claim_Fj_sign(values: Values) -> Violation:
+    """The sign of F_j from its definition."""
+    theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
+    theta_j, noise_N = ratio * theta_0, shrink * noise
+    unmet = "" if 0 < abs(ratio) <= 1 and 0 < shrink < 1 and noise > 0 else "|theta_j| <= |theta_0|, s_N < s_M"
+
+    def share(n: Fraction) -> Fraction:
+        return ((theta_j + n**2 / theta_j) / (theta_0 + n**2 / theta_0)) ** 2
+
+    F = share(noise) - share(noise_N)
+    return Violation(Fraction(0), F, unmet=unmet, strict=True, reads="0 against F_j, which should be greater")
+
+
+@replay("fedloru-v2/eq-40")
+def eq_40(values: Values) -> Proof:
+    r"""A sum of non-negative terms.
+
+    Both sides of eq. (40) carry $\sigma^2(s_M^2 - s_N^2)|\theta_0/\theta_j - \theta_j/\theta_0|/(g_M^2g_N^2) \ge 0$;
+    what is left is $g_M(\theta_j)g_N(\theta_0) + g_N(\theta_j)g_M(\theta_0) \ge 8\sigma^2s_Ms_N$ for positive spikes
+    (g is odd, so signs drop out). The certificate writes the difference as a sum of terms that are products of
+    positive quantities and squares.
+    """
+    t0, tj, m, n = sympy.symbols("t0 tj m n", positive=True)  # |theta_0|, |theta_j|, sigma s_M, sigma s_N
+    names = {"t0": t0, "tj": tj, "m": m, "n": n}
+
+    def g(theta: sympy.Symbol, noise: sympy.Symbol) -> sympy.Expr:
+        return theta + noise**2 / theta
+
+    terms = [sympy.sympify(term, locals=names) for term in values["terms"]]
+    signs = all(term.is_nonnegative for term in terms)
+    left = g(tj, m) * g(t0, n) + g(tj, n) * g(t0, m) - 8 * m * n
+    same = sympy.simplify(left - sum(terms)) == 0
+    return Proof(bool(signs and same), f"{len(terms)} non-negative terms add up to the difference of the sides")
+
+
+@replay("fedloru-v2/eq-44")
+def eq_44(values: Values) -> Violation:
+    """Lines 2 and 3 at the witness, in fractions."""
+    theta, sigma, s = fractions(values, "theta_0", "sigma", "s_M")
+    U, g = 2 * sigma * s, theta + sigma**2 * s**2 / theta
+    slope_g = 2 * sigma**2 * s / theta
+    line_2 = (2 * U * 2 * sigma * g**2 - 2 * g * slope_g * U**2) / g**4
+    line_3 = (4 * sigma * U * g - 4 * sigma**2 * s * U**2 * g / theta) / g**4
+    return Violation(abs(line_2 - line_3), Fraction(0), reads="|line 2 - line 3|")

@@ -1,0 +1,1 @@
+"""Appendix A.1 and A.3: Stieltjes transforms, free convolution and subordination."""
