@@ -1,8 +1,8 @@
 """Witnesses and certificates as data files, evaluated a second time by naive code in a fresh process.
 
 A paper's folder holds ``replays`` (a module, or a package with one per theme: one naive evaluation per claim) and
-``witnesses/`` and ``certificates/`` (small JSON files). The fresh process may import the standard library, numpy, mpmath
-and sympy; an import guard keeps it from everything that took part in the search.
+``witnesses/`` and ``certificates/`` (small JSON files). The fresh process may import the standard library, numpy,
+mpmath and sympy; an import guard keeps it from everything that took part in the search.
 """
 
 from __future__ import annotations
