@@ -1,5 +1,6 @@
 """Random matrix theory of spiked models: laws, predictions, simulation and comparison."""
 
+from rmt.alignment import ClientGradients, TwoClients, alignment_by_rank, draw_two_clients
 from rmt.banded import BandedDraw, draw_banded, rows_needed
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
 from rmt.comparison import Comparison, distribution_distance
@@ -8,7 +9,7 @@ from rmt.free import FreeSum
 from rmt.general_laws import DensityLaw, RTransformLaw
 from rmt.laws import Law
 from rmt.matrix_free import MatrixFreeDraw, draw_matrix_free
-from rmt.sample_size import alignment_by_rank, stable_rank_gap
+from rmt.sample_size import stable_rank_gap
 from rmt.spiked import Outlier, SpikedModel, StableRank
 from rmt.tracy_widom import TracyWidom1
 
@@ -16,6 +17,7 @@ __all__ = [
     "ENTRY_LAWS",
     "AtomicLaw",
     "BandedDraw",
+    "ClientGradients",
     "Comparison",
     "DenseDraw",
     "DensityLaw",
@@ -31,11 +33,13 @@ __all__ = [
     "SpikedModel",
     "StableRank",
     "TracyWidom1",
+    "TwoClients",
     "alignment_by_rank",
     "distribution_distance",
     "draw_banded",
     "draw_dense",
     "draw_matrix_free",
+    "draw_two_clients",
     "rows_needed",
     "stable_rank_gap",
 ]

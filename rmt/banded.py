@@ -89,15 +89,28 @@ class BandedDraw:
             eigh_tridiagonal(self.band[0], self.band[1, :-1], eigvals_only=True, select="i", select_range=window)[0]
         )
 
+    def top_components(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r"""The largest eigenvalues and $\langle v_j, u_i\rangle$, shape ``(count, spikes)``, spikes decreasing.
+
+        The sign of each eigenvector is arbitrary.
+        """
+        values, vectors = _largest(self.band, self._checked(count, self.top_kept), vectors=True)
+        return values, vectors[: len(self.model.spikes)].T
+
+    def bottom_components(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """As ``top_components``, for the smallest eigenvalues in increasing order."""
+        values, vectors = _largest(-self.band, self._checked(count, self.bottom_kept), vectors=True)
+        return -values, vectors[: len(self.model.spikes)].T
+
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r"""The largest eigenvalues and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``, spikes decreasing."""
-        values, vectors = _largest(self.band, self._checked(count, self.top_kept), vectors=True)
-        return values, vectors[: len(self.model.spikes)].T ** 2
+        values, components = self.top_components(count)
+        return values, components**2
 
     def bottom_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """As ``top_overlaps``, for the smallest eigenvalues in increasing order."""
-        values, vectors = _largest(-self.band, self._checked(count, self.bottom_kept), vectors=True)
-        return -values, vectors[: len(self.model.spikes)].T ** 2
+        values, components = self.bottom_components(count)
+        return values, components**2
 
     def stable_rank(self) -> StableRank:
         """Stable rank of the full matrix of this draw, exact whatever the number of rows kept.

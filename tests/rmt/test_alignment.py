@@ -1,0 +1,112 @@
+"""Alignment of two clients: the exact sampler against dense matrices, the limit against the sampler and by hand."""
+
+import numpy as np
+import pytest
+
+from rmt import ClientGradients, Semicircle, SpikedModel, alignment_by_rank, draw_two_clients
+from rmt.alignment import mean_cosine, outlier_slopes
+
+MODEL = SpikedModel((3.0, 2.0, -1.5), Semicircle(2.0), 0.5)
+GRADIENTS = ClientGradients((1.0, 0.5, 2.0), elsewhere=0.3, noise_square=1.0)
+
+
+def dense_cosines(rng, R, draws, samples, rank):
+    """The definition, with eigenvectors of dense matrices and gradients as vectors."""
+    found = []
+    for _ in range(draws):
+        frames, parts = [], []
+        for _ in range(2):
+            square = rng.standard_normal((R, R))
+            hessian = (square + square.T) / np.sqrt(2 * R)
+            hessian[range(3), range(3)] += MODEL.spikes
+            values, vectors = np.linalg.eigh(hessian)
+            frames.append(vectors[:, np.argsort(-np.abs(values))[:rank]])
+            common = np.zeros(R)
+            common[:3], common[3] = GRADIENTS.along, GRADIENTS.elsewhere
+            gradients = common + np.sqrt(GRADIENTS.noise_square) * rng.standard_normal((samples, R))
+            parts.append(gradients @ frames[-1])
+        cosines = []
+        for r in range(1, rank + 1):
+            first, second = (part[:, :r] @ frame[:, :r].T for part, frame in zip(parts, frames, strict=True))
+            norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
+            cosines.append(float(np.mean((first * second).sum(axis=1) / norms)))
+        found.append(cosines)
+    return np.array(found)
+
+
+def test_the_sampler_has_the_law_of_two_dense_clients():
+    rng, R, rank, draws = np.random.default_rng(0), 100, 5, 300
+    dense = dense_cosines(rng, R, draws, 30, rank)
+    clients = [draw_two_clients(MODEL, R, rng, rank) for _ in range(draws)]
+    drawn = np.array([c.cosines(c.slopes(GRADIENTS, rng, 30)).mean(axis=0) for c in clients])
+    error = np.sqrt((dense.var(axis=0) + drawn.var(axis=0)) / draws)
+    assert np.all(np.abs(dense.mean(axis=0) - drawn.mean(axis=0)) < 5 * error)
+
+
+def test_frames_are_consistent():
+    clients = draw_two_clients(MODEL, 50, np.random.default_rng(1), 6).oriented()
+    assert clients.inner.shape == (6, 6)
+    assert np.abs(np.linalg.svd(clients.inner, compute_uv=False)).max() < 1.0
+    assert np.all(np.abs(clients.values[:, 0]) >= np.abs(clients.values[:, 1]))
+    nearest = np.abs(clients.towards).argmax(axis=2)
+    assert np.all(np.take_along_axis(clients.towards, nearest[..., None], axis=2) >= 0)
+
+
+def test_orientation_changes_no_cosine():
+    clients, rng = draw_two_clients(MODEL, 200, np.random.default_rng(2), 4), np.random.default_rng(3)
+    plain = ClientGradients(GRADIENTS.along, GRADIENTS.elsewhere)
+    turned = clients.oriented()
+    np.testing.assert_allclose(clients.cosines(clients.slopes(plain, rng)), turned.cosines(turned.slopes(plain, rng)))
+
+
+@pytest.mark.parametrize("noise_square", [0.0, 0.25, 1.0])
+def test_the_limit_is_that_of_large_dimensions(noise_square):
+    rng, ranks = np.random.default_rng(4), range(1, 6)
+    gradients = ClientGradients(GRADIENTS.along, 0.3, noise_square)
+    found = []
+    for _ in range(40):
+        clients = draw_two_clients(MODEL, 10**5, rng, 5)
+        found.append(clients.cosines(clients.slopes(gradients, rng, 1000)).mean(axis=0))
+    predicted = alignment_by_rank(MODEL, gradients, ranks)
+    error = np.std(found, axis=0) / np.sqrt(len(found))
+    assert np.all(np.abs(np.mean(found, axis=0) - predicted) < 6 * error + 1e-3)
+
+
+def test_without_own_errors_it_is_a_weighted_mean_of_overlaps():
+    cosines = alignment_by_rank(MODEL, ClientGradients((1.0, 0.5, 2.0)), (1, 2, 3, 50))
+    overlaps = np.array([8 / 9, 3 / 4, 1 - 1 / 1.5**2])
+    slopes = overlaps * np.array([1.0, 0.25, 4.0])
+    by_hand = [(slopes[:r] @ overlaps[:r]) / slopes[:r].sum() for r in (1, 2, 3, 3)]
+    assert cosines == pytest.approx(by_hand)
+    assert outlier_slopes(MODEL, ClientGradients((1.0, 0.5, 2.0)))[1] == pytest.approx(overlaps)
+
+
+@pytest.mark.parametrize(("rank", "signal"), [(1, 0.3), (2, 1.0), (5, 4.0), (40, 30.0)])
+def test_mean_cosine_against_draws(rank, signal):
+    draws = np.random.default_rng(5).standard_normal((200_000, rank))
+    draws[:, 0] += signal
+    cosines = draws[:, 0] / np.linalg.norm(draws, axis=1)
+    assert abs(cosines.mean() - mean_cosine(rank, signal)) < 6 * cosines.std() / np.sqrt(len(draws)) + 1e-9
+
+
+def test_mean_cosine_is_continuous_where_the_series_ends():
+    assert mean_cosine(3, 1731.0) == pytest.approx(mean_cosine(3, 1733.0), abs=1e-9)
+    assert mean_cosine(4, 0.0) == 0.0
+
+
+def test_bad_requests_are_one_line():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="expected 3 components, one per spike, got 1"):
+        alignment_by_rank(MODEL, ClientGradients((1.0,)), (1,))
+    with pytest.raises(ValueError, match="expected 3 components"):
+        draw_two_clients(MODEL, 100, rng, 2).slopes(ClientGradients((1.0,)), rng)
+    with pytest.raises(ValueError, match="noise square of at least 0"):
+        ClientGradients((1.0,), noise_square=-1.0)
+    with pytest.raises(ValueError, match="a rank must be at least 1, got 0"):
+        alignment_by_rank(MODEL, GRADIENTS, (0,))
+    with pytest.raises(ValueError, match="no component within rank 1"):
+        alignment_by_rank(MODEL, ClientGradients((0.0, 1.0, 1.0)), (1,))
+    with pytest.raises(ValueError, match="between two outliers of equal modulus"):
+        alignment_by_rank(SpikedModel((3.0, -3.0)), ClientGradients((1.0, 1.0)), (1,))
+    with pytest.raises(ValueError, match="2 rank \\+ spikes \\+ 2 <= R, got rank 5, 3 spikes, R = 10"):
+        draw_two_clients(MODEL, 10, rng, 5)
