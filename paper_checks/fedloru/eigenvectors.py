@@ -1,1 +1,344 @@
 """Section 3.2 and Appendix A.5: what is assumed and shown about eigenvectors (Assumption A.5, Lemma A.6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh_tridiagonal
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.eigenvalues import Spectra, limiting_overlap, measure_overlaps
+from paper_checks.methods.bands import Predictions
+from paper_checks.methods.limit import Ladder, judge_limit
+from rmt.alignment import ClientGradients, TwoClients, draw_two_clients
+from rmt.banded import draw_banded
+from rmt.closed_laws import Semicircle
+from rmt.dense import draw_dense
+from rmt.spiked import SpikedModel
+
+
+def outlier_overlaps(context: Context) -> Spectra:
+    """Own overlaps of the spikes that leave the bulk, not squared."""
+    measured = measure_overlaps(context)
+    kept = {name: pair for name, pair in measured.spikes.items() if abs(pair[1]) > pair[0].noise}
+    ladders = {
+        name: Ladder(tuple((R, np.sqrt(draws)) for R, draws in measured.ladders[name].rungs)) for name in kept
+    }  # fmt: skip
+    return Spectra(ladders, kept)
+
+
+@claim(
+    "fedloru-v2/def-phi",
+    where="Appendix A.5, after Assumption A.5",
+    says=r"$\phi_i = \sqrt{1 - \sigma^2s_N^2/\theta_i^2}$, and $|\langle v_i, u_i^{(k)}\rangle| \to \phi_i^2$ by "
+    "eq. (5).",
+    measure=outlier_overlaps,
+    control=Form(r"Eq. (5) itself: the square tends to $\phi_i^2$.", {"power": 1.0}),
+    correction=Form(
+        r"$|\langle v_i, u_i^{(k)}\rangle| \to \phi_i$, so that $|\langle v_i, u_i^{(k)}\rangle|^2 \to \phi_i^2$: what "
+        r"eq. (5) says and the proof of Lemma A.6 uses. For $|\theta_i| > \sigma s_N$.",
+        {"power": 1.0},
+        mutants=({"power": 1.5}, {"coefficient": 1.05}),
+    ),
+    vary=("power", "coefficient"),
+    kind="definition",
+    uses=("fedloru-v2/eq-5",),
+    expect="corrected",
+    method="limit",
+)
+def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evidence:
+    """Overlaps of outliers of either sign, near the threshold and far from it, alone and together."""
+
+    def predict(power: float, coefficient: float) -> Predictions:
+        return {
+            name: limiting_overlap(setting, theta, False, coefficient, 2.0, True) ** (power / 2.0)
+            for name, (setting, theta) in data.spikes.items()
+        }
+
+    return judge_limit(
+        data.ladders, predict(power, coefficient), [predict(**form) for form in def_phi.rivals()],
+        scope="spikes above the threshold, of either sign, Gaussian noise", settings=data.numbers(),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Ladders of the difference of server and client overlap, with spike, server noise and client noise of each."""
+
+    ladders: dict[str, Ladder]
+    settings: dict[str, tuple[float, float, float]]
+
+
+def measure_pairs(context: Context) -> Pairs:
+    """Overlaps of one spike at two sample sizes; the client may have lost its outlier."""
+    ladders, settings = {}, {}
+    R, server_noise = 10**7, 0.5
+    for theta in (0.6, 1.0, -2.5):
+        for client_noise in (0.55, 0.95, 2.0):
+            name = f"theta = {theta:g}, sigma s_N = {server_noise:g}, sigma s_M = {client_noise:g}"
+            rng = context.rng(name)
+            found = []
+            for _ in range(context.size(10, 50)):
+                overlaps = []
+                for noise in (server_noise, client_noise):
+                    model = SpikedModel((theta,), Semicircle(4.0), noise / 4.0)
+                    draw = draw_banded(model, R, rng, top=int(theta > 0), bottom=int(theta < 0))
+                    overlaps.append((draw.top_overlaps(1) if theta > 0 else draw.bottom_overlaps(1))[1][0, 0])
+                found.append(np.sqrt(overlaps[0]) - np.sqrt(overlaps[1]))
+            ladders[name] = Ladder(((R, np.array(found)),))
+            settings[name] = (theta, server_noise, client_noise)
+    return Pairs(ladders, settings)
+
+
+@claim(
+    "fedloru-v2/claim-overlap-mono",
+    where="Section 3.2, after eq. (5)",
+    says=r"When N is small, $\langle v_i, u_i\rangle$ remains farther from unity; for a client with $M < N$ samples it "
+    r"becomes smaller ($i \in \mathcal{P}_N \cup \mathcal{Q}_N$).",
+    measure=measure_pairs,
+    mutants=[{"sign": -1.0}, {"coefficient": 1.1}, {"lost": 0.2}],
+    vary=("coefficient", "lost"),
+    uses=("fedloru-v2/eq-5",),
+    expect="holds",
+    method="limit",
+)
+def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: float = 1.0, lost: float = 0.0) -> Evidence:
+    """The difference of the two overlaps, which must be positive, against what eq. (5) gives for it.
+
+    ``lost`` is the limit of a client's overlap that has no outlier left.
+    """
+
+    def predict(coefficient: float, sign: float, lost: float) -> Predictions:
+        found = {}
+        for name, (theta, *noises) in data.settings.items():
+            squares = [1.0 - coefficient * (noise / theta) ** 2 for noise in noises]
+            server, client = (square**0.5 if square > 0 else lost for square in squares)
+            found[name] = sign * (server - client)
+        return found
+
+    predicted = predict(coefficient, sign, lost)
+    names = ("theta", "noise_N", "noise_M")
+    return judge_limit(
+        data.ladders, predicted, [predict(**form) for form in claim_overlap_mono.rivals()],
+        scope="differences of the overlaps at N and M for outliers at N, sigma s_M up to four times sigma s_N; the "
+        f"smallest is {min(predicted.values()):.2g}",
+        settings={name: dict(zip(names, at, strict=True)) for name, at in data.settings.items()},
+    )  # fmt: skip
+
+
+WINDOWS = ((0.0, 0.2), (0.8, 1.0), (0.0, 1.0))  # shares of the spectrum, from below
+SPIKE = 1.5  # in units of sigma s
+_UNIT = Semicircle(1.0)
+
+
+def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
+    r"""Sum of $|\langle w, v\rangle|^2$ over the bulk eigenvectors of a window, at unit noise."""
+    model = SpikedModel((SPIKE,))
+    ladders: dict[str, Ladder] = {}
+    for law, R, draws in (("gaussian", 400, context.size(100, 400)), ("rademacher", 300, context.size(80, 200))):
+        rng, found = context.rng(law), []
+        for _ in range(draws):
+            if law == "gaussian":
+                band = draw_banded(model, R, rng, top=R, rows=R).band
+                values, vectors = eigh_tridiagonal(band[0], band[1, :-1])
+                weights = vectors[0] ** 2
+            else:
+                draw = draw_dense(model, R, rng, entries=law, directions="spread")
+                values, vectors = np.linalg.eigh(draw.matrix)
+                weights = (vectors.T @ draw.directions[:, 0]) ** 2
+            bulk = weights[np.argsort(values)[:-1]]
+            found.append([bulk[round(low * (R - 1)) : round(high * (R - 1))].sum() for low, high in WINDOWS])
+        for index, window in enumerate(WINDOWS):
+            ladders[f"{law}, {_window(window)}"] = Ladder(((R, np.array(found)[:, index]),))
+    return ladders
+
+
+def _window(window: tuple[float, float]) -> str:
+    return f"eigenvalues from {window[0]:.0%} to {window[1]:.0%}"
+
+
+def bulk_weight(window: tuple[float, float], lean: float) -> float:
+    r"""Weight of the spike's direction on the bulk eigenvectors of a window, at unit noise.
+
+    Between the uniform share of the total $1/\theta^2$ (``lean`` 0) and the spectral measure of the direction,
+    $\rho(\lambda)/(1 + \theta^2 - \theta\lambda)$ (``lean`` 1).
+    """
+    low, high = window
+    uniform = (high - low) / SPIKE**2
+    if window == (0.0, 1.0):  # the whole bulk carries the same weight whatever its profile
+        return uniform
+    shares = low + (high - low) * (np.arange(2000) + 0.5) / 2000
+    measure = (high - low) * float(np.mean(1.0 / (1.0 + SPIKE**2 - SPIKE * _UNIT.quantile(shares))))
+    return (1.0 - lean) * uniform + lean * measure
+
+
+@claim(
+    "fedloru-v2/assump-bulk",
+    where="Section 3.2, before the gradient alignment",
+    says="The bulk eigenvectors are random vectors in the subspace orthogonal to that spanned by the edge "
+    "eigenvectors (uniform in it, as the proof of Lemma A.6 uses them).",
+    measure=measure_bulk_weights,
+    control=Form("The statement for the whole bulk on average.", {"whole_only": True}),
+    correction=Form(
+        r"Their component orthogonal to the spikes is uniform (exactly so for Gaussian noise, which no rotation that "
+        r"fixes the spikes changes). Along the direction v of a spike they are not: "
+        r"$R\,|\langle w, v\rangle|^2$ is near $\frac{\sigma^2s_N^2}{\sigma^2s_N^2 + \theta^2 - \theta\lambda}$ on "
+        r"average for the eigenvalue $\lambda$, larger towards the outlier; only its mean over the bulk is the "
+        r"uniform value $\sigma^2s_N^2/\theta^2$.",
+        {"lean": 1.0},
+        mutants=({"lean": 0.7}, {"lean": 1.3}, {"lean": -1.0}),
+    ),
+    vary=("lean",),
+    uses=("fedloru-v2/eq-5",),
+    expect="corrected",
+    method="limit",
+)
+def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, whole_only: bool = False) -> Evidence:
+    """Weights of a spike's direction on bulk eigenvectors at the bottom and the top of the bulk, and on all."""
+    windows = WINDOWS[-1:] if whole_only else WINDOWS
+    weights = {window: (bulk_weight(window, 0.0), bulk_weight(window, 1.0)) for window in windows}
+    places = {f"{law}, {_window(window)}": window for law in ("gaussian", "rademacher") for window in windows}
+
+    def predict(lean: float, **_: Any) -> Predictions:
+        return {name: (1.0 - lean) * weights[window][0] + lean * weights[window][1] for name, window in places.items()}
+
+    rivals = [predict(**form) for form in assump_bulk.rivals()]
+    if whole_only:  # every lean gives the same total, so another total sets the tolerance
+        rivals.append({name: 1.2 * value for name, value in rivals[0].items()})
+    return judge_limit(
+        {name: ladders[name] for name in places}, predict(lean), rivals,
+        scope=f"one spike at {SPIKE:g} sigma s; Gaussian entries on a coordinate, and Rademacher entries, spread",
+        settings={name: {"theta": SPIKE, "low": low, "high": high} for name, (low, high) in places.items()},
+    )  # fmt: skip
+
+
+NOISE = 0.5  # sigma s of both clients below
+CLIENTS = SpikedModel((1.5, 1.0, -0.75), Semicircle(2.0), NOISE / 2.0)
+GRADIENTS = ClientGradients((1.0, 0.5, 2.0), elsewhere=0.3, noise_square=1.0)
+OUTLIERS, KEPT = 3, 5  # eigenvectors u_1..u_3, and the first two of the bulk
+
+
+def draw_pairs_of_clients(context: Context) -> list[TwoClients]:
+    """Independent pairs of clients at R = 20,000."""
+    rng = context.rng("clients")
+    return [draw_two_clients(CLIENTS, 20_000, rng, KEPT) for _ in range(context.size(32, 120))]
+
+
+def measure_inner_products(context: Context) -> dict[str, Ladder]:
+    """Inner products of leading eigenvectors of two clients, each oriented towards its nearest spike."""
+    clients = draw_pairs_of_clients(context)
+    table = np.array([pair.oriented().inner for pair in clients])
+    return {
+        f"<{_name(i)}, {_name(j)}'>": Ladder(((clients[0].R, table[:, i, j]),))
+        for i in range(KEPT) for j in range(i, KEPT)
+    }  # fmt: skip
+
+
+def _name(index: int) -> str:
+    return f"u_{index + 1}" if index < OUTLIERS else f"w_{index + 1 - OUTLIERS}"
+
+
+def inner_products(power: float, cross: float, agreement: float) -> Predictions:
+    r"""Limits $\phi_i\phi_j 1\{i = j\}$ of Lemma A.6 for all pairs of leading eigenvectors.
+
+    ``cross`` stands for the limit at different or bulk eigenvectors, ``agreement`` for the expected product of the two
+    clients' orientations: 1 towards the spike, 0 where signs are arbitrary.
+    """
+    found = {}
+    for i in range(KEPT):
+        for j in range(i, KEPT):
+            own = i == j and i < OUTLIERS
+            overlap = sorted(CLIENTS.outliers, key=lambda o: -abs(o.location))[i].overlap if own else 0.0
+            found[f"<{_name(i)}, {_name(j)}'>"] = agreement * overlap ** (power / 2.0) if own else cross
+    return found
+
+
+@claim(
+    "fedloru-v2/lem-A.6",
+    where="Appendix A.5, Lemma A.6, eqs. (46) to (48)",
+    says=r"For $k_1 \ne k_2$ and all i, j: $E\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j 1\{i=j\}$, "
+    r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (the proof "
+    r"orients $u_i^{(k)}$ towards $v_i$, eqs. 46, 47).",
+    measure=measure_inner_products,
+    mutants=[{"power": 1.0}, {"power": 4.0}, {"cross": 0.1}, {"agreement": 0.0}],
+    vary=("power", "cross", "agreement"),
+    uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
+    expect="holds",
+    method="limit",
+)
+def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, agreement: float = 1.0) -> Evidence:
+    """All pairs of three outliers and two bulk eigenvectors."""
+    return judge_limit(
+        ladders, inner_products(power, cross, agreement), [inner_products(**form) for form in lem_A_6.rivals()],
+        scope="two independent clients, spikes at 3, 2 and -1.5 sigma s, the two leading bulk eigenvectors; each "
+        "eigenvector oriented towards its nearest spike, since with arbitrary signs every expectation is 0",
+    )  # fmt: skip
+
+
+@claim(
+    "fedloru-v2/eq-49-50",
+    where="Appendix A.5, eqs. (49) and (50)",
+    says=r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ and $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, "
+    "by rotational symmetry.",
+    measure=measure_inner_products,
+    mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],
+    vary=("bulk", "mixed"),
+    expect="holds",
+    method="limit",
+)
+def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) -> Evidence:
+    """Inner products with bulk eigenvectors."""
+    kept = {name: ladder for name, ladder in ladders.items() if "w" in name}
+
+    def predict(bulk: float, mixed: float) -> Predictions:
+        return {name: mixed if "u" in name else bulk for name in kept}
+
+    return judge_limit(
+        kept, predict(bulk, mixed), [predict(**form) for form in eq_49_50.rivals()],
+        scope="two independent clients, three outliers and the two leading bulk eigenvectors of each, oriented towards "
+        "the spikes",
+    )  # fmt: skip
+
+
+def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
+    """Directional derivatives along the leading bulk eigenvectors of both clients, oriented towards the spikes."""
+    rng, found = context.rng("errors"), []
+    clients = draw_pairs_of_clients(context)
+    for pair in clients:
+        found.append(pair.oriented().slopes(GRADIENTS, rng, 4000).mean(axis=1)[:, OUTLIERS:])
+    slopes = np.array(found)
+    return {
+        f"slope along w_{i + 1} of client {k + 1}": Ladder(((clients[0].R, slopes[:, k, i]),))
+        for k in range(2)
+        for i in range(KEPT - OUTLIERS)
+    }
+
+
+@claim(
+    "fedloru-v2/assump-A.5",
+    where="Appendix A.5, Assumption A.5",
+    says=r"The $w_i^{(k)}$ are random orthonormal vectors orthogonal to $U_N^{(k)}$, and the limit of "
+    r"$E[\partial_{w_i^{(k)}} f_N^{(k)}]$ is the same number $\beta$ for all i and k.",
+    measure=measure_bulk_slopes,
+    mutants=[{"by_index": 0.1}, {"by_client": 0.1}, {"beta": 0.1}],
+    vary=("beta", "by_index", "by_client"),
+    uses=("fedloru-v2/assump-bulk",),
+    expect="holds",
+    method="limit",
+)
+def assump_A_5(
+    ladders: dict[str, Ladder], beta: float = 0.0, by_index: float = 0.0, by_client: float = 0.0
+) -> Evidence:
+    """The assumption can be met, by the number that the model itself gives: no slope along the bulk on average."""
+
+    def predict(beta: float, by_index: float, by_client: float) -> Predictions:
+        return {name: beta + by_index * ("w_2" in name) + by_client * ("client 2" in name) for name in ladders}
+
+    return judge_limit(
+        ladders, predict(beta, by_index, by_client), [predict(**form) for form in assump_A_5.rivals()],
+        scope="gradients with a common part and own errors of mean square 1 in every direction; the common limit is "
+        "beta = 0 for eigenvectors that are not oriented by the gradient itself",
+    )  # fmt: skip
