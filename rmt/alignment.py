@@ -153,15 +153,33 @@ class TwoClients:
         noise = rng.standard_normal((2, samples, common.shape[1]))
         return common[:, None, :] + np.sqrt(gradients.noise_square) * noise
 
+    def products(self, slopes: Array) -> tuple[Array, Array]:
+        """Inner product of the clients' rank-r gradients, shape ``(rank,)``: its parts i = j and i != j.
+
+        Mean over all pairs of a sample of one client and a sample of the other, which are independent.
+        """
+        first, second = slopes.mean(axis=1)
+        table = first[:, None] * self.inner * second
+        own = np.cumsum(np.diag(table))
+        return own, np.array([table[:r, :r].sum() for r in range(1, len(own) + 1)]) - own
+
+    def norms(self, slopes: Array) -> Array:
+        """Product of the norms of the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``."""
+        first, second = np.sqrt(np.cumsum(slopes**2, axis=2)).mean(axis=1)
+        return first * second
+
     def cosines(self, slopes: Array) -> Array:
-        """Cosine between the clients' rank-r gradients for each sample of slopes, shape ``(samples, rank)``."""
-        first, second = slopes
-        ranks = range(1, self.inner.shape[0] + 1)
-        products = np.stack(
-            [np.einsum("si,ij,sj->s", first[:, :r], self.inner[:r, :r], second[:, :r]) for r in ranks], 1
-        )
-        norms = np.sqrt(np.cumsum(first**2, axis=1) * np.cumsum(second**2, axis=1))
-        return np.divide(products, norms, out=np.zeros_like(products), where=norms > 0)
+        """Cosine between the clients' rank-r gradients, mean over all pairs of samples, shape ``(rank,)``.
+
+        A gradient that vanishes on the first r eigenvectors counts as 0.
+        """
+        found = []
+        for rank in range(1, self.inner.shape[0] + 1):
+            kept = slopes[:, :, :rank]
+            norms = np.linalg.norm(kept, axis=2, keepdims=True)
+            first, second = np.divide(kept, norms, out=np.zeros_like(kept), where=norms > 0).mean(axis=1)
+            found.append(first @ self.inner[:rank, :rank] @ second)
+        return np.array(found)
 
 
 def draw_two_clients(model: SpikedModel, R: int, rng: np.random.Generator, rank: int) -> TwoClients:

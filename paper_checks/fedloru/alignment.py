@@ -1,1 +1,219 @@
 """Section 3.2: the alignment of low-rank gradients of two clients (Theorem 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.bands import Predictions
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.limit import Ladder, judge_limit
+from rmt.alignment import ClientGradients, alignment_by_rank, draw_two_clients, outlier_slopes
+from rmt.closed_laws import Semicircle
+from rmt.spiked import SpikedModel
+
+DIMENSION = 4
+COMPONENTS = sympy.symbols(f"g1:{DIMENSION + 1}")
+
+
+def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
+    """Exact orthonormal bases, by the Cayley transform of skew matrices, and values of the gradient's components."""
+    rng, bases = context.rng("bases"), []
+    for _ in range(3):
+        skew = sympy.zeros(DIMENSION)
+        for i in range(DIMENSION):
+            for j in range(i):
+                skew[i, j] = sympy.Rational(int(rng.integers(-9, 10)), int(rng.integers(1, 10)))
+                skew[j, i] = -skew[i, j]
+        identity = sympy.eye(DIMENSION)
+        bases.append((identity - skew) * (identity + skew).inv())
+    return bases, generic_points(context, COMPONENTS, 4)
+
+
+@claim(
+    "fedloru-v2/def-approx",
+    where="Section 3.2, gradient alignment",
+    says=r"$\nabla\hat f_{N,r} = \sum_{i \le r} (\partial_{u_i} f_N) u_i$ with the eigenvectors $u_i$ of $H_N$ by "
+    r"decreasing magnitude of their eigenvalues, the full-rank one with all s of them; $C_{N,r}(k_1, k_2)$ is the "
+    "cosine of the rank-r approximations of two clients.",
+    measure=draw_bases,
+    mutants=[{"missing": 1}, {"unsigned": True}],
+    vary=("factor",),
+    kind="definition",
+    expect="holds",
+    method="identity",
+)
+def def_approx(
+    data: tuple[list[sympy.Matrix], list[Point]], missing: int = 0, unsigned: bool = False, factor: float = 1.0
+) -> Evidence:
+    """That the sum is well defined (no sign of an eigenvector matters), a projection, and the gradient at full rank."""
+    bases, points = data
+    gradient, lines = sympy.Matrix(COMPONENTS), []
+    for number, basis in enumerate(bases):
+
+        def approximation(frame: sympy.Matrix, rank: int) -> sympy.Matrix:
+            slopes = [(frame[:, i].T * gradient)[0] for i in range(rank)]
+            if unsigned:  # the length of the component instead of the directional derivative
+                slopes = [sympy.Abs(slope) for slope in slopes]
+            parts = [rational(factor) * slope * frame[:, i] for i, slope in enumerate(slopes)]
+            return sum(parts, sympy.zeros(DIMENSION, 1))
+
+        flipped = basis * sympy.diag(-1, 1, -1, 1)
+        full = approximation(basis, DIMENSION - missing)
+        lines += [Equation(f"full rank, basis {number}", full[i], gradient[i]) for i in range(DIMENSION)]
+        for rank in range(1, DIMENSION):
+            kept = approximation(basis, rank)
+            other = approximation(flipped, rank)
+            lines += [Equation(f"signs, rank {rank}", kept[i], other[i]) for i in range(DIMENSION)]
+            lines.append(Equation(f"projection, rank {rank}", (kept.T * (gradient - kept))[0], sympy.Integer(0)))
+    return judge_identity(
+        lines, points,
+        f"{len(bases)} exact bases of dimension {DIMENSION}, any gradient; undefined where eigenvalues tie in "
+        "magnitude (opposite signs too) across r, and for a gradient that vanishes on the first r",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Two clients of one spiked model with sigma s_N = 1/2, and their gradients."""
+
+    model: SpikedModel
+    gradients: ClientGradients
+
+    @property
+    def outliers(self) -> int:
+        r"""Number $\tilde r$ of spikes above the threshold."""
+        return sum(outlier.separated for outlier in self.model.outliers)
+
+    def numbers(self) -> dict[str, Any]:
+        """Plain numbers for witnesses."""
+        return {
+            "spikes": list(self.model.spikes), "noise": self.model.sigma(), "gradient": list(self.gradients.along),
+            "noise_square": self.gradients.noise_square,
+        }  # fmt: skip
+
+
+def _scene(spikes: tuple[float, ...], along: tuple[float, ...], elsewhere: float, noise_square: float) -> Scene:
+    return Scene(SpikedModel(spikes, Semicircle(2.0), 0.25), ClientGradients(along, elsewhere, noise_square))
+
+
+SCENES = {
+    "opposite spikes": _scene((1.0, -1.0), (1.0, 1.0), 0.0, 0.0),
+    "no own errors": _scene((1.5, 1.0, -0.75), (1.0, 0.5, 2.0), 0.3, 0.0),
+    "own errors": _scene((1.5, 1.0, -0.75), (1.0, 0.5, 2.0), 0.3, 1.0),
+    "own errors, small first slope": _scene((1.5, 1.0, -0.75), (0.1, 1.0, 1.0), 0.0, 0.25),
+}
+RANKS = 5
+R = 20_000
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Means over the clients' own errors for each draw of two clients; arrays of shape ``(draws, RANKS)``.
+
+    Attributes:
+        cosines: cosine of the rank-r gradients.
+        own: part i = j of their inner product.
+        cross: part i != j.
+        norms: product of their norms.
+    """
+
+    cosines: NDArray[np.float64]
+    own: NDArray[np.float64]
+    cross: NDArray[np.float64]
+    norms: NDArray[np.float64]
+
+
+def measure_alignment(context: Context) -> dict[str, Alignment]:
+    """Draws of every scene."""
+    found = {}
+    for name, scene in SCENES.items():
+        rng, rows = context.rng(name), []
+        noisy = scene.gradients.noise_square > 0
+        tied = name == "opposite spikes"  # its cosine is 0 or not, so that it takes more draws
+        for _ in range(context.size(24, 80) if noisy else context.size(120 if tied else 80, 200)):
+            pair = draw_two_clients(scene.model, R, rng, RANKS)
+            slopes = pair.slopes(scene.gradients, rng, 10_000 if noisy else 1)
+            rows.append([pair.cosines(slopes), *pair.products(slopes), pair.norms(slopes)])
+        found[name] = Alignment(*np.array(rows).transpose(1, 0, 2))
+    return found
+
+
+def expected_alignment(scene: Scene, rank: int, form: str, beta_square: float = 0.0, noise: float = 1.0) -> float:
+    r"""Limit of the expected cosine at one rank.
+
+    Args:
+        scene: model and gradients.
+        rank: number of eigenvectors kept.
+        form: ``expectations`` is the paper's quotient of $\alpha_i^2\phi_i^2$ and $\alpha_i^2$ (eqs. 54, 57);
+            ``direction`` accounts for the clients' own errors (``rmt.alignment``).
+        beta_square: $\beta^2$ in the quotient.
+        noise: factor on the mean square of the own errors.
+        power: power of $\phi_i$ in the quotient.
+    """
+    if form == "direction":
+        gradients = replace(scene.gradients, noise_square=noise * scene.gradients.noise_square)
+        return alignment_by_rank(scene.model, gradients, (rank,))[0]
+    slopes, overlaps = outlier_slopes(scene.model, scene.gradients)
+    squares, bulk = slopes[:rank] ** 2, max(rank - len(slopes), 0)
+    return float(squares @ overlaps[:rank] ** (power / 2.0)) / (float(squares.sum()) + bulk * beta_square)
+
+
+@claim(
+    "fedloru-v2/thm-3.3",
+    where="Section 3.2, Theorem 3.3, eq. (6)",
+    says=r"For every r and $k_1 \ne k_2$: $|E[C_{N,r} - C_{N,r+1}] - g_N(r)| \to 0$ with $g_N(r)$ strictly positive "
+    r"(eqs. 55 and 58, with $\alpha_i$ and $\beta$ the limits of $E[\partial_{u_i}f]$ and $E[\partial_{w_i}f]$; "
+    r"$\beta = 0$, see assump-A.5).",
+    measure=measure_alignment,
+    control=Form(
+        r"The statement for $r < \tilde r$, distinct $|\theta_i|$, and gradients without own errors.",
+        {"scenes": ("no own errors",), "below": True},
+    ),
+    correction=Form(
+        r"Let the $|\theta_i|$ be distinct and the clients' gradients have the components $\gamma_i$ along $v_i$, with "
+        r"independent own errors of mean square b in every direction. Then $E[C_{N,r}] \to A_r^2\,\sum_{i \le r} "
+        r"m_i^2\phi_i^2/\sum_{i \le r} m_i^2$ with $m_i = \phi_i\gamma_i$ ($i \le \tilde r$, else 0), $A_r$ the mean "
+        r"cosine between $m + \sqrt b\,z$ and m, z Gaussian in r dimensions. It falls in r if $b = 0$ and "
+        r"$r < \tilde r$; it is constant for $b = 0$ and $r \ge \tilde r$; it decreases for $b > 0$ and "
+        r"$r \ge \tilde r$; it can increase for $b > 0$ and $r < \tilde r$ (a small first slope). With "
+        r"$\theta_1 = -\theta_2$ clients may keep different eigenvectors and $E[C_1] \to \phi^2/2 < E[C_2]$.",
+        {"form": "direction", "scenes": tuple(name for name in SCENES if name != "opposite spikes")},
+        mutants=({"noise": 3.0}, {"form": "expectations", "beta_square": 4.0, "power": 1.0}),
+    ),
+    vary=("noise",),
+    uses=("fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
+    expect="corrected",
+    method="limit",
+)
+def thm_3_3(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,
+            power: float = 2.0, scenes: tuple[str, ...] = tuple(SCENES), below: bool = False) -> Evidence:  # fmt: skip
+    """Differences of the expected cosine at consecutive ranks, on both sides of the number of outliers."""
+    pairs = {f"{name}: C_{rank} - C_{rank + 1}": (name, rank) for name in SCENES for rank in range(1, RANKS)}
+    kept = [label for label, (name, rank) in pairs.items()
+            if name in scenes and (not below or rank < SCENES[name].outliers)]  # fmt: skip
+
+    def predict(form: str, beta_square: float, noise: float, power: float, **_: Any) -> Predictions:
+        found = {}
+        for label, (name, rank) in pairs.items():
+            stated = "expectations" if name == "opposite spikes" else form  # the correction leaves equal moduli out
+            steps = [expected_alignment(SCENES[name], r, stated, beta_square, noise, power) for r in (rank, rank + 1)]
+            found[label] = steps[0] - steps[1]
+        return found
+
+    ladders = {
+        label: Ladder(((R, data[name].cosines[:, rank - 1] - data[name].cosines[:, rank]),))
+        for label, (name, rank) in pairs.items()
+        if label in kept
+    }
+    return judge_limit(
+        ladders, predict(form, beta_square, noise, power), [predict(**constants) for constants in thm_3_3.rivals()],
+        scope=f"two independent clients: {'; '.join(scenes)}; ranks 1 to {RANKS}",
+        settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (name, rank) in pairs.items()},
+    )  # fmt: skip

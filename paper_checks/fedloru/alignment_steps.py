@@ -1,1 +1,389 @@
 """Appendix A.5 and A.6: the steps of the proof of Theorem 3.3 (eq. 51 to 58)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from scipy.special import gammaln, hyp1f1
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.alignment import (
+    RANKS,
+    SCENES,
+    Alignment,
+    R,
+    Scene,
+    expected_alignment,
+    measure_alignment,
+)
+from paper_checks.methods.bands import Predictions
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.limit import Ladder, judge_limit
+from rmt.alignment import outlier_slopes
+
+CLEAR = ("no own errors", "own errors")
+
+
+def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> float:
+    r"""Limit of the denominator in eq. 51: the printed $\sum\alpha_i^2$, or the square of $E\|m + \sqrt b z\|$."""
+    total = float((outlier_slopes(scene.model, scene.gradients)[0][:rank] ** 2).sum())
+    noise_square = noise * scene.gradients.noise_square
+    if form == "expectations" or noise_square == 0.0:
+        return total
+    ratio = np.exp(gammaln(0.5 * (rank + 1)) - gammaln(0.5 * rank))
+    return float(2.0 * noise_square * (ratio * hyp1f1(-0.5, 0.5 * rank, -0.5 * total / noise_square)) ** 2)
+
+
+@claim(
+    "fedloru-v2/eq-51-54",
+    where="Appendix A.5, eqs. (51) and (54)",
+    says=r"For $r < \tilde r$ the denominator of (51) is $\sum_{i \le r}\alpha_i^2$ because of the independence of the "
+    r"clients, and $|E[C_{N,r}] - \sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2| \to 0$, with "
+    r"$\alpha_i = E[\partial_{u_i} f]$.",
+    measure=measure_alignment,
+    control=Form("The statement for gradients without own errors.", {"scenes": ("no own errors",)}),
+    correction=Form(
+        r"With independent own errors of mean square b in every direction, the slopes $m + \sqrt b\,z$ are random: the "
+        r"denominator tends to $(E\|m + \sqrt b z\|)^2$, and the expected quotient is no quotient of expectations: "
+        r"$E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = "
+        r"E\cos\angle(m + \sqrt b z, m) < 1$. The printed limits hold if and only if $b = 0$ ($A_r = 1$ also for "
+        "slopes that vary in size only).",
+        {"form": "direction"},
+        mutants=({"noise": 2.0}, {"noise": 0.5}),
+    ),
+    vary=("noise",),
+    uses=("fedloru-v2/lem-A.6", "fedloru-v2/eq-52-53"),
+    expect="corrected",
+    method="limit",
+)
+def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0,
+             scenes: tuple[str, ...] = CLEAR) -> Evidence:  # fmt: skip
+    """Denominators and cosines below the number of outliers."""
+    places = {(what, name, rank) for what in ("norms", "cosine") for name in CLEAR for rank in (1, 2)}
+    labels = {f"{name}: {what} at r = {rank}": (what, name, rank) for what, name, rank in sorted(places)}
+
+    def predict(form: str, noise: float, **_: Any) -> Predictions:
+        return {
+            label: (expected_norms(SCENES[name], rank, form, noise) if what == "norms"
+                             else expected_alignment(SCENES[name], rank, form, 0.0, noise))
+            for label, (what, name, rank) in labels.items()
+        }  # fmt: skip
+
+    def draws(what: str, name: str, rank: int) -> NDArray[np.float64]:
+        return (data[name].norms if what == "norms" else data[name].cosines)[:, rank - 1]
+
+    return judge_limit(
+        {label: Ladder(((R, draws(*place)),)) for label, place in labels.items() if place[1] in scenes},
+        predict(form, noise), [predict(**constants) for constants in eq_51_54.rivals()],
+        scope=f"two independent clients with three outliers: {'; '.join(scenes)}",
+        settings={label: {**SCENES[name].numbers(), "rank": rank, "what": what}
+                  for label, (what, name, rank) in labels.items()},
+    )  # fmt: skip
+
+
+@claim(
+    "fedloru-v2/eq-52-53",
+    where="Appendix A.5, eqs. (52) and (53)",
+    says=r"The numerator of (51) splits into the parts i = j and $i \ne j$, and its expectation minus "
+    r"$\sum_{i \le r}\alpha_i^2\phi_i^2$ tends to 0.",
+    measure=measure_alignment,
+    mutants=[{"power": 0.0}, {"power": 4.0}, {"cross": 0.1}],
+    vary=("power", "cross"),
+    uses=("fedloru-v2/lem-A.6",),
+    expect="holds",
+    method="limit",
+)
+def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0) -> Evidence:
+    """Both parts below the number of outliers, with and without own errors of the clients."""
+    labels = {f"{name}: part {part} at r = {rank}": (part, name, rank)
+              for part in ("i = j", "i != j") for name in CLEAR for rank in (1, 2)
+              if part == "i = j" or rank > 1}  # fmt: skip
+
+    def predict(power: float, cross: float) -> Predictions:
+        found = {}
+        for label, (part, name, rank) in labels.items():
+            slopes, overlaps = outlier_slopes(SCENES[name].model, SCENES[name].gradients)
+            own = float(slopes[:rank] ** 2 @ overlaps[:rank] ** (power / 2.0))
+            found[label] = own if part == "i = j" else cross
+        return found
+
+    return judge_limit(
+        {label: Ladder(((R, (data[name].own if part == "i = j" else data[name].cross)[:, rank - 1]),))
+         for label, (part, name, rank) in labels.items()},
+        predict(power, cross), [predict(**constants) for constants in eq_52_53.rivals()],
+        scope=f"two independent clients with three outliers: {'; '.join(CLEAR)}",
+        settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (part, name, rank) in labels.items()},
+    )  # fmt: skip
+
+
+OVERLAP_AXES = (
+    Axis("theta", 1.0, 1e3), Axis("ratio_1", 1e-3, 1.0), Axis("ratio_2", 1e-3, 1.0),
+    Axis("alpha_1", 1e-3, 1e3), Axis("alpha_2", 1e-3, 1e3), Axis("alpha_3", 1e-3, 1e3),
+)  # fmt: skip
+
+
+def _overlaps(case: Mapping[str, Any]) -> list[Any]:
+    """Overlaps of three spikes theta, ratio_1 theta and ratio_1 ratio_2 theta at unit noise, for any number type."""
+    thetas = [case["theta"], case["theta"] * case["ratio_1"], case["theta"] * case["ratio_1"] * case["ratio_2"]]
+    return [1 - 1 / theta**2 for theta in thetas]
+
+
+def _drop(squares: list[Any], overlaps: list[Any], r: int) -> Any:
+    """g(r) of eq. 55 for any number type, from alpha_i^2 and phi_i^2 of the first r + 1 directions."""
+    last, first = squares[r], sum(squares[:r])
+    spread = sum(a * (p - overlaps[r]) for a, p in zip(squares[:r], overlaps[:r], strict=True))
+    return last * spread / (first * (first + last))
+
+
+def search_drops(context: Context) -> Cases:
+    """Three outliers by decreasing modulus, with non-zero slopes."""
+
+    def above(cases: Cases) -> np.ndarray:
+        return cases["theta"] * cases["ratio_1"] * cases["ratio_2"] >= 1.0
+
+    def gap(cases: Cases) -> np.ndarray:
+        squares = [cases[f"alpha_{i}"] ** 2 for i in (1, 2, 3)]
+        return _drop(squares, _overlaps(cases), 2)
+
+    return collect_cases(context, OVERLAP_AXES, above, gap, examples=context.size(300, 2000), restarts=1)
+
+
+@claim(
+    "fedloru-v2/eq-55",
+    where="Appendix A.5, eq. (55) and the sentence after it",
+    says=r"The difference of consecutive quotients (54) is $g(r) = \frac{\alpha_{r+1}^2\sum_{i \le r}\alpha_i^2"
+    r"(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \sum_{i \le r+1}\alpha_i^2}$, strictly positive since "
+    r"$\phi_i^2 \ge \phi_{r+1}^2$.",
+    measure=search_drops,
+    control=Form(r"The formula, and $g(r) \ge 0$.", {"strict": False}),
+    correction=Form(
+        r"The formula holds. $g(r) \ge 0$; for non-zero $\alpha_i$ it is positive if and only if "
+        r"$|\theta_{r+1}| < |\theta_1|$, and it is 0 for $|\theta_1| = \cdots = |\theta_{r+1}|$, which "
+        r"$\theta_1 = -\theta_2$ allows.",
+        {"distinct": True},
+        mutants=({"swapped": True}, {"power": 1}, {"factor": 1.01}),
+    ),
+    vary=("factor",),
+    uses=("fedloru-v2/eq-51-54",),
+    expect="corrected",
+    method="inequality",
+)
+def eq_55(cases: Cases, strict: bool = True, distinct: bool = False, swapped: bool = False, power: int = 2,
+          factor: float = 1.0) -> Evidence:  # fmt: skip
+    """First the algebra with symbols for r = 1 to 3, then the sign, exactly, for r = 1 and 2."""
+    squares, overlaps = list(sympy.symbols("a1:5")), list(sympy.symbols("p1:5"))
+
+    def quotient(r: int) -> sympy.Expr:
+        return sum(a * p for a, p in zip(squares[:r], overlaps[:r], strict=True)) / sum(squares[:r])
+
+    points = [
+        {symbol: sympy.Rational(2 * index + 3 + k, 7 + index**2) for index, symbol in enumerate([*squares, *overlaps])}
+        for k in range(4)
+    ]
+    used = [a ** sympy.Rational(power, 2) for a in squares]  # power 1 would be alpha instead of alpha^2
+    lines = [
+        Equation(f"r = {r}", quotient(r) - quotient(r + 1), rational(factor) * _drop(used, overlaps, r))
+        for r in (1, 2, 3)
+    ]
+    algebra = judge_identity(lines, points, "alpha_i^2 and phi_i^2 as symbols")
+    if not algebra.ok:
+        return algebra
+
+    kept = cases["ratio_1"] < 1.0 if distinct else np.ones(len(cases["theta"]), bool)
+    chosen = {name: column[kept] for name, column in cases.items()}
+    signs = [_judge_drop(chosen, r, strict, swapped) for r in (1, 2)]
+    return next((evidence for evidence in signs if not evidence.ok), signs[0])
+
+
+def _judge_drop(cases: Cases, r: int, strict: bool, swapped: bool) -> Evidence:
+    """The sign of g(r), exactly; ``swapped`` drops the ordering of the spikes."""
+
+    def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
+        squares = [case[f"alpha_{i}"] ** 2 for i in (1, 2, 3)]
+        overlaps = _overlaps(case)
+        return 0 * case["theta"], _drop(squares, overlaps[::-1] if swapped else overlaps, r)
+
+    left, right = sides(cases)
+    return judge_inequality(
+        left, right, 0.0, exact=sides, strict=strict, compare=False,
+        case=lambda index: {name: float(column[index]) for name, column in cases.items()},
+        scope=f"algebra for r = 1, 2, 3; sign for r = 1, 2 in {len(left)} cases with |theta_i| decreasing",
+        printed="0 < g(r)" if strict else "0 <= g(r)",
+    )  # fmt: skip
+
+
+VECTORS = {name: sympy.symbols(f"{name}_1:3") for name in ("u", "w", "ut", "wt")}  # client 1, and client 2 with a t
+SLOPES = sympy.symbols("a b at bt")  # along u and w of client 1, and of client 2
+
+
+def draw_vectors(context: Context) -> list[Point]:
+    """Values for the coordinates of one outlier and one bulk eigenvector of each client, and for the slopes."""
+    return generic_points(context, (*SLOPES, *(c for vector in VECTORS.values() for c in vector)), 4)
+
+
+@claim(
+    "fedloru-v2/eq-56",
+    where="Appendix A.5, eq. (56)",
+    says=r"The numerator of $C_{N,r}$, $r \ge \tilde r$, is $\langle\sum \partial_{u_i^{(k_1)}}f\,u_i^{(k_1)} + \sum "
+    r"\partial_{w_i^{(k_1)}}f\,w_i^{(k_1)},\ \sum \partial_{u_i^{(k_2)}}f\,u_i^{(k_2)} + \sum "
+    r"\partial_{w_i^{(k_2)}}f\rangle$ (the last sum without $w_i^{(k_2)}$).",
+    measure=draw_vectors,
+    control=Form("The statement without bulk eigenvectors of client 2.", {"bulk": False}),
+    correction=Form(
+        r"With $w_i^{(k_2)}$ in the last sum; without it a number is added to a vector.",
+        {"last": "vector"},
+        mutants=({"sign": -1}, {"last": "scalar"}),
+    ),
+    expect="corrected",
+    method="identity",
+)
+def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Evidence:
+    """One outlier and one bulk eigenvector; a number added to a vector is read as added to each coordinate."""
+    u, w, ut, wt = (sympy.Matrix(vector) for vector in VECTORS.values())
+    a, b, at, bt = SLOPES
+    if not bulk:
+        bt = sympy.Integer(0)
+    first, second = a * u + b * w, at * ut + bt * wt
+    added = bt * (wt if last == "vector" else sympy.ones(2, 1))
+    printed = (first.T * (at * ut + sign * added))[0]
+    lines = [Equation("numerator of the cosine", (first.T * second)[0], printed)]
+    return judge_identity(lines, points, "any vectors of the plane and any slopes")
+
+
+@claim(
+    "fedloru-v2/eq-57-58",
+    where="Appendix A.5, eqs. (57) and (58)",
+    says=r"For $r \ge \tilde r$, with $S = \sum_{i \le \tilde r}\alpha_i^2\phi_i^2$ and $A = \sum_{i \le \tilde r}"
+    r"\alpha_i^2$: $E[C_{N,r}] \to S/((r - \tilde r)\beta^2 + A)$, and $E[C_{N,r} - C_{N,r+1}] \to \beta^2S/"
+    r"(((r-\tilde r)\beta^2 + A)((r-\tilde r+1)\beta^2 + A)) > 0$, with $\beta = E[\partial_{w_i} f]$ (= 0, see "
+    "assump-A.5).",
+    measure=measure_alignment,
+    control=Form(
+        r"The limit (57) for gradients without own errors, where it is S/A for every $r \ge \tilde r$.",
+        {"scenes": ("no own errors",)},
+    ),
+    correction=Form(
+        r"$E[C_{N,r}] \to A_r^2\,S/A$ with $A_r = E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, m the slopes along "
+        r"the outliers and b the mean square of the clients' own errors in every direction. For $b > 0$ it decreases "
+        r"strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors change nothing. What enters is the mean square "
+        r"$E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$, is 0, and $2b/\pi$ if each $w_i$ is "
+        r"oriented by the gradient.",
+        {"form": "direction"},
+        mutants=({"noise": 3.0}, {"form": "expectations", "beta_square": 0.6366197723675814}),
+    ),
+    vary=("noise",),
+    uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
+    expect="corrected",
+    method="limit",
+)
+def eq_57_58(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,
+             scenes: tuple[str, ...] = CLEAR) -> Evidence:  # fmt: skip
+    """Cosines from the number of outliers on."""
+    labels = {f"{name}: C_{rank}": (name, rank) for name in CLEAR for rank in range(3, RANKS + 1)}
+
+    def predict(form: str, beta_square: float, noise: float, **_: Any) -> Predictions:
+        return {
+            label: expected_alignment(SCENES[name], rank, form, beta_square, noise)
+            for label, (name, rank) in labels.items()
+        }
+
+    return judge_limit(
+        {label: Ladder(((R, data[name].cosines[:, rank - 1]),)) for label, (name, rank) in labels.items()
+         if name in scenes},
+        predict(form, beta_square, noise), [predict(**constants) for constants in eq_57_58.rivals()],
+        scope=f"two independent clients with three outliers, ranks 3 to {RANKS}: {'; '.join(scenes)}",
+        settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (name, rank) in labels.items()},
+    )  # fmt: skip
+
+
+Plane = tuple[Fraction, Fraction]
+
+
+def displacement(
+    curvatures: Plane, frame: tuple[Plane, Plane], minimiser: Plane, rank: int, step: Fraction, steps: int
+) -> Plane:
+    """Where gradient descent from 0 on a quadratic ends, restricted to the first ``rank`` eigenvectors; exact."""
+    end = [Fraction(0), Fraction(0)]
+    for curvature, vector in list(zip(curvatures, frame, strict=True))[:rank]:
+        along = sum((v * m for v, m in zip(vector, minimiser, strict=True)), Fraction(0))
+        moved = (1 - (1 - step * curvature) ** steps) * along
+        end = [e + moved * v for e, v in zip(end, vector, strict=True)]
+    return end[0], end[1]
+
+
+def signed_square_cosine(first: Plane, second: Plane) -> Fraction:
+    """Square of the cosine, with its sign."""
+    dot = first[0] * second[0] + first[1] * second[1]
+    norms = (first[0] ** 2 + first[1] ** 2) * (second[0] ** 2 + second[1] ** 2)
+    return dot * abs(dot) / norms if norms else Fraction(0)
+
+
+def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]:
+    """Pairs of quadratic clients in the plane: curvatures, the second client's first eigenvector, both minimisers."""
+    turns = [(Fraction(4, 5), Fraction(3, 5)), (Fraction(12, 13), Fraction(5, 13)), (Fraction(3, 5), Fraction(4, 5))]
+    curvatures = [(Fraction(4), Fraction(1)), (Fraction(10), Fraction(1)), (Fraction(3), Fraction(2))]
+    rng = context.rng("minimisers")
+    pairs = []
+    for turn, curvature in product(turns, curvatures):
+        for _ in range(context.size(10, 100)):
+            numbers = [Fraction(int(n)) for n in rng.integers(-5, 6, 4)]
+            pairs.append((curvature, turn, (numbers[0], numbers[1]), (numbers[2], numbers[3])))
+    return pairs
+
+
+@claim(
+    "fedloru-v2/A.6-limitation",
+    where="Appendix A.6",
+    says="Theorem 3.3 concerns a single step; it does not directly guarantee that the alignment of the clients' "
+    "updates after several steps behaves alike.",
+    measure=draw_quadratics,
+    mutants=[{"steps": 1}, {"same_hessian": True}],
+    vary=("steps",),
+    uses=("fedloru-v2/thm-3.3",),
+    expect="holds",
+    method="inequality",
+)
+def a_6_limitation(
+    pairs: list[tuple[Plane, Plane, Plane, Plane]], steps: float = 50, same_hessian: bool = False
+) -> Evidence:
+    """Quadratic clients whose rank-1 gradients agree better than rank-2 ones, and whose rank-1 updates agree worse."""
+    found, most = [], Fraction(-2)
+    for curvatures, turn, *minimisers in pairs:
+        if not any(minimisers[0]) or not any(minimisers[1]):
+            continue
+        plain = ((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1)))
+        turned = plain if same_hessian else (turn, (-turn[1], turn[0]))
+        step = 1 / (2 * curvatures[0])
+
+        def gap(count: int, frames: Any = (plain, turned), curvatures: Plane = curvatures, step: Fraction = step,
+                minimisers: Any = tuple(minimisers)) -> Fraction:  # fmt: skip
+            ranks = []
+            for rank in (1, 2):
+                ends = [displacement(curvatures, frame, minimiser, rank, step, count)
+                        for frame, minimiser in zip(frames, minimisers, strict=True)]  # fmt: skip
+                ranks.append(signed_square_cosine(*ends))
+            return ranks[0] - ranks[1]
+
+        once, later = gap(1), gap(max(1, round(steps)))
+        if once > 0:
+            most = max(most, -later)
+            if later < 0:
+                found.append((float(once), float(later)))
+    scope = f"{len(pairs)} pairs of quadratic clients in the plane, exact; gradient descent of {round(steps)} steps"
+    if not found:
+        return Evidence(False, "proof", scope, "some pair reverses its order", f"none; closest {float(most):.3g}",
+                        margin=float(most), cases=len(pairs), witness={"steps": str(steps)})  # fmt: skip
+    strongest = min(found, key=lambda pair: pair[1])
+    return Evidence(
+        True, "proof", scope, "C_1 > C_2 after one step and C_1 < C_2 later, for some clients",
+        f"{len(found)} pairs; C_1|C_1| - C_2|C_2| goes from {strongest[0]:.3g} to {strongest[1]:.3g}",
+        margin=-strongest[1], cases=len(pairs),
+    )  # fmt: skip

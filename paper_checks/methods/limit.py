@@ -49,7 +49,7 @@ def judge_limit(
     rivals: Sequence[Predictions],
     *,
     scope: str,
-    settings: Mapping[str, Mapping[str, float]] | None = None,
+    settings: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Evidence:
     """Judges predicted limits against the last rung of each ladder, at the level of one claim in total.
 

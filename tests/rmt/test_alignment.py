@@ -38,7 +38,7 @@ def test_the_sampler_has_the_law_of_two_dense_clients():
     rng, R, rank, draws = np.random.default_rng(0), 100, 5, 300
     dense = dense_cosines(rng, R, draws, 30, rank)
     clients = [draw_two_clients(MODEL, R, rng, rank) for _ in range(draws)]
-    drawn = np.array([c.cosines(c.slopes(GRADIENTS, rng, 30)).mean(axis=0) for c in clients])
+    drawn = np.array([c.cosines(c.slopes(GRADIENTS, rng, 30)) for c in clients])
     error = np.sqrt((dense.var(axis=0) + drawn.var(axis=0)) / draws)
     assert np.all(np.abs(dense.mean(axis=0) - drawn.mean(axis=0)) < 5 * error)
 
@@ -66,10 +66,18 @@ def test_the_limit_is_that_of_large_dimensions(noise_square):
     found = []
     for _ in range(40):
         clients = draw_two_clients(MODEL, 10**5, rng, 5)
-        found.append(clients.cosines(clients.slopes(gradients, rng, 1000)).mean(axis=0))
+        found.append(clients.cosines(clients.slopes(gradients, rng, 1000)))
     predicted = alignment_by_rank(MODEL, gradients, ranks)
     error = np.std(found, axis=0) / np.sqrt(len(found))
     assert np.all(np.abs(np.mean(found, axis=0) - predicted) < 6 * error + 1e-3)
+
+
+def test_products_and_norms_make_the_cosine_of_one_sample():
+    clients, rng = draw_two_clients(MODEL, 200, np.random.default_rng(6), 4), np.random.default_rng(7)
+    slopes = clients.slopes(GRADIENTS, rng)
+    own, cross = clients.products(slopes)
+    np.testing.assert_allclose((own + cross) / clients.norms(slopes), clients.cosines(slopes))
+    assert cross[0] == pytest.approx(0.0, abs=1e-15)
 
 
 def test_without_own_errors_it_is_a_weighted_mean_of_overlaps():
