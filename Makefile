@@ -1,5 +1,6 @@
 # `make verify`: install, fetch the small real data, check every claim, draw every figure, write report/index.html.
 # `make test`:   install, lint, type-check, run the tests.
+# `make docs`:   write the pages of findings in docs/ from the ledger.
 # Both share one virtual environment and reuse it; verdicts are never reused.
 
 PYTHON ?= python3
@@ -7,7 +8,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: verify test lint bench clean
+.PHONY: verify test lint docs bench clean
 
 verify: $(READY)
 	-$(BIN)/rankproof data fetch
@@ -20,6 +21,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: $(READY)
+	$(BIN)/python -m paper_checks.findings docs
 
 bench: $(READY)
 	$(BIN)/python benchmarks/rmt.py

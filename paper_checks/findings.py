@@ -1,0 +1,120 @@
+"""Pages of findings in ``docs/``, written from the ledger, the stored witnesses and their replays.
+
+``python -m paper_checks.findings docs`` writes them anew. They hold no result of a run: verdicts are the ones on
+record, which every check confirms or turns red, and witnesses are replayed while the page is written.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from paper_checks.card import first_sentence, shortened
+from paper_checks.claim import VERDICTS, Claim
+from paper_checks.ledger import PAPERS, Page, Paper
+from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, stored
+
+_FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
+_DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
+
+
+def findings_page(paper: Paper, page: Page) -> str:
+    """One page in Markdown.
+
+    Args:
+        paper: the paper it belongs to.
+        page: what it covers.
+    """
+    told = [paper.told(theme) for theme in page.themes]
+    claims = [claim for _, group in told for claim in group]
+    files = {claim.id: file for claim in claims if (file := stored(paper.folder, claim.id))}
+    answers = dict(zip(files, replay_in_fresh_process(paper.package, list(files.values())), strict=True))
+    counts = Counter(claim.expect for claim in claims)
+    tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    lines = [
+        f"# {page.title}", "",
+        f"{page.about} {len(claims)} statements: {tally}.", "",
+        "Written by `make docs` from the ledger of claims. *Corrected* means: does not hold as printed, and the "
+        "statement given holds by the same check. *Refuted* means: does not hold as printed, and no correction is "
+        "established. A witness satisfies every assumption and is evaluated a second time by separate code when this "
+        "page is written; `rankproof replay ID` repeats that, `rankproof check ID` repeats the whole check, and "
+        "`rankproof show ID` prints scope, mutants and sensitivity.", "",
+        "## In short", "",
+    ]  # fmt: skip
+    for claim in claims:
+        if claim.expect in ("refuted", "corrected"):
+            lines.append(f"- [{claim.id}](#{_anchor(claim)}): {_mathematics(first_sentence(_found(claim)))}")
+    for about, group in told:
+        if group:
+            lines += ["", f"## {about.rstrip('.')}"]
+        for claim in group:
+            lines += ["", *_entry(claim, files.get(claim.id), answers.get(claim.id))]
+    return "\n".join(lines) + "\n"
+
+
+def write_pages(folder: Path) -> list[Path]:
+    """Writes every page of every paper into a folder and returns their paths."""
+    written = []
+    for paper in PAPERS:
+        for page in paper.pages:
+            path = folder / f"{page.name}.md"
+            path.write_text(findings_page(paper, page), encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def _entry(claim: Claim, file: Stored | None, answer: Replayed | None) -> Iterator[str]:
+    """One claim: what is printed, and, unless it simply holds, the witness and what holds instead."""
+    yield f"### {claim.id}"
+    yield ""
+    also = f" (also {', '.join(claim.also)})" if claim.also else ""
+    yield f"{claim.where}{also}. **{claim.expect.capitalize()}**."
+    yield ""
+    yield f"> {_mathematics(claim.says)}"
+    if file is not None and answer is not None:
+        kind = "Witness" if file.kind == "witness" else "Certificate"
+        yield ""
+        yield f"{kind}: {_values(file.values)}. Replayed: {_rounded(answer.detail)}."
+    if claim.expect == "corrected" and claim.correction is not None:
+        yield ""
+        yield f"Holds: {_mathematics(claim.correction.says)}"
+    elif claim.expect == "refuted" and claim.control is not None:
+        yield ""
+        yield f"What passes the same check: {_mathematics(claim.control.says)}"
+    elif claim.expect == "not checkable here":
+        yield ""
+        yield f"Reason: {_mathematics(claim.expect_reason)}"
+    yield ""
+    yield f"`rankproof check {claim.id}`"
+
+
+def _found(claim: Claim) -> str:
+    form = claim.correction if claim.expect == "corrected" else claim.control
+    return form.says if form is not None else claim.says
+
+
+def _anchor(claim: Claim) -> str:
+    """The anchor that Markdown renderers give the heading of a claim."""
+    return re.sub(r"[^a-z0-9_ -]", "", claim.id.lower()).replace(" ", "-")
+
+
+def _mathematics(text: str) -> str:
+    """Formulas in the notation that Markdown leaves alone."""
+    return _FORMULA.sub(lambda match: f"$`{match.group(1)}`$", text)
+
+
+def _values(values: Mapping[str, object]) -> str:
+    return "; ".join(f"{name} = {shortened(_rounded(str(value)), 90)}" for name, value in values.items())
+
+
+def _rounded(text: str) -> str:
+    """Decimals to four digits, so that the last bits of a processor do not show."""
+    return _DECIMAL.sub(lambda match: f"{float(match.group(0)):.4g}", text)
+
+
+if __name__ == "__main__":
+    for path in write_pages(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")):
+        print(path)

@@ -1,0 +1,28 @@
+"""The pages of findings are those that the ledger, the witnesses and their replays give."""
+
+from pathlib import Path
+
+import pytest
+
+from paper_checks.findings import findings_page
+from paper_checks.ledger import PAPERS
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = [(paper, page) for paper in PAPERS for page in paper.pages]
+
+
+@pytest.mark.parametrize(("paper", "page"), PAGES, ids=lambda part: part.name)
+def test_the_page_in_docs_is_current(paper, page):
+    committed = (DOCS / f"{page.name}.md").read_text(encoding="utf-8")
+    assert findings_page(paper, page) == committed, "run `make docs`"
+
+
+@pytest.mark.parametrize(("paper", "page"), PAGES, ids=lambda part: part.name)
+def test_every_claim_of_a_page_is_told_with_its_command(paper, page):
+    text = (DOCS / f"{page.name}.md").read_text(encoding="utf-8")
+    for theme in page.themes:
+        for claim in paper.told(theme)[1]:
+            assert f"`rankproof check {claim.id}`" in text
+            if claim.expect in ("refuted", "corrected"):
+                assert f"[{claim.id}](#" in text
+    assert "does not replay" not in text
