@@ -93,7 +93,7 @@ class Cell:
 
     printed: Rounded
     recomputed: Rounded
-    inputs: Mapping[str, str]
+    inputs: Mapping[str, Any]
 
 
 def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
