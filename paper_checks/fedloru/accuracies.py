@@ -88,7 +88,7 @@ def txt_20of27(
 @claim(
     "fedloru-v2/txt-range",
     where=f"Section 5.2 (v2), 4.2 (iclr); {TABLE_1_IS}",
-    says=r"The improvements of FedLoRU over FedHM range from $-6\%$ to $33.7\%$.",
+    says=r"The improvements of FedLoRU over FedHM range from $-6$ % to $33.7$ %.",
     measure=lambda context: TABLE_1,
     mutants=[{"high": 33.8}, {"low": -7.0}, {"version": "v1"}, {"over": "FedLoRU"}, {"over": "points"}],
     vary=("low", "high"),
@@ -134,7 +134,7 @@ def decreases(cases: Iterable[Case]) -> str:
 @claim(
     "fedloru-v2/txt-5pct",
     where=f"Section 5.2 and Appendix F.1 (v2), 4.2 and D.1 (iclr), against Table 5 (v2); {TABLE_1_IS}",
-    says=r"Against FedAvg, FedLoRU shows at most a $5\%$ decrease (typically $1$ to $2\%$).",
+    says=r"Against FedAvg, FedLoRU shows at most a $5$ % decrease (typically $1$ to $2$ %).",
     measure=lambda context: TABLE_1,
     control=Form(
         "At the largest parameter ratio of each data set (44 % or 41 %) the decrease is at most 5 percentage points.",
