@@ -147,15 +147,16 @@ def tally(run: Run) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Text up to the first full stop (before a blank) that stands outside of a formula.
+    """Text up to the first full stop (before a blank) that stands outside of a formula and ends no abbreviation.
 
-    >>> first_sentence("Holds for $x > 0. 5$ only. More.")
-    'Holds for $x > 0. 5$ only.'
+    >>> first_sentence("Holds by eq. (5) for $x > 0. 5$ only. More.")
+    'Holds by eq. (5) for $x > 0. 5$ only.'
     """
     inside = False
     for i, character in enumerate(text):
         inside ^= character == "$"
-        if character == "." and not inside and text[i + 1 : i + 2].isspace():
+        abbreviated = text[:i].endswith((" eq", " eqs", "(eq", "(eqs", " Prop", " cf"))
+        if character == "." and not inside and not abbreviated and text[i + 1 : i + 2].isspace():
             return text[: i + 1]
     return text
 

@@ -78,7 +78,7 @@ SPECTRAL = (
     *("transforms", "weyl", "richness", "edges", "outlier_map", "index_sets", "stable_rank", "alignment_steps"),
     *("general_laws", "six_sums", "measured_spectra"),
 )
-NUMBERS = ("accuracies", "parameter_counts")
+NUMBERS = ("accuracies", "further_tables", "parameter_counts")
 
 PAPERS = (
     Paper(

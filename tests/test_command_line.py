@@ -46,7 +46,7 @@ def test_claims_lists_the_ledger(capsys):
     entries = json.loads(out)
     assert status == 0
     assert set(entries[0]) == {"id", "also", "paper", "where", "kind", "expected"}
-    status, out, _ = run(capsys, "claims", "--paper", "fedloru-v2")
+    status, out, _ = run(capsys, "claims", "--paper", "fedloru")
     assert f"{len(entries)} claims" in out
 
 
@@ -83,7 +83,7 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (("check", "--paper", "fedavg"), ("no paper 'fedavg'", "known: fedloru-v2")),
+        (("check", "--paper", "fedavg"), ("no paper 'fedavg'", "known: fedloru-iclr, fedloru-v1, fedloru-v2")),
         (("check", "--budget", "huge"), ("invalid choice: 'huge'",)),
         (("check", "--seed", "-1"), ("--seed", "at least 0, got '-1'")),
         (("check", "--jobs", "0"), ("--jobs", "at least 1, got '0'")),

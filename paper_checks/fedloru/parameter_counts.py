@@ -1,1 +1,372 @@
-"""Parameter counts, recomputed from the architectures."""
+"""Parameter counts, recomputed from the architectures: Appendix C of iclr and D of v2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.tables import TABLE_1_ICLR, TABLE_1_V1
+from paper_checks.methods.printed import Cell, Rounded, judge_printed
+
+HUNDRED = Rounded.exact(100)
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Weights of one convolution: a kernel of k x k from c to c' channels; whether it is a shortcut's projection."""
+
+    kernel: int
+    inputs: int
+    outputs: int
+    shortcut: bool
+
+    @property
+    def weights(self) -> int:
+        """Number of weights."""
+        return self.kernel**2 * self.inputs * self.outputs
+
+
+@dataclass(frozen=True)
+class Network:
+    """What a residual network consists of.
+
+    Attributes:
+        depth: 10 or 18.
+        classes: number of logits.
+        channels: channels of its images.
+        convolutions: those of layer1 to layer4, which the papers factorise.
+        stem: parameters of the first convolution.
+        norms: parameters of all batch norms.
+        head: parameters of the linear layer.
+    """
+
+    depth: int
+    classes: int
+    channels: int
+    convolutions: tuple[Convolution, ...]
+    stem: int
+    norms: int
+    head: int
+
+    @property
+    def rest(self) -> int:
+        """Parameters outside the convolutions of layer1 to layer4."""
+        return self.stem + self.norms + self.head
+
+    @property
+    def total(self) -> int:
+        """All parameters."""
+        return self.rest + sum(layer.weights for layer in self.convolutions)
+
+    @property
+    def name(self) -> str:
+        """Depth, classes and image channels."""
+        return f"ResNet-{self.depth}, {self.classes} classes, {self.channels} image channel{'s'[: self.channels - 1]}"
+
+
+def count_network(depth: int, classes: int, channels: int) -> Network:
+    """Counts the parameters of a network as it is trained here, from its modules, without allocating it."""
+    from torch import nn
+
+    from workloads.resnet import resnet_shapes
+
+    model = resnet_shapes(depth, classes, channels=channels)
+    convolutions, sizes = [], {"stem": 0, "norms": 0, "head": 0}
+    for name, module in model.named_modules():
+        size = sum(parameter.numel() for parameter in module.parameters(recurse=False))
+        if isinstance(module, nn.Conv2d) and name.startswith("layer"):
+            shape = module.kernel_size[0], module.in_channels, module.out_channels
+            convolutions.append(Convolution(*shape, shortcut="shortcut" in name))
+        elif isinstance(module, nn.Conv2d):
+            sizes["stem"] += size
+        else:
+            sizes["norms" if isinstance(module, nn.BatchNorm2d) else "head"] += size
+    return Network(depth, classes, channels, tuple(convolutions), **sizes)
+
+
+# The networks of Table 1: Fashion-MNIST (grey levels), CIFAR-10 and CIFAR-100.
+TRAINED = {"Fashion-MNIST": (10, 10, 1), "CIFAR-10": (18, 10, 3), "CIFAR-100": (18, 100, 3)}
+
+
+def count_trained(context: Context) -> dict[str, Network]:
+    """The networks of Table 1, by data set."""
+    return {dataset: count_network(*shape) for dataset, shape in TRAINED.items()}
+
+
+@claim(
+    "fedloru-iclr/txt-params",
+    where="Appendix C.1 (iclr), Table A2; the counts of ResNet-18 also in v1 Table 1",
+    says="ResNet-10 with 10 classes has 4.90M parameters, ResNet-18 with 10 classes 11.17M, ResNet-18 with 100 classes "
+    "11.22M.",
+    measure=lambda context: [count_network(*shape) for shape in ((10, 10, 3), *TRAINED.values())],
+    mutants=[{"million": 2**20}, {"shortcuts": False}, {"norms": False}, {"stem_kernel": 7}],
+    vary=("million",),
+    expect="holds",
+    method="printed",
+)
+def txt_params(
+    networks: Sequence[Network], million: float = 1e6, shortcuts: bool = True, norms: bool = True, stem_kernel: int = 3
+) -> Evidence:
+    """Table A2 with one projection where the shape changes and a batch norm after every convolution."""
+    stated = {(10, 10): "4.90", (18, 10): "11.17", (18, 100): "11.22"}
+    cells = {}
+    for network in networks:
+        count = network.total + network.stem * (stem_kernel**2 - 9) // 9
+        count -= 0 if shortcuts else sum(layer.weights for layer in network.convolutions if layer.shortcut)
+        count -= 0 if norms else network.norms
+        printed = Rounded.printed(stated[network.depth, network.classes])
+        cells[network.name] = Cell(printed, Rounded.exact(Fraction(count) / Fraction(million)), {})
+    counts = ", ".join(f"{network.name}: {network.total:,}" for network in networks)
+    return judge_printed(cells, f"modules counted: {counts}")
+
+
+Rank = int | Fraction
+
+# Parameters of a factorised k x k convolution from c to d channels at rank r. A (k^2 c) x d matrix has the same count
+# as the first; the last is the third at rank r k.
+FACTORISATIONS: dict[str, Callable[[int, int, int, Rank], Rank]] = {
+    "k x k, then 1 x 1": lambda k, c, d, r: r * (k * k * c + d),
+    "1 x 1, then k x k": lambda k, c, d, r: r * (c + k * k * d),
+    "(k c) x (k d) matrix": lambda k, c, d, r: r * k * (c + d),
+    "(k c) x (k d) matrix, rank r k": lambda k, c, d, r: r * k * k * (c + d),
+}
+SHORTCUTS = ("factorised", "dense", "frozen")
+LIMITS = ("none", "factorised only where that saves", "rank at most the channels")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the convolutions of layer1 to layer4 are factorised.
+
+    Attributes:
+        factorisation: one of ``FACTORISATIONS``.
+        shortcuts: whether the 1 x 1 projections are factorised too, trained as they are, or not trained.
+        limit: what happens in layers narrower than the rank.
+    """
+
+    factorisation: str
+    shortcuts: str
+    limit: str
+
+    def trained(self, network: Network, rank: Rank) -> Rank:
+        """Trained parameters of layer1 to layer4."""
+        count: Rank = 0
+        for layer in network.convolutions:
+            if layer.shortcut and self.shortcuts != "factorised":
+                count += layer.weights if self.shortcuts == "dense" else 0
+                continue
+            used = min(rank, layer.inputs, layer.outputs) if self.limit == LIMITS[2] else rank
+            factors = FACTORISATIONS[self.factorisation](layer.kernel, layer.inputs, layer.outputs, used)
+            count += min(factors, layer.weights) if self.limit == LIMITS[1] else factors
+        return count
+
+
+READINGS = [Reading(*choice) for choice in product(FACTORISATIONS, SHORTCUTS, LIMITS)]
+ROUNDINGS: dict[str, tuple[Rank, Rank]] = {"nearest": (Fraction(1, 2), Fraction(1, 2)), "up": (1, 0), "any": (1, 1)}
+
+
+def ratio_cells(
+    networks: Mapping[str, Network], reading: Reading, ranks: Sequence[Rank], counted: str, rounding: str,
+    changed: Mapping[str, str], counts: bool,
+) -> dict[str, Cell]:  # fmt: skip
+    """Every printed ratio beside that of the nearest rank; with v1's absolute counts if asked for.
+
+    Args:
+        networks: by data set.
+        reading: the factorisation.
+        ranks: admitted ranks.
+        counted: whether stem, norms and head count as trained: ``all``, ``factors`` alone, or ``any`` part of them.
+        rounding: how the per cents are rounded.
+        changed: ratios read in place of printed ones.
+        counts: whether the numbers of parameters in v1 Table 1 are included.
+    """
+    cells = {}
+    trained = {dataset: [reading.trained(network, rank) for rank in ranks] for dataset, network in networks.items()}
+    for case in (*TABLE_1_ICLR[::9], *TABLE_1_ICLR[1::9], *TABLE_1_ICLR[2::9], *(TABLE_1_V1 if counts else ())):
+        network = networks[case.dataset]
+        name = f"{case.dataset}, {changed.get(case.size, case.size)}"
+        text = name.split(", ")[1]
+        if text.endswith("%"):
+            below, above = ROUNDINGS[rounding]
+            value = Fraction(text.removesuffix("%"))
+            printed, unit = Rounded(value - below, value + above), Fraction(100, network.total)
+        else:
+            printed, unit = Rounded.printed(text.removesuffix("M")), Fraction(1, 10**6)
+        options = [
+            Rounded((low + network.rest if counted == "all" else low) * unit,
+                    (low if counted == "factors" else low + network.rest) * unit)
+            for low in trained[case.dataset]
+        ]  # fmt: skip
+        nearest = min(options, key=lambda option: gap(Cell(printed, option, {})))
+        inputs = {"blocks per stage": {10: 1, 18: 2}[network.depth], "classes": network.classes,
+                  "channels": network.channels, "ratio": text, "ranks": " ".join(map(str, ranks))}  # fmt: skip
+        cells[name] = Cell(printed, nearest, inputs)
+    return cells
+
+
+def gap(cell: Cell) -> Fraction:
+    """Distance between printed and recomputed; 0 where they meet."""
+    return max(cell.printed.low - cell.recomputed.high, cell.recomputed.low - cell.printed.high, Fraction(0))
+
+
+def badness(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
+    """How many cells do not follow, and by how much at most."""
+    gaps = [gap(cell) for cell in cells.values()]
+    return sum(distance > 0 for distance in gaps), max(gaps)
+
+
+@claim(
+    "fedloru-iclr/txt-ratios",
+    where="Table 1 and Appendix C.2 (iclr), D.2 (v2)",
+    says="The shares of trained parameters in Table 1, 44 %, 33 %, 22 % for Fashion-MNIST and 41 %, 31 %, 21 % for "
+    "CIFAR, are those of ranks among 16, 32, 64 and 128 in the convolutions of layer1 to layer4.",
+    measure=count_trained,
+    control=Form(
+        "With rank 96 admitted, all nine ratios are those of ranks 128, 96 and 64 (a k x k convolution to r channels, "
+        "then 1 x 1, shortcuts included), if only the factors are counted and the per cents are rounded up.",
+        {"extra": 96.0, "factorisation": "k x k, then 1 x 1", "counted": "factors", "rounding": "up"},
+    ),
+    correction=Form(
+        "The ratios are those of ranks 128, 96 and 64, for a k x k convolution to r channels followed by 1 x 1, "
+        "shortcuts included, with stem, batch norms and head counted: 43 % (printed 44 %), 33 %, 22 % for "
+        "Fashion-MNIST and 41 %, 31 %, 21 % for CIFAR. The numbers of parameters in v1 Table 1 (4.59M, 3.44M, "
+        "2.30M; 4.63M, 3.49M, 2.35M) follow from the same count. Rank 96 is not among the ranks named.",
+        {"extra": 96.0, "factorisation": "k x k, then 1 x 1", "counted": "all", "rounding": "nearest",
+         "largest_fmnist": 43, "counts": True},
+        mutants=({"extra": 0.0}, {"extra": 80.0}, {"factorisation": "1 x 1, then k x k"},
+                 {"factorisation": "(k c) x (k d) matrix"}, {"shortcuts": "dense"}, {"limit": LIMITS[1]},
+                 {"counted": "factors"}, {"largest_fmnist": 44}),
+    ),
+    vary=("extra",),
+    uses=("fedloru-iclr/txt-params",),
+    expect="corrected",
+    method="printed",
+)  # fmt: skip
+def txt_ratios(
+    networks: Mapping[str, Network], extra: float = 0.0, factorisation: str = "", shortcuts: str = "", limit: str = "",
+    counted: str = "any", rounding: str = "any", largest_fmnist: int = 44, counts: bool = False,
+) -> Evidence:  # fmt: skip
+    """As printed, any reading may give the ratios; a named factorisation fixes the reading.
+
+    Args:
+        networks: by data set.
+        extra: a rank admitted beside those printed; 0 for none.
+        factorisation: empty for any.
+        shortcuts: empty for any, or factorised where the factorisation is named.
+        limit: empty for any, or none where the factorisation is named.
+        counted: which of the other parameters count as trained.
+        rounding: how per cents are rounded.
+        largest_fmnist: the first ratio of Fashion-MNIST.
+        counts: whether v1's numbers of parameters must follow as well.
+    """
+    ranks: list[Rank] = [16, 32, 64, 128, *([Fraction(extra)] if extra else [])]
+    named = Reading(factorisation, shortcuts or "factorised", limit or "none")
+    readings = [named] if factorisation else READINGS
+    changed = {"44%": f"{largest_fmnist}%"}
+    found = {reading: ratio_cells(networks, reading, ranks, counted, rounding, changed, counts) for reading in readings}
+    best = min(found, key=lambda reading: badness(found[reading]))
+    which = f"{best.factorisation}; shortcuts {best.shortcuts}; limit {best.limit}"
+    scope = (
+        f"{len(readings)} readings (factorisation, shortcuts, limit in narrow layers), other parameters counted: "
+        f"{counted}, rounding: {rounding}; nearest reading: {which}"
+    )
+    evidence = judge_printed(found[best], scope)
+    if evidence.ok:
+        return evidence
+    # One ratio that no reading gives makes a witness.
+    missed = {name: min(gap(cells[name]) for cells in found.values()) for name in found[best]}
+    worst = max(missed, key=lambda name: missed[name])
+    if not missed[worst]:
+        return replace(evidence, ok=None, reason="no reading gives all ratios, but each is given by some reading")
+    return replace(evidence, witness={"cell": worst, **found[best][worst].inputs})
+
+
+@dataclass(frozen=True)
+class Transformer:
+    """A language model of the Llama architecture: no biases, two norms a layer and one at the end, gated units.
+
+    Attributes:
+        vocabulary: rows of the embedding.
+        hidden: width of the residual stream.
+        intermediate: width of the gated units.
+        layers: number of layers.
+        queries: width of q_proj and o_proj, heads times their size.
+        keys: width of k_proj and v_proj, key-value heads times their size.
+        tied: whether the output layer is the embedding.
+    """
+
+    vocabulary: int
+    hidden: int
+    intermediate: int
+    layers: int
+    queries: int
+    keys: int
+    tied: bool
+
+    @property
+    def parameters(self) -> int:
+        """All parameters."""
+        attention = 2 * self.hidden * (self.queries + self.keys)
+        layer = attention + 3 * self.hidden * self.intermediate + 2 * self.hidden
+        embeddings = (1 if self.tied else 2) * self.vocabulary * self.hidden
+        return embeddings + self.layers * layer + self.hidden
+
+    def adapters(self, rank: Fraction) -> Fraction:
+        """Parameters of low-rank adapters on q_proj, k_proj, v_proj and o_proj: r(d_in + d_out) each."""
+        return self.layers * 2 * rank * ((self.hidden + self.queries) + (self.hidden + self.keys))
+
+
+# Configurations as published with the weights.
+MODELS = {
+    "OpenLLaMA-3B": Transformer(32_000, 3200, 8640, 26, 3200, 3200, tied=False),
+    "Llama-3.2-3B": Transformer(128_256, 3072, 8192, 28, 3072, 1024, tied=True),
+    "Sheared-LLaMA-2.7B": Transformer(32_000, 2560, 6912, 32, 2560, 2560, tied=False),
+    "LLaMA-2-7B": Transformer(32_000, 4096, 11_008, 32, 4096, 4096, tied=False),
+}
+THREE_BILLION = ("OpenLLaMA-3B", "Llama-3.2-3B", "Sheared-LLaMA-2.7B")
+OVER = ("the model with adapters", "the model without")
+
+
+@claim(
+    "fedloru-v2/txt-peft",
+    where="Appendix D.2 (v2), C.2 (iclr)",
+    says="With adapters on q_proj, k_proj, v_proj and o_proj of LLaMA2-3B, 0.124 % of the parameters are trainable at "
+    "rank 8 and 0.248 % at rank 16.",
+    measure=lambda context: MODELS,
+    control=Form(
+        "Both shares are those of LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters. The "
+        "second share repeats the first at twice the rank, so it supports the denominator, not the model.",
+        {"names": ("LLaMA-2-7B",), "over": OVER[:1]},
+    ),
+    vary=("rank",),
+    expect="refuted",
+    method="printed",
+)
+def txt_peft(
+    models: Mapping[str, Transformer], names: tuple[str, ...] = THREE_BILLION, over: tuple[str, ...] = OVER,
+    rank: float = 8.0,
+) -> Evidence:  # fmt: skip
+    """As printed, any of the published models of this size may be meant, and either denominator."""
+    found = {}
+    for name, denominator in product(names, over):
+        model, cells = models[name], {}
+        for stated, used in (("0.124", Fraction(rank)), ("0.248", 2 * Fraction(rank))):
+            adapters = model.adapters(used)
+            whole = model.parameters + (adapters if denominator == OVER[0] else 0)
+            cells[f"{name}, rank {float(used):g}"] = Cell(
+                Rounded.printed(stated), HUNDRED * Rounded.exact(adapters / whole), {}
+            )
+        found[name, denominator] = cells
+    best = min(found, key=lambda option: badness(found[option]))
+    sizes = ", ".join(f"{name} {models[name].parameters:,}" for name in names)
+    scope = f"parameters: {sizes}; share over {' or '.join(over)}"
+    if names == THREE_BILLION:
+        scope += "; Llama 2, which the papers cite, starts at 7 billion parameters: published models of the "
+        scope += "architecture with 2.5 to 3.5 billion stand in"
+    evidence = judge_printed(found[best], scope)
+    configurations = {name: " ".join(str(int(value)) for value in vars(models[name]).values()) for name in names}
+    return replace(evidence, witness=None if evidence.ok else {"0.124": 8, "0.248": 16, **configurations})

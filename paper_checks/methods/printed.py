@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from paper_checks.claim import Evidence
 
@@ -43,6 +44,12 @@ class Rounded:
         """A number without rounding, such as a count."""
         return cls(Fraction(value), Fraction(value))
 
+    @classmethod
+    def about(cls, value: float | Fraction, half: Fraction) -> Rounded:
+        """A decimal number and what rounding to it leaves open on either side."""
+        exact = value if isinstance(value, Fraction) else Fraction(str(value))
+        return cls(exact - half, exact + half)
+
     def __add__(self, other: Rounded) -> Rounded:
         return Rounded(self.low + other.low, self.high + other.high)
 
@@ -68,13 +75,25 @@ class Rounded:
         return f"{middle:.6g}" if not half else f"{middle:.5g} ± {half:.1g}"
 
 
+def largest(values: Iterable[Rounded]) -> Rounded:
+    """What the largest of several numbers can be."""
+    listed = list(values)
+    return Rounded(max(value.low for value in listed), max(value.high for value in listed))
+
+
+def smallest(values: Iterable[Rounded]) -> Rounded:
+    """What the smallest of several numbers can be."""
+    listed = list(values)
+    return Rounded(min(value.low for value in listed), min(value.high for value in listed))
+
+
 @dataclass(frozen=True)
 class Cell:
     """A printed value beside what its inputs give."""
 
     printed: Rounded
     recomputed: Rounded
-    inputs: Mapping[str, str]
+    inputs: Mapping[str, Any]
 
 
 def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
@@ -108,3 +127,82 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
 def _distance(cell: Cell) -> Fraction:
     """Gap between the two intervals; negative by the overlap."""
     return max(cell.printed.low - cell.recomputed.high, cell.recomputed.low - cell.printed.high)
+
+
+@dataclass(frozen=True)
+class Order:
+    """The statement that one number is greater than another, with the printed inputs of both."""
+
+    greater: Rounded
+    smaller: Rounded
+    inputs: Mapping[str, Any]
+
+    @property
+    def lead(self) -> Rounded:
+        """By how much it is greater."""
+        return self.greater - self.smaller
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether it is greater; None where rounding leaves that open."""
+        if self.lead.low > 0:
+            return True
+        return False if self.lead.high <= 0 else None
+
+
+def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
+    """Judges that every statement of order holds, whatever the rounding.
+
+    Refuted where one of them is false whatever the rounding; undecided where none is, but one is open.
+
+    Args:
+        orders: the statements by name.
+        scope: which cells of which tables.
+    """
+    leads = {name: order.lead for name, order in orders.items()}
+    closest = min(leads, key=lambda name: leads[name].high)
+    order = orders[closest]
+    printed = f"{closest}: more than {order.smaller}"
+    wrong = [name for name in orders if orders[name].holds is False]
+    if wrong:
+        listed = "; ".join(f"{name}: {orders[name].greater} against {orders[name].smaller}" for name in wrong)
+        return Evidence(
+            False, "proof", scope, printed, f"{order.greater}; {len(wrong)} of {len(orders)} fail: {listed}",
+            margin=float(leads[closest].high) - len(wrong), cases=len(orders),
+            witness={"case": closest, **order.inputs},
+        )  # fmt: skip
+    unclear = [name for name in orders if orders[name].holds is None]
+    if unclear:
+        reason = f"within the rounding of the printed values: {'; '.join(unclear)}"
+        return Evidence(None, "proof", scope, printed, f"{order.greater}", cases=len(orders), reason=reason)
+    nearest = min(leads, key=lambda name: leads[name].low)
+    return Evidence(
+        True, "proof", scope, f"{nearest}: more than {orders[nearest].smaller}",
+        f"{orders[nearest].greater}; each of {len(orders)} holds, the closest by {leads[nearest]}",
+        margin=float(leads[nearest].low), cases=len(orders),
+    )  # fmt: skip
+
+
+def judge_count(orders: Mapping[str, Order], count: float, scope: str) -> Evidence:
+    """Judges that exactly ``count`` of the statements of order hold.
+
+    Args:
+        orders: the statements by name.
+        count: how many are said to hold.
+        scope: which cells of which tables.
+    """
+    sure = [name for name, order in orders.items() if order.holds]
+    unclear = [name for name, order in orders.items() if order.holds is None]
+    printed, most = f"{count:g} of {len(orders)}", len(sure) + len(unclear)
+    obtained = f"{len(sure)} of {len(orders)}" if not unclear else f"{len(sure)} to {most} of {len(orders)}"
+    if not len(sure) <= count <= most:
+        apart = max(len(sure) - count, count - most)
+        return Evidence(
+            False, "proof", scope, printed, obtained, margin=-float(apart), cases=len(orders),
+            witness={"count": f"{count:g}", "holding": len(sure), "open": len(unclear)},
+        )  # fmt: skip
+    if unclear:
+        reason = f"within the rounding of the printed values: {'; '.join(unclear)}"
+        return Evidence(None, "proof", scope, printed, obtained, cases=len(orders), reason=reason)
+    closest = min(abs(float((order.lead.low + order.lead.high) / 2)) for order in orders.values())
+    return Evidence(True, "proof", scope, printed, obtained, margin=closest, cases=len(orders))

@@ -12,7 +12,16 @@ from paper_checks.methods.identity import Equation, judge_identity, rational, va
 from paper_checks.methods.inequality import Axis, collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
 from paper_checks.methods.mean import judge_means
-from paper_checks.methods.printed import Cell, Rounded, judge_printed
+from paper_checks.methods.printed import (
+    Cell,
+    Order,
+    Rounded,
+    judge_count,
+    judge_order,
+    judge_printed,
+    largest,
+    smallest,
+)
 from paper_checks.methods.probability import Counted, judge_probability
 from paper_checks.methods.units import judge_units
 
@@ -198,6 +207,50 @@ def test_only_disjoint_intervals_refute_a_printed_number():
                            "b": Cell(Rounded.printed("0.34"), third, {"x": "1"})}, "")  # fmt: skip
     assert wrong.ok is False
     assert wrong.witness == {"cell": "b", "x": "1"}
+
+
+def order(greater, smaller):
+    return Order(Rounded.printed(greater), Rounded.printed(smaller), {"greater": greater, "smaller": smaller})
+
+
+def test_extremes_of_rounded_numbers():
+    values = [Rounded.printed("1.0"), Rounded.exact(1), Rounded.printed("0.9")]
+    assert largest(values) == Rounded(Fraction(1), Fraction(105, 100))
+    assert smallest(values) == Rounded(Fraction(85, 100), Fraction(95, 100))
+    assert Rounded.about(0.1, Fraction(1, 20)) == Rounded.printed("0.1")
+
+
+def test_order_is_decided_only_where_rounding_cannot_change_it():
+    assert order("0.52", "0.50").holds is True
+    assert order("0.50", "0.52").holds is False
+    assert order("0.51", "0.50").holds is None  # they may be equal
+    assert order("0.50", "0.51").holds is False  # at most equal
+    assert order("0.5", "0.48").holds is None
+
+
+def test_one_false_order_refutes_and_an_open_one_leaves_undecided():
+    true = judge_order({"a": order("0.52", "0.50"), "b": order("0.9", "0.1")}, "")
+    assert true.ok is True
+    assert true.margin == pytest.approx(0.01)
+    assert true.cases == 2
+    false = judge_order({"a": order("0.52", "0.50"), "b": order("0.5", "0.48"), "c": order("0.1", "0.2")}, "")
+    assert false.ok is False
+    assert false.witness == {"case": "c", "greater": "0.1", "smaller": "0.2"}
+    assert "1 of 3 fail" in false.obtained
+    unclear = judge_order({"a": order("0.52", "0.50"), "b": order("0.5", "0.48")}, "")
+    assert unclear.ok is None
+    assert "b" in unclear.reason
+
+
+def test_a_count_of_orders_is_exact_up_to_those_that_rounding_leaves_open():
+    orders = {"a": order("0.52", "0.50"), "b": order("0.1", "0.2")}
+    assert judge_count(orders, 1, "").ok is True
+    for wrong in (0, 2, 1.5):
+        assert judge_count(orders, wrong, "").ok is False
+    orders["c"] = order("0.5", "0.48")
+    assert judge_count(orders, 1, "").ok is None
+    assert judge_count(orders, 2, "").ok is None
+    assert judge_count(orders, 3, "").ok is False
 
 
 def test_units_find_a_sum_of_unlike_quantities():

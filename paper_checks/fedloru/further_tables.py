@@ -1,0 +1,249 @@
+"""Appendices D to F: statements about Tables 2 to 7, and their forms in v1 and iclr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.tables import (
+    CLIENTS_PER_RANK,
+    LOW_RANK,
+    PERSONAL_SIZES,
+    TABLE_1_ICLR,
+    TABLE_1_V1,
+    TABLE_2_V1,
+    TABLE_3,
+    TABLE_4,
+    TABLE_5,
+    TABLE_6,
+    TABLE_7,
+    Case,
+    Ratio,
+    in_percent,
+)
+from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
+
+ONE = Rounded.exact(1)
+printed = Rounded.printed
+
+
+@claim(
+    "fedloru-v2/txt-scal",
+    where="Section 5.2 and Appendix F.4 (v2), Table 6 = iclr Table A5; Section 4.2 (v1), Table 2",
+    says="FedLoRU outperforms FedAvg when the number of clients exceeds 100, FedLoRA when it reaches 200 and above, "
+    "and the gap continues to expand as $K$ increases.",
+    measure=lambda context: TABLE_6 + TABLE_2_V1,
+    mutants=[{"loru_above": 20}, {"lora_from": 100}, {"gap_from": 20}, {"shrinks": True}],
+    vary=("loru_above", "lora_from", "gap_from"),
+    expect="holds",
+    method="printed",
+)
+def txt_scal(
+    rows: Sequence[Ratio], loru_above: float = 100, lora_from: float = 200, gap_from: float = 100, shrinks: bool = False
+) -> Evidence:
+    """Order at every K of the tables beyond the threshold, and growth of the gap in points from row to row."""
+    orders = {}
+    curves: dict[tuple[str, str], list[Ratio]] = {}
+    for row in sorted(rows, key=lambda row: row.clients):
+        curves.setdefault((row.table, row.method), []).append(row)
+        beyond = row.clients > loru_above if row.method == "FedLoRU" else row.clients >= lora_from
+        if beyond:
+            orders[f"{row.table}, {row.method}, K={row.clients}"] = gap_order(row)
+    for (table, method), curve in curves.items():
+        for before, after in pairwise([row for row in curve if row.clients >= gap_from]):
+            wider, narrower = (before, after) if shrinks else (after, before)
+            name = f"{table}, {method}, gap from K={before.clients} to {after.clients}"
+            orders[name] = Order(gap_order(wider).lead, gap_order(narrower).lead, {})
+    scope = "rows of v2 Table 6 (both methods) and v1 Table 2 (FedLoRU), K = 20 to 400; gaps in percentage points, from"
+    return judge_order(orders, f"{scope} K = {gap_from:g} on")
+
+
+def gap_order(row: Ratio) -> Order:
+    """The statement that a method is above FedAvg."""
+    return Order(printed(row.accuracy), printed(row.fedavg), {})
+
+
+@claim(
+    "fedloru-v2/txt-part",
+    where="Section 5.2 and Appendix F.4 (v2), Table 7 against Table 6",
+    says="At participation 0.1 low-rank training outperforms FedAvg at $K = 100$ and $200$, more clearly than at "
+    "participation 0.5, and FedLoRU is the best of the low-rank methods.",
+    measure=lambda context: (TABLE_6, TABLE_7),
+    mutants=[{"best": "FedLoRA"}, {"best": "FedHM"}, {"reinforced": False}],
+    vary=("lead",),
+    uses=("fedloru-v2/txt-scal",),
+    expect="holds",
+    method="printed",
+)
+def txt_part(
+    tables: tuple[Sequence[Ratio], Mapping[int, Mapping[str, str]]], best: str = "FedLoRU", reinforced: bool = True,
+    lead: float = 0.0,
+) -> Evidence:  # fmt: skip
+    """Order within Table 7, and the gaps to FedAvg of Table 7 against those of Table 6 at the same K."""
+    half, tenth = tables
+    orders, demanded = {}, Rounded.exact(Fraction(lead))
+    for clients, row in tenth.items():
+        values = in_percent(row, unit=100)
+        for method in LOW_RANK:
+            orders[f"K={clients}, {method} above FedAvg"] = Order(values[method], values["FedAvg"] + demanded, {})
+            if method != best:
+                orders[f"K={clients}, {best} above {method}"] = Order(values[best], values[method] + demanded, {})
+        for before in (row for row in half if row.clients == clients):
+            gaps = [values[before.method] - values["FedAvg"], gap_order(before).lead]
+            more, less = gaps if reinforced else gaps[::-1]
+            orders[f"K={clients}, gap of {before.method} at participation 0.1"] = Order(more, less + demanded, {})
+    averages = {row.clients: row.fedavg for row in half}
+    scope = (
+        f"K = 100 and 200; FedAvg at K = 200 is printed {tenth[200]['FedAvg']} at participation 0.1 (Table 7) and "
+        f"{averages[200]} at 0.5 (Table 6), the same digits, at K = 100 {tenth[100]['FedAvg']} and {averages[100]}"
+    )
+    return judge_order(orders, scope)
+
+
+def printed_ratios(context: Context) -> tuple[Ratio, ...]:
+    """All ratios of v2 Table 6 (the same as iclr Table A5) and v1 Table 2."""
+    return TABLE_6 + TABLE_2_V1
+
+
+@claim(
+    "fedloru-v2/txt-ratio",
+    where="Tables 6 (v2), A5 (iclr), 2 (v1) and the formula in their captions",
+    says=r"The printed ratios are $(X - \mathrm{FedAvg})/X$ with $X$ the accuracy of FedLoRA or FedLoRU.",
+    measure=printed_ratios,
+    control=Form(
+        r"With FedAvg as denominator, $(X - \mathrm{FedAvg})/\mathrm{FedAvg}$, every printed ratio follows except "
+        r"$-0.046$ (20 clients, FedLoRU, both tables); there the accuracies give $-0.0452 \pm 0.0002$, and the formula "
+        r"of the caption $-0.0473$.",
+        {"denominator": "FedAvg", "without": ((20, "FedLoRU"),)},
+    ),
+    vary=("shift",),
+    expect="refuted",
+    method="printed",
+)
+def txt_ratio(
+    ratios: Sequence[Ratio], denominator: str = "X", without: tuple[tuple[int, str], ...] = (), shift: float = 0.0
+) -> Evidence:
+    """Each ratio from the two accuracies beside it; written so that every input occurs once."""
+    cells = {}
+    for row in ratios:
+        if (row.clients, row.method) in without:
+            continue
+        fedavg, accuracy = printed(row.fedavg), printed(row.accuracy)
+        recomputed = ONE - fedavg / accuracy if denominator == "X" else accuracy / fedavg - ONE
+        stated = printed(row.ratio) + Rounded.exact(Fraction(shift))
+        inputs = {"table": row.table, "clients": str(row.clients), "method": row.method, "FedAvg": row.fedavg,
+                  "X": row.accuracy, "ratio": row.ratio, "denominator": denominator}  # fmt: skip
+        cells[f"{row.table}, {row.method}, K={row.clients}"] = Cell(stated, recomputed, inputs)
+    return judge_printed(cells, f"{len(cells)} ratios, every accuracy taken as plus or minus half its last digit")
+
+
+@claim(
+    "fedloru-v2/txt-total20",
+    where="Table 2 (v2), Table A3 (iclr), Table A1 (v1), captions",
+    says="Both model-heterogeneous settings have 20 clients in total.",
+    measure=lambda context: CLIENTS_PER_RANK,
+    control=Form("Setting 1 has 20 clients; setting 2 as printed has 6 + 6 + 7 = 19.", {"settings": ("setting 1",)}),
+    vary=("total",),
+    expect="refuted",
+    method="printed",
+)
+def txt_total20(
+    clients: Mapping[str, Mapping[str, int]],
+    total: float = 20,
+    settings: tuple[str, ...] = ("setting 1", "setting 2"),
+) -> Evidence:
+    """Counts added up."""
+    cells = {
+        name: Cell(
+            Rounded.exact(Fraction(total)),
+            Rounded.exact(sum(clients[name].values())),
+            {"setting": name, "total": f"{total:g}", **{rank: str(count) for rank, count in clients[name].items()}},
+        )
+        for name in settings
+    }
+    return judge_printed(cells, "clients per rank of both settings")
+
+
+@claim(
+    "fedloru-v2/txt-hm-tables",
+    where="Appendix E, Tables 3 and 4 (v2) = Tables 2 and 3 (iclr) = Tables 3 and 4 (v1)",
+    says="pFedLoRU has a higher accuracy than pFedLoRA at both non-IID levels with less than half the parameters; "
+    "FedHM outperforms mFedLoRU in both settings on CIFAR-10, mFedLoRU outperforms FedHM in both on CIFAR-100.",
+    measure=lambda context: (TABLE_3, TABLE_4),
+    mutants=[{"share": 0.4}, {"simpler": "CIFAR-100"}, {"personal": "pFedLoRA(2)"}],
+    vary=("share", "lead"),
+    expect="holds",
+    method="printed",
+)
+def txt_hm_tables(
+    tables: tuple[Mapping[str, Mapping[str, str]], Mapping[tuple[str, str], Mapping[str, str]]], share: float = 0.5,
+    simpler: str = "CIFAR-10", personal: str = "pFedLoRU", lead: float = 0.0,
+) -> Evidence:  # fmt: skip
+    """Order of the printed accuracies and of the printed numbers of parameters."""
+    table_3, table_4 = tables
+    demanded = Rounded.exact(Fraction(lead))
+    orders = {}
+    for psi, row in table_3.items():
+        for rival in (name for name in row if name != personal):
+            ahead = Order(printed(row[personal]), printed(row[rival]) + demanded, {})
+            orders[f"psi={psi}, {personal} above {rival}"] = ahead
+    sizes = {name: printed(size.removesuffix("M")) for name, size in PERSONAL_SIZES.items()}
+    fraction = Rounded.exact(Fraction(str(share)))
+    for rival in ("pFedLoRA(1)", "pFedLoRA(2)"):
+        fewer = Order(fraction * sizes[rival], sizes["pFedLoRU"], {})
+        orders[f"parameters of pFedLoRU below {share:g} of {rival}"] = fewer
+    for (dataset, setting), row in table_4.items():
+        better, worse = ("FedHM", "mFedLoRU") if dataset == simpler else ("mFedLoRU", "FedHM")
+        ahead = Order(printed(row[better]), printed(row[worse]) + demanded, {})
+        orders[f"{dataset}, {setting}, {better} above {worse}"] = ahead
+    return judge_order(orders, "all values of both tables, the same in the three versions, as printed")
+
+
+@claim(
+    "fedloru-v2/txt-avgdrop",
+    where="Appendix F.1 (v2), against Table 5; Section 4.2 (iclr, v1) with Tables A5 and 2",
+    says=r"On CIFAR-100 FedAvg achieves $55.14$ % under IID with 100 clients and $19.18$ % under non-IID with 20; it "
+    r"drops from $69.97$ % at $K = 20$ to $21.44$ % at $K = 400$; it tends to drop with more clients and non-IID data.",
+    measure=lambda context: TABLE_1_ICLR + TABLE_1_V1,
+    mutants=[{"non_iid": 19.81}, {"many": 24.94}, {"rises": True}],
+    vary=("iid", "non_iid", "few", "many"),
+    expect="holds",
+    method="printed",
+)
+def txt_avgdrop(
+    cases: Sequence[Case], iid: float = 55.14, non_iid: float = 19.18, few: float = 69.97, many: float = 21.44,
+    rises: bool = False,
+) -> Evidence:  # fmt: skip
+    """The quoted values wherever a table prints them, and the drops in every data set."""
+    half = Fraction(1, 200)
+    quoted = {("IID", 100): iid, ("NonIID", 20): non_iid, ("IID", 20): few}
+    cells = {
+        f"{case.table}, {case.setting}": Cell(
+            Rounded.about(quoted[case.split, case.clients], half), Rounded.exact(Fraction(case.fedavg)), {}
+        )
+        for case in cases if case.dataset == "CIFAR-100"
+    }  # fmt: skip
+    for row in (*TABLE_6, *TABLE_2_V1):
+        by_clients = {20: few, 100: iid, 400: many}
+        if row.clients in by_clients:
+            value = Rounded.about(by_clients[row.clients], half)
+            cells[f"{row.table}, {row.method}, K={row.clients}"] = Cell(value, Rounded.exact(Fraction(row.fedavg)), {})
+    quotes = judge_printed(cells, "quoted values against Table 5 (v2), 6 (v2), 1 and 2 (v1)")
+    if not quotes.ok:
+        return quotes
+    orders = {}
+    for dataset, values in TABLE_5.items():
+        for name, after in (("100 clients", values[1]), ("non-IID", values[2])):
+            orders[f"{dataset}, {name}"] = Order(printed(values[0]), printed(after), {})
+    curve = [row for row in TABLE_6 if row.method == "FedLoRU"]
+    for before, later in pairwise(curve):
+        orders[f"K={before.clients} to {later.clients}"] = Order(printed(before.fedavg), printed(later.fedavg), {})
+    if rises:
+        orders = {name: Order(order.smaller, order.greater, {}) for name, order in orders.items()}
+    return judge_order(
+        orders,
+        f"{len(cells)} values of tables agree with those quoted; drops in Table 5 (3 data sets) and along Table 6",
+    )

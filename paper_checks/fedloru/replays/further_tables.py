@@ -1,0 +1,29 @@
+"""Replays of the claims in ``further_tables``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.fedloru.replays.reading import Values
+from paper_checks.replay import Violation, replay
+
+
+@replay("fedloru-v2/txt-ratio")
+def txt_ratio(values: Values) -> Violation:
+    """Corners of the rounding box of the two accuracies, against the printed ratio and its rounding."""
+    half = Fraction(1, 200)
+    fedavg, accuracy, ratio = Fraction(values["FedAvg"]), Fraction(values["X"]), Fraction(values["ratio"])
+    corners = [
+        ((accuracy + a) - (fedavg + b)) / (accuracy + a) for a in (-half, half) for b in (-half, half)
+    ]  # fmt: skip
+    distance = max(min(corners) - ratio, ratio - max(corners))
+    return Violation(
+        distance, Fraction(1, 2000), reads="distance of the printed ratio from (X - FedAvg)/X, all roundings"
+    )
+
+
+@replay("fedloru-v2/txt-total20")
+def txt_total20(values: Values) -> Violation:
+    """The counts added up."""
+    counts = [int(count) for rank, count in values.items() if rank.startswith("r=")]
+    return Violation(Fraction(abs(sum(counts) - int(values["total"]))), Fraction(0), reads="|sum of clients - total|")
