@@ -52,6 +52,7 @@ class Row:
 
 
 def judge_rows(rows: list[Row], scope: str, printed: str) -> Evidence:
+    """Judges all rows; the witness is the pair and the place of the worst violation."""
     left, right, error = np.array([(row.left, row.right, row.error) for row in rows]).T
 
     def case(index: int) -> dict[str, object]:
