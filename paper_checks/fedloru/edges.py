@@ -70,8 +70,8 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
 @claim(
     "fedloru-v2/eq-26-27",
     where="Appendix A.3, eqs. (26) and (27)",
-    says=r"Since $\epsilon_N$ has the limiting spectral density $\mu_N$ with bounds $L_N, U_N$: for all fixed $i \ge 1$, "
-    r"$\liminf \lambda_i(\epsilon_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(\epsilon_N) \le L_N$ (26); "
+    says=r"Since $\epsilon_N$ has the limiting spectral density $\mu_N$ with bounds $L_N, U_N$: for all fixed "
+    r"$i \ge 1$, $\liminf \lambda_i(\epsilon_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(\epsilon_N) \le L_N$ (26); "
     r"$\lambda_1(\epsilon_N) \to U_N$ and $\lambda_R(\epsilon_N) \to L_N$ (27).",
     measure=measure_edges,
     control=Form("Eq. (26) alone.", {"converging": ()}),

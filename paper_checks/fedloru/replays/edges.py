@@ -34,8 +34,8 @@ def eq_26_27(values: Values) -> Violation:
         unmet = "entries larger than U = 2 sigma"
     # P(none) = (1 - p)^pairs <= exp(-x) <= 1 / (1 + x + x^2/2 + ...) with x = p * pairs.
     series = sum((p * pairs) ** k / factorial(k) for k in range(12))
-    return Violation(1 - 1 / series, Fraction(1, 2), unmet=unmet,
-                     reads=f"P(max(lambda_1, -lambda_R) >= {float(size):g} sigma s), from below, against 1/2")  # fmt: skip
+    event = f"P(max(lambda_1, -lambda_R) >= {float(size):g} sigma s)"
+    return Violation(1 - 1 / series, Fraction(1, 2), unmet=unmet, reads=f"{event}, from below, against 1/2")
 
 
 @replay("fedloru-v2/eq-28")
