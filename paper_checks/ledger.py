@@ -50,8 +50,8 @@ class Paper:
 
 FEDLORU_THEMES = (
     *("setup", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
-    *("transforms", "weyl", "richness", "edges", "outlier_map", "index_sets", "stable_rank", "alignment_steps"),
-    *("general_laws", "six_sums"),
+    *("transforms", "weyl", "richness", "edges", "free_convolution", "outlier_map", "general_map"),
+    *("index_sets", "stable_rank", "alignment_steps", "general_laws", "six_sums"),
     *("low_rank_updates", "measured_spectra", "accuracies", "parameter_counts"),
 )
 

@@ -1,12 +1,10 @@
-"""Appendix A.1: convergence of Stieltjes transforms and of sums of matrices (Lemmas A.1 and A.2)."""
+"""Appendix A.1: convergence of measures and of their Stieltjes transforms (Lemma A.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
-from typing import Any
 
 import numpy as np
 import sympy
@@ -14,16 +12,10 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.noise import ATOMS
-from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.mean import judge_means
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
-from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
-from rmt.dense import ENTRY_LAWS, rotated, wigner
 from rmt.general_laws import DensityLaw
-from rmt.laws import Law
 
 Complex = NDArray[np.complex128]
 Transform = Callable[[Complex], Complex]
@@ -32,6 +24,14 @@ Transform = Callable[[Complex], Complex]
 def _cauchy(scale: float) -> Transform:
     """Stieltjes transform of the Cauchy law, which has no moments, in the upper half plane."""
     return lambda z: 1.0 / (z + 1j * scale)
+
+
+GRID = 2000  # finest grid
+
+
+def _grid(n: int) -> AtomicLaw:
+    """Equal atoms at the middles of n cells of [0, 1], at W_1 = 1/(4n) from the uniform law."""
+    return AtomicLaw([(k + 0.5) / n for k in range(n)], [1.0 / n] * n)
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,7 @@ def converging_laws() -> tuple[Converging, ...]:
                    lambda n: AtomicLaw((-1.0, 2.0), (0.5 + 0.4 / n, 0.5 - 0.4 / n)).stieltjes,
                    AtomicLaw((-1.0, 2.0), (0.5, 0.5)).stieltjes, lambda n: 0.4 / n, 1),
         Converging("grids to the uniform law",
-                   lambda n: AtomicLaw((np.arange(min(n, 2000)) + 0.5) / min(n, 2000),
-                                       np.full(min(n, 2000), 1.0 / min(n, 2000))).stieltjes,
-                   uniform.stieltjes, lambda n: 0.25 / min(n, 2000), 2),
+                   lambda n: _grid(min(n, GRID)).stieltjes, uniform.stieltjes, lambda n: 0.25 / min(n, GRID), 2),
         Converging("semicircles", lambda n: Semicircle(1.0 + 1.0 / n, -1.0 / n).stieltjes,
                    Semicircle(1.0).stieltjes, lambda n: 2.0 / n, 2),
         Converging("Marchenko-Pastur laws", lambda n: MarchenkoPastur(0.5, 1.0 + 1.0 / n).stieltjes,
@@ -104,8 +102,8 @@ def measure_approaches(context: Context) -> Approaches:
 @claim(
     "fedloru-v2/lem-A.1a",
     where="Appendix A.1, Lemma A.1 a)",
-    says=r"If the probability measures $\mu_n \to \mu$ weakly, then $g_{\mu_n}(z) \to g_\mu(z)$ for every $z = u + iv$, "
-    r"$v > 0$.",
+    says=r"If the probability measures $\mu_n \to \mu$ weakly, then $g_{\mu_n}(z) \to g_\mu(z)$ for every "
+    r"$z = u + iv$, $v > 0$.",
     measure=measure_approaches,
     mutants=[{"mass": 0.99}, {"shift": 0.01}, {"constant": 0.9}, {"uniform": True}],
     vary=("mass", "shift", "constant"),
@@ -206,13 +204,13 @@ def measure_escaping(context: Context) -> list[Escaping]:
 @claim(
     "fedloru-v2/lem-A.1b",
     where="Appendix A.1, Lemma A.1 b)",
-    says=r"If $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there is a unique non-negative finite measure "
-    r"$\mu$ with $g = g_\mu$ and $\mu_n \to \mu$ weakly.",
+    says=r"If $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there is a unique non-negative finite "
+    r"measure $\mu$ with $g = g_\mu$ and $\mu_n \to \mu$ weakly.",
     measure=measure_escaping,
-    control=Form("The statement with test functions that vanish at infinity (vague convergence).", {"least_mass": 2.0}),
+    control=Form("The statement with test functions that vanish at infinity: vaguely.", {"least_mass": 2.0}),
     correction=Form(
-        r"$\mu$ exists, is unique and $\mu_n \to \mu$ vaguely (test functions that vanish at infinity); weakly (bounded "
-        r"continuous test functions) if and only if $\mu(\mathbb{R}) = 1$. Mass can escape to infinity: for "
+        r"$\mu$ exists, is unique and $\mu_n \to \mu$ vaguely (test functions that vanish at infinity); weakly "
+        r"(bounded continuous test functions) if and only if $\mu(\mathbb{R}) = 1$. Mass can escape to infinity: for "
         r"$\mu_n = \frac12(\delta_0+\delta_n)$, $g_{\mu_n}(z) \to g_\mu(z)$ with $\mu = \frac12\delta_0$. In the paper "
         "the limits have mass 1, so that its use of the lemma is not affected.",
         {"least_mass": 1.0, "converse": True},
@@ -248,130 +246,3 @@ def lem_A_1b(sequences: Sequence[Escaping], least_mass: float = 0.0, converse: b
     obtained = f"every difference of a limit and its integral is 0, limit masses 0 to 1; weak from mass {least_mass:g}"
     return Evidence(True, "search", scope, "limits of integrals are integrals against mu", obtained,
                     margin=float(len(sequences)), cases=len(sequences))  # fmt: skip
-
-
-POWERS = (2, 3, 4, 6)
-SUM_DIMENSION = 160
-SIGMA = 1.0
-
-# Every X is a rotation-invariant matrix with this limit law; its mean is 0, positive or negative, its shape lopsided.
-SUMMANDS: dict[str, Law] = {
-    "GOE": Semicircle(SIGMA),
-    "rotated Marchenko-Pastur": MarchenkoPastur(0.3),
-    "rotated two atoms": AtomicLaw((-1.0, 2.0), (0.75, 0.25)),
-    "rotated negative mean": MarchenkoPastur(0.4, 0.8).shifted(-2.0),
-}
-DIAGONALS: dict[str, Law] = {
-    "D of three atoms": AtomicLaw(*zip(*ATOMS, strict=True)),
-    "D of two atoms": AtomicLaw((-0.5, 1.5), (0.4, 0.6)),
-}
-# D = c X has the limit law of c X whatever the eigenvectors.
-COPIES = {"D = -X": -1.0, "D = X": 1.0, "D = -X/2": -0.5}
-
-
-Moments = tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Sums:
-    """Draws of normalised traces of powers of X + D, less its limiting mean, with the laws of the parts.
-
-    Attributes:
-        traces: the draws of each moment of each sum.
-        parts: power, and the moments of X and of D about their means.
-        copies: the factor c of the sums in which D = c X.
-    """
-
-    traces: dict[str, NDArray[np.float64]]
-    parts: dict[str, tuple[int, Moments, Moments]]
-    copies: dict[str, float]
-
-
-def _traces(matrix: NDArray[np.float64]) -> list[float]:
-    """Normalised traces of the powers in ``POWERS``."""
-    square = matrix @ matrix
-    cube = square @ matrix
-    pairs = ((matrix, matrix), (square, matrix), (square, square), (cube, cube))
-    return [float(np.vdot(a, b)) / len(matrix) for a, b in pairs]
-
-
-def _central_moments(law: Law) -> Moments:
-    return tuple(law.moment(k, about=law.mean) for k in range(1, POWERS[-1] + 1))
-
-
-def measure_sums(context: Context) -> Sums:
-    """Sums with D = c X, with diagonal D, and with D that is itself rotated at random, independently of X."""
-    R, draws = SUM_DIMENSION, context.size(24, 200)
-    traces: dict[str, NDArray[np.float64]] = {}
-    parts: dict[str, tuple[int, Moments, Moments]] = {}
-    copies: dict[str, float] = {}
-
-    def keep(name: str, rows: list[list[float]], own: Moments, added: Moments) -> None:
-        for column, power in enumerate(POWERS):
-            traces[f"moment {power} of X + D, {name}"] = np.array(rows)[:, column]
-            parts[f"moment {power} of X + D, {name}"] = (power, own, added)
-
-    rng, goe = context.rng("dependent"), _central_moments(SUMMANDS["GOE"])
-    alone = np.array([_traces(wigner(SIGMA, R, rng, ENTRY_LAWS["goe"])) for _ in range(draws)])
-    for name, c in COPIES.items():
-        rows = [[(1.0 + c) ** k * m for k, m in zip(POWERS, row, strict=True)] for row in alone]
-        keep(f"GOE, {name}", rows, goe, tuple(c**k * m for k, m in enumerate(goe, start=1)))
-        copies |= {key: c for key in traces if key.endswith(name)}
-    for index, (name, law) in enumerate(SUMMANDS.items()):
-        place, other = list(DIAGONALS.items())[index % len(DIAGONALS)]
-        rng, spectrum = context.rng(name), np.asarray(other.quantile((np.arange(R) + 0.5) / R))
-        rows = []
-        for _ in range(draws):
-            matrix = wigner(SIGMA, R, rng, ENTRY_LAWS["goe"]) if name == "GOE" else rotated(law, R, rng)
-            matrix += rotated(other, R, rng) if index == len(SUMMANDS) - 1 else np.diag(spectrum)
-            matrix.flat[:: R + 1] -= law.mean + other.mean
-            rows.append(_traces(matrix))
-        keep(f"{name}, {place}", rows, _central_moments(law), _central_moments(other))
-    return Sums(traces, parts, copies)
-
-
-def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, weight: float) -> float:
-    """A moment of X + D: free cumulants add (D's times ``weight``), or classical ones, or the moments themselves."""
-    if convolution == "free":
-        pairs = zip(*(free_cumulants_from_moments(moments[:power]) for moments in (own, added)), strict=True)
-        return float(moments_from_free_cumulants([a + weight * b for a, b in pairs])[-1])
-    if convolution == "classical":
-        return sum(comb(power, k) * (1.0, *own)[k] * (1.0, *added)[power - k] for k in range(power + 1))
-    return own[power - 1] + added[power - 1]
-
-
-@claim(
-    "fedloru-v1/lem-A.2",
-    where="v1 and iclr Appendix A, Lemma A.2",
-    says=r"$X$ real symmetric random, $D$ symmetric (deterministic or random), with limit laws $\mu_X, \mu_D$; $X$ has "
-    r"QUE and $P(W_1(\hat\mu_X, \mu_X) > \delta) \le e^{-N^\tau f(\delta)}$: $X + D$ has the limit law "
-    r"$\mu_X \boxplus \mu_D$.",
-    measure=measure_sums,
-    control=Form("The statement for a GOE matrix X and deterministic D.", {"dependent": False, "kind": "GOE"}),
-    correction=Form(
-        r"It holds for $D$ independent of $X$ (deterministic, say) and $X$ invariant under rotations; for Wigner "
-        r"matrices see fedloru-v2/lem-A.2. A random $D$ may depend on $X$ as printed: for $D = -X$ all assumptions "
-        r"are met and $X + D = 0$, while $\mu_X \boxplus \mu_D$ has twice the variance of $\mu_X$.",
-        {"dependent": False},
-        mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}, {"dependent": True}),
-    ),
-    vary=("weight",),
-    uses=("fedloru-v2/eq-33",),
-    expect="corrected",
-    method="mean",
-)
-def v1_lem_A_2(data: Sums, dependent: bool = True, convolution: str = "free", weight: float = 1.0,
-               kind: str = "") -> Evidence:  # fmt: skip
-    """Mean normalised moments of X + D, ``dependent`` includes D = c X; ``kind`` restricts X."""
-    names = [name for name in data.traces if (dependent or name not in data.copies) and kind in name]
-
-    def predict(convolution: str, weight: float, **_: Any) -> Predictions:
-        return {name: moment_of_sum(*data.parts[name], convolution, weight) for name in names}
-
-    return judge_means(
-        {name: data.traces[name] for name in names}, predict(convolution, weight),
-        [predict(**form) for form in v1_lem_A_2.rivals()],
-        scope=f"moments {', '.join(map(str, POWERS))} about the mean at R = {SUM_DIMENSION}, "
-        f"{len(names) // len(POWERS)} pairs: {'; '.join(name[19:] for name in names[:: len(POWERS)])}",
-        settings={name: {"c": c, "sigma": SIGMA, "power": data.parts[name][0]} for name, c in data.copies.items()},
-    )  # fmt: skip

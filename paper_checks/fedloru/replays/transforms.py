@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
 
 import sympy
 
-from paper_checks.fedloru.replays.reading import Values, fractions
+from paper_checks.fedloru.replays.reading import Values
 from paper_checks.replay import Proof, Violation, replay
 
 
@@ -43,7 +42,8 @@ def lem_A_1b(values: Values) -> Violation:
     pairs = [[sympy.sympify(part, locals={"n": n}) for part in atom.split()] for atom in values["atoms"]]
     masses = [mass for mass, _ in pairs]
     unmet = ""
-    if sympy.simplify(sum(masses) - 1) != 0 or any(mass.subs(n, k) < 0 for mass in masses for k in range(1, 100)):
+    negative = any(mass.subs(n, k) < 0 for mass in masses for k in range(1, 100))
+    if negative or sympy.simplify(sum(masses) - 1) != 0:
         unmet = "probability measures"
     limit = sum(sympy.limit(mass / (z - at), n, sympy.oo) for mass, at in pairs)
     if limit.has(sympy.oo, sympy.nan, sympy.zoo, n):
@@ -51,21 +51,3 @@ def lem_A_1b(values: Values) -> Violation:
     mass = sympy.limit(z * limit, z, sympy.oo)  # z g(z) -> mu(R), along the imaginary axis as along the real one
     return Violation(abs(1 - Fraction(int(mass.p), int(mass.q))), Fraction(0), unmet=unmet,
                      reads="|1 - mass of mu|: the integral of the bounded continuous function 1")  # fmt: skip
-
-
-@replay("fedloru-v1/lem-A.2")
-def v1_lem_A_2(values: Values) -> Violation:
-    r"""X a GOE matrix with entries of variance $\sigma^2/R$ and $D = cX$, so that $X + D = (1 + c)X$.
-
-    The eigenvectors of X are uniformly random (QUE) and its empirical measure concentrates at the speed $R^2$; D is
-    symmetric, random, and has the law of $cX$ in the limit. The free convolution of two semicircles is one whose
-    variances add, with moments $C_{k/2}$ times a power of the variance.
-    """
-    c, sigma = fractions(values, "c", "sigma")
-    power = int(values["power"])
-    catalan = Fraction(comb(power, power // 2), power // 2 + 1) if power % 2 == 0 else Fraction(0)
-    actual = ((1 + c) * sigma) ** power * catalan
-    free = ((1 + c**2) * sigma**2) ** (power // 2) * catalan
-    unmet = "" if sigma > 0 and c != 0 and power > 0 else "sigma > 0 and c non-zero"
-    return Violation(abs(actual - free), Fraction(0), unmet=unmet,
-                     reads=f"|moment {power} of X + D, minus that of the free convolution|, D = {float(c):g} X")  # fmt: skip
