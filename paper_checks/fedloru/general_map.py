@@ -118,9 +118,9 @@ def measure_maps(context: Context) -> list[Mapped]:
     control=Form("The statement for spikes beyond twice the threshold.", {"beyond": 2.0}),
     correction=Form(
         r"It holds for $\theta > 1/g_{\mu_N}(U_N^+)$ and $\theta < 1/g_{\mu_N}(L_N^-)$, which is all $\theta \ne 0$ "
-        r"only if $g_{\mu_N}$ is infinite at both edges. Between the two, $1/\theta$ is no value of $g_{\mu_N}$ off the "
-        r"support and $\theta$ none of $k$; where a formula of $\mathcal{R}_\mu$ goes on (for Marchenko-Pastur beyond a "
-        r"pole), $k(s\mathcal{R}_\mu(s/\theta) + \theta) \ne \theta$.",
+        r"only if $g_{\mu_N}$ is infinite at both edges. Between the two, $1/\theta$ is no value of $g_{\mu_N}$ off "
+        r"the support and $\theta$ none of $k$; where a formula of $\mathcal{R}_\mu$ goes on (for Marchenko-Pastur "
+        r"beyond a pole), $k(s\mathcal{R}_\mu(s/\theta) + \theta) \ne \theta$.",
         {"beyond": 1.0},
         mutants=({"beyond": 0.9}, {"coefficient": 1.001}, {"outer": 0}, {"inner": 0}, {"power_shift": 1}),
     ),
