@@ -75,8 +75,18 @@ class Paper:
 
 SPECTRAL = (
     *("setup", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
-    *("transforms", "weyl", "richness", "edges", "outlier_map", "index_sets", "stable_rank", "alignment_steps"),
-    *("general_laws", "six_sums", "measured_spectra"),
+    *(
+        "transforms",
+        "free_convolution",
+        "weyl",
+        "richness",
+        "edges",
+        "outlier_map",
+        "index_sets",
+        "stable_rank",
+        "alignment_steps",
+    ),
+    *("general_laws", "general_map", "six_sums", "measured_spectra"),
 )
 NUMBERS = ("accuracies", "further_tables", "parameter_counts")
 

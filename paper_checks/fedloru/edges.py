@@ -1,1 +1,296 @@
 """Appendix A.3: eigenvalues at the edges of the bulk (eq. 26 to 28), and the Weyl steps of the earlier versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.eigenvalues import Setting
+from paper_checks.fedloru.noise import FIXED_LAWS
+from paper_checks.fedloru.weyl import Pair, Row, judge_rows, measure_hessians
+from paper_checks.methods.bands import Predictions
+from paper_checks.methods.limit import Ladder, judge_limit
+from paper_checks.methods.probability import Counted, judge_probability
+from rmt.banded import draw_banded
+from rmt.dense import ENTRY_LAWS, EntryLaw, wigner
+
+# One law for all entries: +-3 sigma with probability R^(-3/2) / 9, Gaussian otherwise, variance sigma^2 / R in all.
+RARE_SIZE = 3.0
+RARE_DIMENSIONS = (10**4, 10**6, 10**8)
+DIMENSION = 200
+INDICES = (1, 2, 3)
+# Distance from an edge that counts, in units of sigma s: 14 R^(-2/3) at that dimension, where the third eigenvalue lags
+# by 4.4 R^(-2/3) and, with the rare law, by another 0.07.
+FAR = 0.4
+
+
+def rare_rate(R: int) -> float:
+    """Probability that an entry of the rare law is large: about the root of R of the R^2/2 entries are."""
+    return R**-1.5 / RARE_SIZE**2
+
+
+def _rare(rng: np.random.Generator, count: int, R: int) -> NDArray[np.float64]:
+    rate = rare_rate(R)
+    rest = np.sqrt((1.0 - RARE_SIZE**2 * R * rate) / (1.0 - rate))
+    large = rng.random(count) < rate
+    signs = 2.0 * rng.integers(0, 2, count) - 1.0
+    return np.where(large, RARE_SIZE * np.sqrt(R) * signs, rest * rng.standard_normal(count))
+
+
+RARE = EntryLaw("rare", _rare, np.inf)
+LAWS = {**{name: ENTRY_LAWS[name] for name in FIXED_LAWS}, RARE.name: RARE}
+
+
+def rare_probability(R: int) -> float:
+    r"""Probability that $X_{ij} = \pm 3\sigma$ for some $i < j$.
+
+    The Rayleigh quotients of $(e_i \pm e_j)/\sqrt2$ are then $3\sigma$ above and below $(X_{ii} + X_{jj})/2$, so that
+    $\lambda_1(X) \ge 3\sigma$ or $\lambda_R(X) \le -3\sigma$.
+    """
+    return float(-np.expm1(0.5 * R * (R - 1.0) * np.log1p(-rare_rate(R))))
+
+
+def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
+    """All eigenvalues of dense pure noise in units of sigma s, decreasing, shape (draws, R), by law."""
+    found = {}
+    for name, entries in LAWS.items():
+        rng = context.rng(name)
+        draws = [np.linalg.eigvalsh(wigner(1.0, DIMENSION, rng, entries)) for _ in range(context.size(24, 100))]
+        found[name] = np.array(draws)[:, ::-1]
+    return found
+
+
+@claim(
+    "fedloru-v2/eq-26-27",
+    where="Appendix A.3, eqs. (26) and (27)",
+    says=r"Since $\epsilon_N$ has the limiting spectral density $\mu_N$ with bounds $L_N, U_N$: for all fixed "
+    r"$i \ge 1$, $\liminf \lambda_i(\epsilon_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(\epsilon_N) \le L_N$ (26); "
+    r"$\lambda_1(\epsilon_N) \to U_N$ and $\lambda_R(\epsilon_N) \to L_N$ (27).",
+    measure=measure_edges,
+    control=Form("Eq. (26) alone.", {"converging": ()}),
+    correction=Form(
+        r"Eq. (26) follows from the limiting density; eq. (27) does not, it holds for entries $R^{-1/2}$ times a fixed "
+        r"law of mean 0 and finite fourth moment (Bai and Yin). Independent entries from one law that is $\pm3\sigma$ "
+        r"with probability $R^{-3/2}/9$ and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting "
+        r"density, since they differ from a Gaussian matrix in $O(\sqrt{R})$ entries, but "
+        r"$\max(\lambda_1, -\lambda_R) \ge 3\sigma s_N$ with probability tending to 1.",
+        {"converging": FIXED_LAWS},
+        mutants=({"converging": ("rare",)}, {"edge": 2.5}, {"edge": 1.4}, {"share": 0.1}),
+    ),
+    vary=("edge",),
+    uses=("fedloru-v2/prop-3.1-dist",),
+    expect="corrected",
+    method="probability",
+)
+def eq_26_27(data: dict[str, NDArray[np.float64]], converging: tuple[str, ...] = tuple(LAWS), edge: float = 2.0,
+             share: float = 0.0) -> Evidence:  # fmt: skip
+    """Eq. 26 for every law and eq. 27 for the laws ``converging``; ``share`` > 0 lets the index grow like that of R."""
+    weakest = None
+    for evidence in _edge_events(data, converging, edge, share):
+        if not evidence.ok:
+            return evidence
+        if weakest is None or evidence.margin < weakest.margin:
+            weakest = evidence
+    assert weakest is not None
+    scope = f"{weakest.scope}; (26) for {', '.join(data)}; (27) for {', '.join(converging) or 'none'}"
+    return replace(weakest, scope=scope, cases=len(data))
+
+
+def _edge_events(
+    data: dict[str, NDArray[np.float64]], converging: tuple[str, ...], edge: float, share: float
+) -> Iterator[Evidence]:
+    """Events that must have a probability of at most one half, since they have none in the limit."""
+    for name, spectra in data.items():
+        draws, R = spectra.shape
+        scope = f"{draws} dense draws of each law at R = {R}, i = 1 to {len(INDICES)}"
+        indices = np.array([*INDICES, round(share * R)] if share else INDICES)
+        short = (spectra[:, indices - 1] < edge - FAR) | (spectra[:, R - indices] > FAR - edge)
+        what = f"lambda_i or -lambda_R+1-i < ({edge:g} - {FAR:g}) sigma s for some i, {name} entries"
+        yield judge_probability(Counted(int(short.any(axis=1).sum()), draws), 0.0, 0.5, scope=scope, what=what)
+        if name not in converging:
+            continue
+        what = f"max(lambda_1, -lambda_R) > ({edge:g} + {FAR:g}) sigma s, {name} entries"
+        if name == RARE.name:
+            R = min(RARE_DIMENSIONS, key=rare_probability)
+            yield judge_probability(
+                rare_probability(R) if edge + FAR < RARE_SIZE else 0.0, 0.0, 0.5, what=what,
+                scope=f"exact probability of one large entry, smallest over R = {', '.join(map(str, RARE_DIMENSIONS))}",
+                witness={"R": R, "size": RARE_SIZE, "edge": edge},
+            )  # fmt: skip
+            continue
+        happened = np.maximum(spectra[:, 0], -spectra[:, -1]) > edge + FAR
+        yield judge_probability(Counted(int(happened.sum()), draws), 0.0, 0.5, scope=scope, what=what)
+
+
+EDGES = Setting((2.0, -2.0), 2.0, 0.5)  # one spike of either sign, far above the threshold
+
+
+def measure_fixed_indices(context: Context) -> dict[str, Ladder]:
+    """The first eigenvalues at either end, for one spike of either sign, by the index counted from the top."""
+    rng, rungs = context.rng("banded"), []
+    for R in (10**4, 10**6):
+        draws = [draw_banded(EDGES.model(), R, rng, top=len(INDICES), bottom=len(INDICES))
+                 for _ in range(context.size(16, 80))]  # fmt: skip
+        rungs.append((R, np.array([[*d.top(len(INDICES)), *d.bottom(len(INDICES))] for d in draws])))
+    names = [*(f"lambda_{i}" for i in INDICES), *(f"lambda_R+1-{i}" for i in INDICES)]
+    return {name: Ladder(tuple((R, found[:, column]) for R, found in rungs)) for column, name in enumerate(names)}
+
+
+@claim(
+    "fedloru-v2/eq-28",
+    where="Appendix A.3, eq. (28)",
+    says=r"For all fixed $i \ge 1$: $\liminf \lambda_i(H_N) \ge U_N$ and $\limsup \lambda_i(H_N) \le L_N$.",
+    measure=measure_fixed_indices,
+    control=Form(r"The first half, $\liminf \lambda_i(H_N) \ge U_N$.", {"second": ""}),
+    correction=Form(
+        r"$\liminf \lambda_i(H_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(H_N) \le L_N$ for all fixed $i \ge 1$ (the "
+        r"index of eq. 26), with equality for $i > p$ and $i > q$. With the printed index, $U_N \le L_N$.",
+        {"second": "lambda_R+1-", "equal": True},
+        mutants=({"second": "lambda_"}, {"edge": 2.02}, {"edge": 1.98}, {"past": 0}),
+    ),
+    vary=("edge",),
+    uses=("fedloru-v2/eq-21-25", "fedloru-v2/eq-26-27"),
+    expect="corrected",
+    method="limit",
+)
+def eq_28(ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0, equal: bool = False,
+          past: int = 1) -> Evidence:  # fmt: skip
+    """One-sided limits through what exceeds them; ``equal`` asks for both sides at every index above ``past``."""
+
+    def quantities(second: str, edge: float, equal: bool, past: int) -> dict[str, tuple[str, float, float]]:
+        """What each form says: the ladder, its limit, and on which side of it the ladder counts (0: on both)."""
+        found = {}
+        for i in INDICES:
+            for half, prefix, sign in (("liminf", "lambda_", 1.0), ("limsup", second, -1.0)):
+                if prefix:
+                    limit = sign * edge * EDGES.noise
+                    sided = 0.0 if equal and i > past else sign
+                    found[f"{half} {prefix}{i}"] = (f"{prefix}{i}", limit, sided)
+        return found
+
+    def beyond(values: NDArray[np.float64], limit: float, sided: float) -> NDArray[np.float64]:
+        if not sided:
+            return values
+        return np.minimum(values, limit) if sided > 0 else np.maximum(values, limit)
+
+    stated = quantities(second, edge, equal, past)
+    judged = {
+        name: Ladder(tuple((R, beyond(values, limit, sided)) for R, values in ladders[source].rungs))
+        for name, (source, limit, sided) in stated.items()
+    }
+
+    def predict(form: dict[str, Any]) -> Predictions:
+        limits = quantities("lambda_", form["edge"], False, 1) | quantities("lambda_R+1-", form["edge"], False, 1)
+        return {name: limit for name, (_, limit, _) in limits.items()}
+
+    return judge_limit(
+        judged, {name: limit for name, (_, limit, _) in stated.items()},
+        [predict(form) for form in eq_28.rivals()],
+        scope=f"one spike at {EDGES.spikes[0] / EDGES.noise:g} sigma s at either end, i = 1 to {len(INDICES)}, "
+        "Gaussian noise",
+        settings={name: {"sigma": EDGES.sigma, "s": EDGES.s} for name in judged},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Decomposed:
+    """A Hessian, its noise and their sum by eigenvalues in decreasing order; the pair is None for diagonal matrices."""
+
+    true: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    both: NDArray[np.float64]
+    error: float
+    pair: Pair | None
+    diagonals: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+
+
+def measure_weyl_steps(context: Context) -> list[Decomposed]:
+    """Every pair of small diagonal matrices with p = q = 1 up to order, then drawn pairs with any p + q <= R."""
+    found = []
+    for R in (4, 5):
+        for middle in combinations_with_replacement((1, 0, -1), R - 2):
+            true = (1, *middle, -1)
+            for noise in product((0, 1), repeat=R) if R == 4 else ((1,) * k + (0,) * (R - k) for k in range(R + 1)):
+                if not any(noise):
+                    continue
+                both = np.sort(np.add(true, noise))[::-1].astype(float)
+                found.append(Decomposed(np.array(true, float), np.sort(noise)[::-1].astype(float), both, 0.0, None,
+                                        (true, noise)))  # fmt: skip
+    for pair in measure_hessians(context)[: context.size(120, 3000)]:
+        found.append(Decomposed(*pair.eigenvalues(), pair))
+    return found
+
+
+@claim(
+    "fedloru-v1/eq-20-22",
+    where="v1 Appendix A.2, eqs. (20) to (22); iclr Appendix A.2, eqs. (16) to (18)",
+    says=r"For $p < i < R-q$: $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon)$ for "
+    r"$i = j+k-1 \le R$, and $\lambda_i(H_N) \le \lambda_{R+i-j}(H_{\mathrm{true}}) + \lambda_{R+i-k}(\epsilon)$ for "
+    r"$i = j+k-R \ge 1$; hence $\lambda_{i+q}(\epsilon) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon)$ for all $i$.",
+    measure=measure_weyl_steps,
+    control=Form("The first line and the conclusion.", {"second": 0}),
+    correction=Form(
+        r"The second line with the opposite sign, $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + "
+        r"\lambda_{R+i-k}(\epsilon)$, as the conclusion uses it and v2 prints it; both lines for all $1 \le i \le R$.",
+        {"second": -1, "interior": False},
+        mutants=({"second": 1}, {"first": -1}, {"first_shift": -1}, {"second_shift": 1}, {"p_shift": -1},
+                 {"q_shift": -1}),
+    ),
+    vary=("tighten",),
+    uses=("fedloru-v2/lem-A.3", "fedloru-v2/eq-21-25"),
+    also=("fedloru-iclr/eq-16-18",),
+    expect="corrected",
+    method="inequality",
+)  # fmt: skip
+def eq_20_22(found: list[Decomposed], first: int = 1, second: int = 1, interior: bool = True, first_shift: int = 0,
+             second_shift: int = 0, p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:  # fmt: skip
+    """All three lines at all indices; 1 reads "at most", -1 "at least", 0 leaves the line out."""
+    rows: list[Row] = []
+    for at in found:
+        R, room = len(at.both), tighten * (np.abs(at.true).max() + np.abs(at.noise).max())
+        p, q = int((at.true > 0).sum()), int((at.true < 0).sum())
+        for place, sign, i, bound in _weyl_lines(at, first, second, first_shift, second_shift):
+            if not interior or p < i < R - q:
+                if at.pair is None and sign * (at.both[i - 1] - bound) + room > 0:
+                    return _diagonal_violation(at, place, at.both[i - 1], bound)
+                if at.pair is not None:
+                    rows.append(Row(sign * at.both[i - 1] + room, sign * bound, at.error, at.pair, f"{place}, i={i}"))
+        p, q = p + p_shift, q + q_shift
+        if at.pair is None or min(p, q) < 0:
+            continue
+        for i in range(1, R + 1):
+            if i + q <= R:
+                rows.append(Row(at.noise[i + q - 1] + room, at.both[i - 1], at.error, at.pair, f"lower, i={i}"))
+            if i - p >= 1:
+                rows.append(Row(at.both[i - 1] + room, at.noise[i - p - 1], at.error, at.pair, f"upper, i={i}"))
+    return judge_rows(rows, f"{len(found)} Hessians of dimension 1 to 6, {len(rows)} inequalities", "all three lines")
+
+
+def _weyl_lines(
+    at: Decomposed, first: int, second: int, first_shift: int, second_shift: int
+) -> Iterator[tuple[str, int, int, float]]:
+    """Name of the line with j and k, its direction, the index i on its left side, and its right side."""
+    R = len(at.both)
+    for j, k in product(range(1, R + 1), repeat=2):
+        bound = float(at.true[k - 1] + at.noise[j - 1])  # 1 + i - j = k in the first line, R + i - j = k in the second
+        for line, sign, i, shift in (("first", first, j + k - 1, first_shift),
+                                     ("second", second, j + k - R, second_shift)):  # fmt: skip
+            if sign and 1 <= i <= R and 1 <= i + shift <= R:
+                yield f"{line} line, j={j}, k={k}", sign, i + shift, bound
+
+
+def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -> Evidence:
+    line, j, k = place.replace(" line", "").replace("j=", "").replace("k=", "").split(", ")
+    true, noise = at.diagonals
+    witness = {"line": line, "j": int(j), "k": int(k), "H_true": list(true), "epsilon": list(noise)}
+    return Evidence(
+        False, "proof", "diagonal matrices with entries -1, 0, 1", place, f"left {left:g}, right {right:g}",
+        -abs(left - right), witness=witness,
+    )  # fmt: skip

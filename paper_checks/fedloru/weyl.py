@@ -51,7 +51,8 @@ class Row:
     place: str
 
 
-def _judge(rows: list[Row], scope: str, printed: str) -> Evidence:
+def judge_rows(rows: list[Row], scope: str, printed: str) -> Evidence:
+    """Judges all rows; the witness is the pair and the place of the worst violation."""
     left, right, error = np.array([(row.left, row.right, row.error) for row in rows]).T
 
     def case(index: int) -> dict[str, object]:
@@ -122,7 +123,7 @@ def lem_A_3(pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign:
                     rows.append(Row(sign * both[upper - 1] + room, sign * bound, error, pair, f"(10), i={i}, j={j}"))
                 if i + j >= n + 1 and 1 <= lower <= n:
                     rows.append(Row(sign * bound + room, sign * both[lower - 1], error, pair, f"(11), i={i}, j={j}"))
-    return _judge(
+    return judge_rows(
         rows,
         f"{len(pairs)} Hermitian pairs of size 1 to 6, {len(rows)} index pairs",
         "(10) and (11) at every admissible i, j",
@@ -170,7 +171,7 @@ def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: flo
                 rows.append(Row(noise[i + q - 1] + room, both[i - 1], error, pair, f"lower, i={i}"))
             if i - p >= 1:
                 rows.append(Row(both[i - 1] + room, noise[i - p - 1], error, pair, f"upper, i={i}"))
-    return _judge(
+    return judge_rows(
         rows,
         f"{len(pairs)} Hessians of dimension 1 to 6 with every p + q <= R, {len(rows)} inequalities",
         "eq. (25) at every index",

@@ -1,0 +1,257 @@
+"""Appendix A.1 and A.3: sums of matrices, free convolution and the subordination function (Lemma A.2, eq. 30 to 31)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.eigenvalues import Setting
+from paper_checks.fedloru.noise import ATOMS
+from paper_checks.methods.bands import Predictions
+from paper_checks.methods.limit import Ladder, judge_limit
+from paper_checks.methods.mean import judge_means
+from rmt.banded import draw_banded
+from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
+from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
+from rmt.dense import ENTRY_LAWS, draw_dense, rotated, wigner
+from rmt.free import FreeSum
+from rmt.laws import Law
+from rmt.spiked import wigner_outlier
+
+POWERS = (2, 3, 4, 6)
+SUM_DIMENSION = 160
+SIGMA = 1.0
+
+# Every X is a rotation-invariant matrix with this limit law; its mean is 0, positive or negative, its shape lopsided.
+SUMMANDS: dict[str, Law] = {
+    "GOE": Semicircle(SIGMA),
+    "rotated Marchenko-Pastur": MarchenkoPastur(0.3),
+    "rotated two atoms": AtomicLaw((-1.0, 2.0), (0.75, 0.25)),
+    "rotated negative mean": MarchenkoPastur(0.4, 0.8).shifted(-2.0),
+}
+DIAGONALS: dict[str, Law] = {
+    "D of three atoms": AtomicLaw(*zip(*ATOMS, strict=True)),
+    "D of two atoms": AtomicLaw((-0.5, 1.5), (0.4, 0.6)),
+}
+# D = c X has the limit law of c X whatever the eigenvectors.
+COPIES = {"D = -X": -1.0, "D = X": 1.0, "D = -X/2": -0.5}
+
+
+Moments = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Draws of normalised traces of powers of X + D, less its limiting mean, with the laws of the parts.
+
+    Attributes:
+        traces: the draws of each moment of each sum.
+        parts: power, and the moments of X and of D about their means.
+        copies: the factor c of the sums in which D = c X.
+    """
+
+    traces: dict[str, NDArray[np.float64]]
+    parts: dict[str, tuple[int, Moments, Moments]]
+    copies: dict[str, float]
+
+
+def _traces(matrix: NDArray[np.float64]) -> list[float]:
+    """Normalised traces of the powers in ``POWERS``."""
+    square = matrix @ matrix
+    cube = square @ matrix
+    pairs = ((matrix, matrix), (square, matrix), (square, square), (cube, cube))
+    return [float(np.vdot(a, b)) / len(matrix) for a, b in pairs]
+
+
+def _central_moments(law: Law) -> Moments:
+    return tuple(law.moment(k, about=law.mean) for k in range(1, POWERS[-1] + 1))
+
+
+def measure_sums(context: Context) -> Sums:
+    """Sums with D = c X, with diagonal D, and with D that is itself rotated at random, independently of X."""
+    R, draws = SUM_DIMENSION, context.size(24, 200)
+    traces: dict[str, NDArray[np.float64]] = {}
+    parts: dict[str, tuple[int, Moments, Moments]] = {}
+    copies: dict[str, float] = {}
+
+    def keep(name: str, rows: list[list[float]], own: Moments, added: Moments) -> None:
+        for column, power in enumerate(POWERS):
+            traces[f"moment {power} of X + D, {name}"] = np.array(rows)[:, column]
+            parts[f"moment {power} of X + D, {name}"] = (power, own, added)
+
+    rng, goe = context.rng("dependent"), _central_moments(SUMMANDS["GOE"])
+    alone = np.array([_traces(wigner(SIGMA, R, rng, ENTRY_LAWS["goe"])) for _ in range(draws)])
+    for name, c in COPIES.items():
+        rows = [[(1.0 + c) ** k * m for k, m in zip(POWERS, row, strict=True)] for row in alone]
+        keep(f"GOE, {name}", rows, goe, tuple(c**k * m for k, m in enumerate(goe, start=1)))
+        copies |= {key: c for key in traces if key.endswith(name)}
+    for index, (name, law) in enumerate(SUMMANDS.items()):
+        place, other = list(DIAGONALS.items())[index % len(DIAGONALS)]
+        rng, spectrum = context.rng(name), np.asarray(other.quantile((np.arange(R) + 0.5) / R))
+        rows = []
+        for _ in range(draws):
+            matrix = wigner(SIGMA, R, rng, ENTRY_LAWS["goe"]) if name == "GOE" else rotated(law, R, rng)
+            matrix += rotated(other, R, rng) if index == len(SUMMANDS) - 1 else np.diag(spectrum)
+            matrix.flat[:: R + 1] -= law.mean + other.mean
+            rows.append(_traces(matrix))
+        keep(f"{name}, {place}", rows, _central_moments(law), _central_moments(other))
+    return Sums(traces, parts, copies)
+
+
+@cache
+def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, weight: float) -> float:
+    """A moment of X + D: free cumulants add (D's times ``weight``), or classical ones, or the moments themselves."""
+    if convolution == "free":
+        pairs = zip(*(free_cumulants_from_moments(moments[:power]) for moments in (own, added)), strict=True)
+        return float(moments_from_free_cumulants([a + weight * b for a, b in pairs])[-1])
+    if convolution == "classical":
+        return sum(comb(power, k) * (1.0, *own)[k] * (1.0, *added)[power - k] for k in range(power + 1))
+    return own[power - 1] + added[power - 1]
+
+
+@claim(
+    "fedloru-v1/lem-A.2",
+    where="v1 and iclr Appendix A, Lemma A.2",
+    says=r"$X$ real symmetric random, $D$ symmetric (deterministic or random), with limit laws $\mu_X, \mu_D$; $X$ has "
+    r"QUE and $P(W_1(\hat\mu_X, \mu_X) > \delta) \le e^{-N^\tau f(\delta)}$: $X + D$ has the limit law "
+    r"$\mu_X \boxplus \mu_D$.",
+    measure=measure_sums,
+    control=Form("The statement for a GOE matrix X and deterministic D.", {"dependent": False, "kind": "GOE"}),
+    correction=Form(
+        r"It holds for $D$ independent of $X$ (deterministic, say) and $X$ invariant under rotations; for Wigner "
+        r"matrices see fedloru-v2/lem-A.2. A random $D$ may depend on $X$ as printed: for $D = -X$ all assumptions "
+        r"are met and $X + D = 0$, while $\mu_X \boxplus \mu_D$ has twice the variance of $\mu_X$.",
+        {"dependent": False},
+        mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}, {"dependent": True}),
+    ),
+    vary=("weight",),
+    uses=("fedloru-v2/eq-33",),
+    expect="corrected",
+    method="mean",
+)
+def v1_lem_A_2(data: Sums, dependent: bool = True, convolution: str = "free", weight: float = 1.0,
+               kind: str = "") -> Evidence:  # fmt: skip
+    """Mean normalised moments of X + D, ``dependent`` includes D = c X; ``kind`` restricts X."""
+    names = [name for name in data.traces if (dependent or name not in data.copies) and kind in name]
+
+    def predict(convolution: str, weight: float, **_: Any) -> Predictions:
+        return {name: moment_of_sum(*data.parts[name], convolution, weight) for name in names}
+
+    return judge_means(
+        {name: data.traces[name] for name in names}, predict(convolution, weight),
+        [predict(**form) for form in v1_lem_A_2.rivals()],
+        scope=f"moments {', '.join(map(str, POWERS))} about the mean at R = {SUM_DIMENSION}, "
+        f"{len(names) // len(POWERS)} pairs: {'; '.join(name[19:] for name in names[:: len(POWERS)])}",
+        settings={name: {"c": c, "sigma": SIGMA, "power": data.parts[name][0]} for name, c in data.copies.items()},
+    )  # fmt: skip
+
+
+# Spikes of both signs, outside and inside of the range of k, which takes only values beyond sigma s.
+PLANTED = Setting((1.5, 0.65, 0.3, -0.2, -1.0), 2.0, 0.25)
+POINTS = tuple(PLANTED.noise * z for z in (0.7 + 0.5j, -1.5 + 0.8j, 2.2 + 1.2j))
+TRANSFORM_DIMENSION = 250
+
+
+def subordination(z: complex, strength: float) -> complex:
+    r"""$k(z) = 1/g_{\mu_N}(z)$ for the semicircle, its variance times ``strength``; z itself for strength 0."""
+    return complex(1.0 / Semicircle(PLANTED.noise * strength**0.5).stieltjes(z)) if strength else z
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Ladders of the eigenvalues that belong to the spikes, and of the empirical Stieltjes transform.
+
+    Attributes:
+        eigenvalues: by name, with the spike: as many from either end as there are spikes of that sign.
+        spikes: the spike of each.
+        transforms: real and imaginary parts, by name.
+        places: the point z of each, and whether it is the imaginary part.
+    """
+
+    eigenvalues: dict[str, Ladder]
+    spikes: dict[str, float]
+    transforms: dict[str, Ladder]
+    places: dict[str, tuple[complex, bool]]
+
+
+def measure_planted(context: Context) -> Planted:
+    """Eigenvalues at large R in band form, transforms from dense spectra."""
+    model, rng = PLANTED.model(), context.rng("eigenvalues")
+    above = [theta for theta in PLANTED.spikes if theta > 0]
+    below = [theta for theta in PLANTED.spikes if theta < 0]
+    rungs = []
+    for R in context.size((10**4, 10**5), (10**4, 10**6)):
+        draws = [draw_banded(model, R, rng, top=len(above), bottom=len(below)) for _ in range(context.size(16, 60))]
+        rungs.append((R, np.array([[*d.top(len(above)), *d.bottom(len(below))[::-1]] for d in draws])))
+    spikes = {f"eigenvalue of theta = {theta / PLANTED.noise:.3g} sigma s": theta for theta in PLANTED.spikes}
+    eigenvalues = {
+        name: Ladder(tuple((R, found[:, column]) for R, found in rungs)) for column, name in enumerate(spikes)
+    }
+    rng, R, rows = context.rng("transforms"), TRANSFORM_DIMENSION, []
+    for _ in range(context.size(24, 100)):
+        spectrum = draw_dense(model, R, rng, entries="goe").eigenvalues()
+        rows.append([np.mean(1.0 / (z - spectrum)) for z in POINTS])
+    values, transforms, places = np.array(rows), {}, {}
+    for column, z in enumerate(POINTS):
+        for part, found in (("Re", values[:, column].real), ("Im", values[:, column].imag)):
+            name = f"{part} g_H({z / PLANTED.noise:.3g} sigma s)"
+            transforms[name], places[name] = Ladder(((R, found),)), (z, part == "Im")
+    return Planted(eigenvalues, spikes, transforms, places)
+
+
+@claim(
+    "fedloru-v2/eq-30-31",
+    where="Appendix A.3, eqs. (30) and (31)",
+    says=r"$\hat g_{H_N}(z) = \hat g_{H_{\mathrm{true}}}(k(z)) + o(1)$, $k$ the subordination function. $\theta_i$ is "
+    r"an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ for an eigenvalue $\lambda$ "
+    r"of $H_N$ outside $\mathrm{supp}(\mu_N \boxplus \nu) = \mathrm{supp}(\mu_N)$; the outliers of $H_N$ are "
+    r"$\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in \mathbb{R}\setminus\mathrm{supp}(\mu_N)\}$, with "
+    r"$k^{-1}(\theta) = \theta + \sigma^2s_N^2/\theta$ (eq. 35).",
+    measure=measure_planted,
+    control=Form("The statement about the transforms, eq. (30).", {"outliers": False}),
+    correction=Form(
+        r"Eq. (30) holds. The outliers of $H_N$ are $k^{-1}(\theta_j)$ for $|\theta_j| > \sigma s_N$, the range of $k$ "
+        r"on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other $\theta_j$ are outlier eigenvalues of "
+        r"$H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without any such $\lambda$, although "
+        r"$\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support. In the sentence before, $k(\lambda)$ "
+        r"corresponds to an outlier of $H_{\mathrm{true}}$, not of $H_N$.",
+        {"least": 1.0},
+        mutants=({"least": 0.5}, {"least": 1.5}, {"coefficient": 1.1}, {"strength": 0.75}, {"strength": 0.0}),
+    ),
+    vary=("coefficient", "strength", "least"),
+    uses=("fedloru-v2/lem-A.1a", "fedloru-v2/lem-A.2", "fedloru-v2/eq-32"),
+    expect="corrected",
+    method="limit",
+)
+def eq_30_31(data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0,
+             outliers: bool = True) -> Evidence:  # fmt: skip
+    """Every spike beyond ``least`` in units of sigma s has an outlier, the others end at the edge of the support."""
+
+    def predict(least: float, coefficient: float, strength: float, **_: Any) -> Predictions:
+        found = {}
+        for name, theta in data.spikes.items():
+            edge = FreeSum(Semicircle(PLANTED.noise), PointMass(0.0)).support[int(theta > 0)]
+            outside = abs(theta) > least * PLANTED.noise
+            found[name] = wigner_outlier(theta, coefficient**0.5 * PLANTED.noise) if outside else edge
+        for name, (z, imaginary) in data.places.items():
+            at, zeros = subordination(z, strength), TRANSFORM_DIMENSION - len(PLANTED.spikes)
+            value = (zeros / at + sum(1.0 / (at - theta) for theta in PLANTED.spikes)) / TRANSFORM_DIMENSION
+            found[name] = value.imag if imaginary else value.real
+        return found
+
+    ladders = {**data.transforms, **(data.eigenvalues if outliers else {})}
+    predicted = predict(least, coefficient, strength)
+    return judge_limit(
+        ladders, {name: predicted[name] for name in ladders}, [predict(**form) for form in eq_30_31.rivals()],
+        scope=f"{len(data.spikes)} spikes from {min(data.spikes.values()) / PLANTED.noise:.3g} to "
+        f"{max(data.spikes.values()) / PLANTED.noise:.3g} sigma s, Gaussian noise; {len(POINTS)} points z",
+        settings={name: {"theta": theta, "sigma": PLANTED.sigma, "s": PLANTED.s} for name, theta in
+                  data.spikes.items()},
+    )  # fmt: skip

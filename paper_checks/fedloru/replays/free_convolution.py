@@ -1,0 +1,74 @@
+"""Replays of the claims in ``free_convolution`` and ``general_map``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import comb, isqrt
+
+from paper_checks.fedloru.replays.reading import Values, fractions
+from paper_checks.replay import Violation, replay
+
+
+@replay("fedloru-v1/lem-A.2")
+def v1_lem_A_2(values: Values) -> Violation:
+    r"""X a GOE matrix with entries of variance $\sigma^2/R$ and $D = cX$, so that $X + D = (1 + c)X$.
+
+    The eigenvectors of X are uniformly random (QUE) and its empirical measure concentrates at the speed $R^2$; D is
+    symmetric, random, and has the law of $cX$ in the limit. The free convolution of two semicircles is one whose
+    variances add, with moments $C_{k/2}$ times a power of the variance.
+    """
+    c, sigma = fractions(values, "c", "sigma")
+    power = int(values["power"])
+    catalan = Fraction(comb(power, power // 2), power // 2 + 1) if power % 2 == 0 else Fraction(0)
+    actual = ((1 + c) * sigma) ** power * catalan
+    free = ((1 + c**2) * sigma**2) ** (power // 2) * catalan
+    unmet = "" if sigma > 0 and c != 0 and power > 0 else "sigma > 0 and c non-zero"
+    return Violation(abs(actual - free), Fraction(0), unmet=unmet,
+                     reads=f"|moment {power} of X + D - that of the free convolution|, D = {float(c):g} X")  # fmt: skip
+
+
+def _root(square: Fraction) -> Fraction:
+    """The square root of a rational square.
+
+    Raises:
+        ValueError: it is not rational.
+    """
+    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
+    if root**2 != square:
+        raise ValueError("the square root is not rational")
+    return root
+
+
+@replay("fedloru-v2/eq-30-31")
+def eq_30_31(values: Values) -> Violation:
+    r"""The only $\lambda$ outside of the support at which $k(\lambda) = \theta$ is possible, and k there.
+
+    $k + \sigma^2s^2/k = \lambda$ for the subordination function, so $k(\lambda) = \theta$ leaves one candidate; of the
+    two roots of this equation k is the one that grows like $\lambda$, the larger one in absolute value.
+    """
+    theta, sigma, s = fractions(values, "theta", "sigma", "s")
+    candidate = theta + sigma**2 * s**2 / theta
+    root = _root(candidate**2 - 4 * sigma**2 * s**2)
+    k = (candidate + (root if candidate > 0 else -root)) / 2
+    met = theta != 0 and sigma > 0 and 0 < s < 1 and abs(candidate) > 2 * sigma * s
+    return Violation(abs(k - theta), Fraction(0), unmet="" if met else "theta non-zero, candidate off the support",
+                     reads="|k(lambda) - theta| at the only lambda that could belong to theta")  # fmt: skip
+
+
+@replay("fedloru-v1/eq-29-32")
+def eq_29_32(values: Values) -> Violation:
+    r"""Marchenko-Pastur noise of ratio c with entries of variance 1: $k(k^{-1}(\theta))$ from the quadratic for g.
+
+    $\mathcal{R}_\mu(w) = 1/(1 - cw)$; with v = s the transform of the scaled law solves
+    $c\,v\,z\,g^2 - (z - v(1-c))g + 1 = 0$ and is, off the support, the root that tends to 0 at infinity.
+    """
+    theta, s, ratio = fractions(values, "theta", "s", "ratio")
+    z = s / (1 - ratio * s / theta) + theta
+    line = z - s * (1 - ratio)
+    square = line**2 - 4 * ratio * s * z  # (z - a)(z - b) with the edges a, b = s (1 -+ root of c)^2
+    root = _root(square)
+    beyond = z - s * (1 + ratio)  # positive right of the support, negative left of it
+    g = (line - root if beyond > 0 else line + root) / (2 * ratio * s * z)
+    met = values["law"] == "Marchenko-Pastur" and theta != 0 and 0 < s < 1 and 0 < ratio < 1 and square > 0
+    return Violation(abs(1 / g - theta), Fraction(0), unmet="" if met else "k^{-1}(theta) off the support",
+                     reads=f"|k(k^-1(theta)) - theta| at theta = {float(theta):.4g}")  # fmt: skip
