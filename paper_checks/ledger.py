@@ -75,17 +75,8 @@ class Paper:
 
 SPECTRAL = (
     *("setup", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
-    *(
-        "transforms",
-        "free_convolution",
-        "weyl",
-        "richness",
-        "edges",
-        "outlier_map",
-        "index_sets",
-        "stable_rank",
-        "alignment_steps",
-    ),
+    *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
+    *("index_sets", "stable_rank", "alignment_steps"),
     *("general_laws", "general_map", "six_sums", "measured_spectra"),
 )
 NUMBERS = ("accuracies", "further_tables", "parameter_counts")
