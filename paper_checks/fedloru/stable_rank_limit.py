@@ -1,1 +1,340 @@
 """Section 3.1 and Appendix A.4: the stable rank as the dimension grows (Theorem 3.2, eq. 36, 37)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import LEVEL, Context
+from paper_checks.methods.bands import Predictions
+from paper_checks.methods.limit import Ladder, judge_limit
+from paper_checks.methods.probability import Counted
+from rmt.banded import draw_banded
+from rmt.closed_laws import Semicircle
+from rmt.sample_size import stable_rank_gap
+from rmt.spiked import SpikedModel, wigner_outlier
+
+SIGMA = 2.0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    r"""Spikes at two sample sizes: $\sigma s_M$ of the client and $\sigma s_N$ of the server."""
+
+    spikes: tuple[float, ...]
+    client: float
+    server: float
+
+    @property
+    def theta_0(self) -> float:
+        """The spike of largest modulus."""
+        return max(self.spikes, key=abs)
+
+    def model(self, noise: float) -> SpikedModel:
+        """The spiked model at one sample size."""
+        return SpikedModel(self.spikes, Semicircle(SIGMA), noise / SIGMA)
+
+    def numbers(self) -> dict[str, Any]:
+        """Plain numbers for witnesses."""
+        return {"spikes": list(self.spikes), "client": self.client, "server": self.server}
+
+
+ABOVE = {
+    "theta_0 = sigma s_M": Sizes((1.0,), 1.0, 0.5),
+    "theta_0 = 1.2 sigma s_M": Sizes((1.2, -0.8), 1.0, 0.3),
+    "five spikes, theta_0 = 3 sigma s_M": Sizes((3.0, 1.5, 0.7, -0.4, -2.0), 1.0, 0.5),
+    "theta_0 = -6 sigma s_M": Sizes((-6.0, 2.0), 1.0, 0.8),
+}
+BETWEEN = {"theta_0 between": Sizes((0.7,), 1.0, 0.5)}
+BELOW = {"theta_0 below both": Sizes((0.3,), 1.0, 0.5)}
+R = 10**9
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Independent draws of client and server at R: squared Frobenius norms and spectral norms, shape ``(draws, 2)``."""
+
+    squared: NDArray[np.float64]
+    norms: NDArray[np.float64]
+
+    def ranks(self) -> NDArray[np.float64]:
+        """Stable ranks."""
+        return self.squared / self.norms**2
+
+    def gaps(self) -> NDArray[np.float64]:
+        """Stable rank of the client minus that of the server."""
+        client, server = self.ranks().T
+        return client - server
+
+
+def draw_ranks(sizes: Sizes, R: int, draws: int, rng: np.random.Generator) -> Ranks:
+    """Draws clients and servers with independent noise."""
+    found = []
+    for _ in range(draws):
+        pair = [draw_banded(sizes.model(noise), R, rng, top=1, bottom=1).stable_rank()
+                for noise in (sizes.client, sizes.server)]  # fmt: skip
+        found.append([[rank.frobenius_squared for rank in pair], [rank.spectral_norm for rank in pair]])
+    table = np.array(found)
+    return Ranks(table[:, 0], table[:, 1])
+
+
+def measure_ranks(context: Context) -> dict[str, Ranks]:
+    """Draws at R = 10^9 wherever the server has an outlier."""
+    return {
+        name: draw_ranks(sizes, R, context.size(10, 40), context.rng(name)) for name, sizes in (ABOVE | BETWEEN).items()
+    }
+
+
+def expected_ratio(sizes: Sizes, noise: float, part: str, bulk: float) -> float:
+    r"""Limit of the stable rank, of its numerator or of its denominator, the first two over R.
+
+    Args:
+        sizes: spikes.
+        noise: $\sigma s$.
+        part: ``stable rank``, ``numerator`` or ``norm``.
+        bulk: mean square of the limits of the bulk eigenvalues, in units of $\sigma^2s^2$: 4 if all sit at the edges.
+    """
+    model = sizes.model(noise)
+    rank = model.stable_rank(R)
+    if part == "norm":
+        return rank.spectral_norm
+    squared = rank.frobenius_squared + (bulk - 1.0) * noise**2 * (R - len(sizes.spikes))
+    return squared / R / (rank.spectral_norm**2 if part == "stable rank" else 1.0)
+
+
+def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float, rivals: list[float]) -> Evidence:
+    """Both sample sizes of every setting in which Theorem 3.2 speaks."""
+    columns = {f"{who}, {name}": (name, place) for name in ABOVE for place, who in enumerate(("client", "server"))}
+
+    def predict(bulk: float) -> Predictions:
+        return {
+            label: expected_ratio(ABOVE[name], (ABOVE[name].client, ABOVE[name].server)[place], part, bulk)
+            for label, (name, place) in columns.items()
+        }
+
+    found = {name: {"numerator": ranks.squared / R, "norm": ranks.norms, "stable rank": ranks.ranks() / R}[part]
+             for name, ranks in data.items()}  # fmt: skip
+    forms = [predict(value) for value in rivals]
+    if part == "norm":  # which no mean square of the bulk changes: tolerance from an edge one per cent off
+        forms = [forms[0], {label: 1.01 * value for label, value in forms[0].items()}]
+    return judge_limit(
+        {label: Ladder(((R, found[name][:, place]),)) for label, (name, place) in columns.items()}, predict(bulk),
+        forms, scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2",
+        settings={label: {**ABOVE[name].numbers(), "place": place} for label, (name, place) in columns.items()},
+    )  # fmt: skip
+
+
+@claim(
+    "fedloru-v2/eq-36",
+    where="Appendix A.4, eq. (36)",
+    says=r"With $N_u$, $N_l$ the numbers of i with $\lambda_i(H_N) \to U_N$, $L_N$, the limiting eigenvalues give "
+    r"$\widehat{\mathrm{srank}}(H_N) = \left(\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} g_N^{-1}(\theta_j)^2 + "
+    r"N_uU_N^2 + N_lL_N^2\right)/g_N^{-1}(\theta_0)^2$ (by Proposition 3.1 all other indices are counted in "
+    r"$N_u + N_l$).",
+    measure=measure_ranks,
+    control=Form(r"Its denominator: $\|H_N\|_2 \to |g_N^{-1}(\theta_0)|$.", {"part": "norm"}),
+    correction=Form(
+        r"The numerator of the stable rank is $\|H_N\|_F^2 = \sum_j\theta_j^2 + \sigma^2s_N^2R\,(1 + o(1))$. "
+        r"$N_u$ and $N_l$ are no finite numbers: every fixed index $i > p$ counts (eq. 29), while the ones that make "
+        r"up the norm lie inside the bulk, with the mean square $\sigma^2s_N^2$ of the semicircle and not $U_N^2 = "
+        r"4\sigma^2s_N^2$.",
+        {"bulk": 1.0},
+        mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
+    ),
+    vary=("bulk",),
+    uses=("fedloru-v2/eq-29", "fedloru-v2/prop-3.1-bulk"),
+    expect="corrected",
+    method="limit",
+)
+def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") -> Evidence:
+    """The squared Frobenius norm over R."""
+    return _judge_ratio(data, part, bulk, [form["bulk"] for form in eq_36.rivals()])
+
+
+@claim(
+    "fedloru-v2/eq-36-conv",
+    where="Appendix A.4, after eq. (36)",
+    says=r"By Proposition 3.1, $|\mathrm{srank}(H_N) - \widehat{\mathrm{srank}}(H_N)| \to 0$.",
+    measure=measure_ranks,
+    control=Form(r"$\|H_N\|_2 \to |g_N^{-1}(\theta_0)|$.", {"part": "norm"}),
+    correction=Form(
+        r"$\mathrm{srank}(H_N)/R \to \sigma^2s_N^2/g_N^{-1}(\theta_0)^2$ for $|\theta_0| > \sigma s_N$ (and 1/4 "
+        "otherwise): the stable rank grows in proportion to R.",
+        {"bulk": 1.0},
+        mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
+    ),
+    vary=("bulk",),
+    uses=("fedloru-v2/eq-36", "fedloru-v2/prop-3.1"),
+    expect="corrected",
+    method="limit",
+)
+def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable rank") -> Evidence:
+    """The stable rank over R."""
+    return _judge_ratio(data, part, bulk, [form["bulk"] for form in eq_36_conv.rivals()])
+
+
+def printed_bound(sizes: Sizes) -> float:
+    r"""Right side of eq. 4 over R, with $B_N$ = R minus the number of outliers (all spikes, by the printed sets)."""
+    theta, client, server = sizes.theta_0, sizes.client, sizes.server
+    below = (wigner_outlier(theta, client) * wigner_outlier(theta, server)) ** 2
+    pairs = sum(8.0 * SIGMA**2 * client * server * abs(theta / t - t / theta) for t in sizes.spikes)
+    counted = 4.0 * SIGMA**2 * (R - len(sizes.spikes)) * (theta**2 - (client * server / theta) ** 2)
+    return (client**2 - server**2) / SIGMA**2 / below * (pairs + counted) / R
+
+
+def expected_gap(sizes: Sizes, bulk: float) -> float:
+    """Difference of the stable ranks over R, for a mean square of the bulk as in ``expected_ratio``."""
+    if bulk == 1.0:
+        return stable_rank_gap(sizes.model(sizes.client), sizes.model(sizes.server), R) / R
+    ratios = [expected_ratio(sizes, noise, "stable rank", bulk) for noise in (sizes.client, sizes.server)]
+    return ratios[0] - ratios[1]
+
+
+@claim(
+    "fedloru-v2/eq-37",
+    where="Appendix A.4, eq. (37)",
+    says=r"$|(\mathrm{srank}(H_M) - \mathrm{srank}(H_N)) - (\widehat{\mathrm{srank}}(H_M) - "
+    r"\widehat{\mathrm{srank}}(H_N))| \to 0$.",
+    measure=measure_ranks,
+    control=Form("The sign: both differences are positive.", {"sign_only": True}),
+    correction=Form(
+        r"$(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to \sigma^2\left(s_M^2/g_M^{-1}(\theta_0)^2 - "
+        r"s_N^2/g_N^{-1}(\theta_0)^2\right)$: the difference grows in proportion to R.",
+        {"bulk": 1.0},
+        mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
+    ),
+    vary=("bulk",),
+    uses=("fedloru-v2/eq-36-conv",),
+    expect="corrected",
+    method="limit",
+)
+def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) -> Evidence:
+    """The difference of stable ranks over R."""
+
+    def predict(bulk: float, **_: Any) -> Predictions:
+        return {name: expected_gap(sizes, bulk) for name, sizes in ABOVE.items()}
+
+    predicted, rivals = predict(bulk), [predict(**form) for form in eq_37.rivals()]
+    ladders = {name: data[name].gaps() / R for name in ABOVE}
+    if sign_only:
+        predicted = {name: float(np.sign(value)) for name, value in predicted.items()}
+        ladders = {name: np.sign(gaps) for name, gaps in ladders.items()}
+        rivals = [predicted, {name: -value for name, value in predicted.items()}]
+    return judge_limit(
+        {name: Ladder(((R, gaps),)) for name, gaps in ladders.items()}, predicted, rivals,
+        scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2, independent noise",
+        settings={name: sizes.numbers() for name, sizes in ABOVE.items()},
+    )  # fmt: skip
+
+
+@claim(
+    "fedloru-v2/thm-3.2",
+    where="Section 3.1, Theorem 3.2, eq. (4), and Appendix A.4, eq. (45)",
+    says=r"If $\theta_0^2 \ge \sigma^2s_M^2$, then as $R \to \infty$ the difference of the stable ranks of $H_M$ and "
+    r"$H_N$ is positive and at least $\frac{s_M^2 - s_N^2}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}\left["
+    r"\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N}8\sigma^4s_Ms_N\left|\frac{\theta_0}{\theta_j} - "
+    r"\frac{\theta_j}{\theta_0}\right| + 4\sigma^2B_N\left(\theta_0^2 - \frac{\sigma^4s_M^2s_N^2}{\theta_0^2}\right)"
+    r"\right]$, $B_N$ the number of i with $\lambda_i(H_N) \to U_N$ or $L_N$ (by Proposition 3.1 all that are no "
+    "outliers).",
+    measure=measure_ranks,
+    control=Form("The difference is positive.", {"form": "sign"}),
+    correction=Form(
+        r"The difference is positive and grows in proportion to R, for every $|\theta_0| > \sigma s_N$ (also between "
+        r"$\sigma s_N$ and $\sigma s_M$): divided by R it tends to $\sigma^2\left(\frac{s_M^2}{\lambda_M^2} - "
+        r"\frac{s_N^2}{\lambda_N^2}\right) > 0$ with $\lambda = \theta_0 + \sigma^2s^2/\theta_0$ for $|\theta_0| > "
+        r"\sigma s$, else $2\sigma s$ ($s/\lambda$ increases with s). The printed bound over R is four times that "
+        r"for $\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number for $B_N$ it would hold for large R, since "
+        "the left side is unbounded.",
+        {"form": "limit"},
+        mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
+    ),
+    vary=("bulk",),
+    uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-43"),
+    also=("fedloru-v2/eq-45",),
+    expect="corrected",
+    method="limit",
+)
+def thm_3_2(data: dict[str, Ranks], form: str = "bound", bulk: float = 1.0) -> Evidence:
+    """The difference over R: against the printed bound from below, or against the limit (server with an outlier)."""
+    settings = ABOVE if form == "bound" else ABOVE | BETWEEN
+
+    def predict(form: str, bulk: float) -> Predictions:
+        return {
+            name: printed_bound(sizes) if form == "bound" else expected_gap(sizes, bulk)
+            for name, sizes in settings.items()
+        }
+
+    predicted, rivals = predict(form, bulk), [predict(**constants) for constants in thm_3_2.rivals()]
+    gaps = {name: data[name].gaps() / R for name in settings}
+    if form == "bound":  # what exceeds a lower bound satisfies it
+        gaps = {name: np.minimum(values, predicted[name]) for name, values in gaps.items()}
+    if form == "sign":
+        predicted = dict.fromkeys(settings, 1.0)
+        rivals = [predicted, dict.fromkeys(settings, -1.0)]
+        gaps = {name: np.sign(values) for name, values in gaps.items()}
+    smallest = min(float(np.mean(data[name].gaps() / R)) for name in settings)
+    return judge_limit(
+        {name: Ladder(((R, values),)) for name, values in gaps.items()}, predicted, rivals,
+        scope=f"{', '.join(settings)}; spikes of both signs, independent noise; the smallest difference is "
+        f"{smallest:.3g} R",
+        settings={name: sizes.numbers() for name, sizes in settings.items()},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Signs:
+    """How often the difference of stable ranks was negative."""
+
+    above: Counted
+    between: Counted
+    below: Counted
+
+
+def measure_signs(context: Context) -> Signs:
+    """Signs at R = 10^5, with the largest spike above both thresholds, between them and below both."""
+    counts = []
+    for settings in (ABOVE, BETWEEN, BELOW):
+        name, sizes = list(settings.items())[-1]
+        gaps = draw_ranks(sizes, 10**5, context.size(200, 1000), context.rng(name)).gaps()
+        counts.append(Counted(int((gaps < 0).sum()), len(gaps)))
+    return Signs(*counts)
+
+
+@claim(
+    "fedloru-v2/claim-ill",
+    where="Section 3.1, after Theorem 3.2",
+    says=r"If $\theta_0^2 \le \sigma^2s_M^2$ the gap can become negative, and only then: the largest eigenvalue is "
+    "extremely small compared with the noise.",
+    measure=measure_signs,
+    mutants=[{"possible": ("above",)}, {"impossible": ("below",)}, {"possible": ("between",)}],
+    vary=("share",),
+    uses=("fedloru-v2/thm-3.2",),
+    expect="holds",
+    method="probability",
+)
+def claim_ill(data: Signs, possible: tuple[str, ...] = ("below",), impossible: tuple[str, ...] = ("above",),
+              share: float = 0.15) -> Evidence:  # fmt: skip
+    """Where a negative gap has a probability of more than ``share``, and where of less."""
+    counts = {"above": data.above, "between": data.between, "below": data.below}
+    level = LEVEL / (len(possible) + len(impossible))
+    shares = {place: counts[place].interval(level) for place in (*possible, *impossible)}
+    room = min([shares[place][0] - share for place in possible] + [share - shares[place][1] for place in impossible])
+    apart = max([share - shares[place][1] for place in possible] + [shares[place][0] - share for place in impossible])
+    found = "; ".join(f"{place}: {count.happened} of {count.draws}" for place, count in counts.items())
+    scope = (
+        "negative gaps at R = 10^5 with the largest spike above both thresholds, between sigma s_N and sigma s_M (there "
+        "eq. 4 is negative), and below both, independent noise"
+    )
+    printed = f"P(gap < 0) > {share:g} {', '.join(possible)}; < {share:g} {', '.join(impossible)}"
+    if room >= 0:
+        return Evidence(True, "statistical", scope, printed, found, room, level=LEVEL, cases=data.below.draws)
+    if apart > 0:
+        return Evidence(False, "statistical", scope, printed, found, -apart, level=LEVEL, cases=data.below.draws,
+                        witness={"share": share, "found": found})  # fmt: skip
+    return Evidence(
+        None, "statistical", scope, printed, found, room, level=LEVEL, reason="an interval straddles a bound"
+    )
