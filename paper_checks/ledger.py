@@ -49,7 +49,7 @@ class Paper:
 
 
 FEDLORU_THEMES = (
-    *("setup", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
+    *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
     *("transforms", "weyl", "richness", "edges", "outlier_map", "index_sets", "stable_rank", "alignment_steps"),
     *("general_laws", "six_sums"),
     *("low_rank_updates", "measured_spectra", "accuracies", "parameter_counts"),
