@@ -1,4 +1,4 @@
-"""Section 3.1: eq. (1) and v1 eqs. (3), (4): how the noises of two samples are coupled, and which laws they can have."""
+"""Section 3.1, eq. (1), v1 eqs. (3) and (4): how the noises of two samples are coupled, and which laws they have."""
 
 from __future__ import annotations
 
@@ -72,17 +72,18 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
 @claim(
     "fedloru-v2/eq-1",
     where="Section 3.1, eq. (1), and Appendix A, problem setup",
-    says=r"Server and client Hessians, on $D_N$ and on $D_M \subseteq D_N$ drawn without replacement, are two decoupled "
-    r"additive perturbed models $H_N = H_{\mathrm{true}} + \epsilon_N$, $H_M = H_{\mathrm{true}} + \epsilon_M$, "
-    r"with noise of mean 0 scaled by the sample size; decoupled is read as "
+    says=r"Server and client Hessians, on $D_N$ and on $D_M \subseteq D_N$ drawn without replacement, are two "
+    r"decoupled additive perturbed models $H_N = H_{\mathrm{true}} + \epsilon_N$, $H_M = H_{\mathrm{true}} + "
+    r"\epsilon_M$, with noise of mean 0 scaled by the sample size; decoupled is read as "
     r"$\mathrm{Cov}(\epsilon_M, \epsilon_N) = 0$.",
     measure=measure_covariances,
     control=Form("The statement for data sets that share no sample.", {"nested": False}),
     correction=Form(
         r"By themselves the noises have mean 0 and covariances $V/N$ and $V/M$, with $V$ that of the Hessian of one "
-        r"data point. Jointly the shared samples couple them: $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, a correlation "
-        r"of $\sqrt{M/N}$ entry by entry, neither 0 nor that of one $X$ at two scales. In $H_M = H_N + (\epsilon_M - "
-        r"\epsilon_N)$ the last term is uncorrelated with $H_N$ and has covariance $V(\frac1M - \frac1N)$.",
+        r"data point. Jointly the shared samples couple them: $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, entry by "
+        r"entry a correlation of $\sqrt{M/N}$, neither 0 nor that of one $X$ at two scales. In $H_M = H_N + "
+        r"(\epsilon_M - \epsilon_N)$ the last term is uncorrelated with $H_N$ and has covariance "
+        r"$V(\frac1M - \frac1N)$.",
         {"coupling": 1.0},
         mutants=({"coupling": 0.99}, {"coupling": 0.0}, {"shared": True}, {"nested": False}),
     ),
