@@ -74,7 +74,7 @@ class Paper:
 
 
 SPECTRAL = (
-    *("setup", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
+    *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
     *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
     *("index_sets", "stable_rank", "alignment_steps"),
     *("general_laws", "general_map", "six_sums", "measured_spectra"),

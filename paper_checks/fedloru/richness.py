@@ -1,4 +1,4 @@
-"""Appendix A.2: models of any larger dimension with the same true eigenvalues (Proposition A.4, eq. 14 to 20).
+"""Section 3.1 and Appendix A.2: the sets Omega and models of larger dimension (eq. 12 to 20; v1 Proposition 3.1).
 
 A Hessian at a point depends on the functions only through their values and first two derivatives there, so quadratic
 functions with symbolic coefficients stand for all twice differentiable ones: an identity in these symbols is a proof.
@@ -6,11 +6,15 @@ functions with symbolic coefficients stand for all twice differentiable ones: an
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+
 import sympy
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational, vanishes
 
 WEIGHTS = sympy.symbols("w1:4")
 OUTPUTS = sympy.symbols("y1:3")
@@ -39,6 +43,157 @@ def draw_weights(context: Context) -> list[Point]:
 def _total_hessian(outputs: tuple[sympy.Expr, ...], weights: tuple[sympy.Symbol, ...]) -> sympy.Matrix:
     loss = LOSS.subs(dict(zip(OUTPUTS, outputs, strict=True)), simultaneous=True)
     return sympy.hessian(loss, weights)
+
+
+T, SLOPE, CURVATURE, CENTRE = sympy.symbols("t l_slope l_curvature centre")
+THETAS = sympy.symbols("theta1:4", nonzero=True)
+LARGEST_DIMENSION = 5
+SPECTRA = {
+    "one": THETAS[:1], "two": THETAS[:2], "three": THETAS[:3], "one repeated": THETAS[:1] * 2,
+    "one repeated beside another": (THETAS[0], THETAS[0], THETAS[1]),
+}  # fmt: skip
+
+
+def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr]], list[Point]]:
+    r"""Characteristic polynomials of the true Hessians of one model per spectrum and dimension.
+
+    The model is $h(x;\omega) = c + \frac12\sum_i\theta_i\omega_i^2/\ell'(c)$ at $\omega = 0$. The loss is any with a
+    non-zero mean slope at some constant prediction c, to second order there.
+    """
+    found: dict[str, dict[int, sympy.Expr]] = {}
+    for name, thetas in SPECTRA.items():
+        found[name] = {}
+        for R in range(len(thetas), LARGEST_DIMENSION + 1):
+            weights = sympy.symbols(f"w1:{R + 1}")
+            model = CENTRE + sum(theta * w**2 for theta, w in zip(thetas, weights, strict=False)) / (2 * SLOPE)
+            loss = SLOPE * (model - CENTRE) + CURVATURE * (model - CENTRE) ** 2 / 2
+            hessian = sympy.hessian(loss, weights).subs(dict.fromkeys(weights, 0))
+            found[name][R] = hessian.charpoly(T).as_expr()
+    return found, generic_points(context, (T, SLOPE, CURVATURE, CENTRE, *THETAS), 4)
+
+
+@claim(
+    "fedloru-v2/def-omega",
+    where="Section 3.1; Appendix A, eqs. (12) and (13)",
+    says=r"$\Omega^R(\theta_1..\theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has non-zero "
+    r"eigenvalues $\theta_1..\theta_k$, $\Omega = \bigcup_R\Omega^R$, and $\bar R$ is the smallest integer with "
+    r"$\Omega^{\bar R}(\theta_1..\theta_{p+q})$ non-empty. It follows that $\bar R = p + q$, with $\Omega^R$ "
+    r"non-empty for every $R \ge \bar R$.",
+    measure=measure_dimensions,
+    mutants=[{"offset": 1}, {"offset": -1}, {"sign": -1}, {"distinct": True}],
+    vary=("offset",),
+    kind="definition",
+    expect="holds",
+    method="identity",
+)
+def def_omega(data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]], offset: float = 0, sign: int = 1,
+              distinct: bool = False) -> Evidence:  # fmt: skip
+    """Existence from k on by a model; emptiness below, since an R x R matrix has at most R non-zero eigenvalues."""
+    found, points = data
+    lines = []
+    for name, thetas in SPECTRA.items():
+        wanted = tuple(dict.fromkeys(thetas)) if distinct else thetas
+        realised = []
+        for R, polynomial in found[name].items():
+            factors = sympy.prod([T - sign * theta for theta in wanted])
+            line = Equation(f"R = {R}, {name} eigenvalue(s)", polynomial, T ** (R - len(wanted)) * factors)
+            realised += [R] if vanishes(line.left - line.right) else []
+            lines.append(line)
+        # Below k the R eigenvalues would have to include all k: T^(k - R) would divide the product, so one be zero.
+        below = [R for R in range(1, len(thetas)) if vanishes(sympy.prod(thetas))]
+        smallest = min([*below, *realised], default=0)
+        lines.append(
+            Equation(f"smallest R, {name} eigenvalue(s)", sympy.Integer(smallest), len(thetas) + rational(offset))
+        )
+    return judge_identity(
+        lines, points,
+        f"p + q = 1 to 3, distinct and repeated, every R from p + q to {LARGEST_DIMENSION}; any loss whose mean has a "
+        "non-zero slope at some constant prediction (under a loss that ignores the prediction every set is empty)",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair by its true Hessian: the entries, the rank, and the number of distinct non-zero eigenvalues, exactly."""
+
+    hessian: tuple[tuple[int, ...], ...]
+    rank: int
+    distinct: int
+
+    @property
+    def dimension(self) -> int:
+        """The number of weights."""
+        return len(self.hessian)
+
+
+def _pair(matrix: sympy.Matrix) -> Pair:
+    R, rank = matrix.rows, matrix.rank()
+    # A symmetric matrix is diagonalisable: its powers span as many dimensions as it has distinct eigenvalues.
+    powers = sympy.Matrix([list(matrix**n) for n in range(R + 1)]).rank()
+    return Pair(tuple(tuple(map(int, matrix.row(i))) for i in range(R)), rank, powers - (rank < R))
+
+
+def measure_pairs(context: Context) -> list[Pair]:
+    r"""Models $h = \frac12\omega^TS\omega$ of one to three weights at $\omega = 0$ under the loss $\ell = h - y$."""
+    rng = context.rng("matrices")
+    found = []
+    for R in (1, 2, 3):
+        places = [(i, j) for i in range(R) for j in range(i, R)]
+        if R < 3:
+            chosen = list(product((-1, 0, 1), repeat=len(places)))
+        else:
+            diagonals = product((-2, 0, 1), repeat=R)
+            chosen = [tuple(d[i] if i == j else 0 for i, j in places) for d in diagonals]
+            chosen += [tuple(map(int, rng.integers(-1, 2, len(places)))) for _ in range(context.size(20, 200))]
+        weights = sympy.symbols(f"w1:{R + 1}")
+        for entries in chosen:
+            at = dict(zip(places, entries, strict=True))
+            model = _HALF * sum(at[min(i, j), max(i, j)] * weights[i] * weights[j] for i in range(R) for j in range(R))
+            found.append(_pair(sympy.hessian(sympy.sympify(model), weights)))
+    return found
+
+
+@claim(
+    "fedloru-v2/claim-union",
+    where="Appendix A.2, after eq. (13)",
+    says=r"The pairs $(h^R, \omega^R)$ of all dimensions are the union of $\Omega^R(\theta_1..\theta_k)$ over "
+    r"$R \ge 1$, $1 \le k \le R$ and non-zero $\theta_1..\theta_k$.",
+    measure=measure_pairs,
+    control=Form("The statement for pairs whose true Hessian is not zero.", {"non_zero": True}),
+    correction=Form(
+        r"The union starts at $k = 0$: a pair whose true Hessian is zero, such as a model that ignores its weights, "
+        r"has no non-zero eigenvalue.",
+        {"least": 0},
+        mutants=({"least": 1}, {"short": 1}, {"repeated": False}),
+    ),
+    vary=("least",),
+    uses=("fedloru-v2/def-omega",),
+    expect="corrected",
+    method="enumeration",
+)
+def claim_union(pairs: list[Pair], least: float = 1, short: int = 0, repeated: bool = True,
+                non_zero: bool = False) -> Evidence:  # fmt: skip
+    """Whether every pair lies in one of the sets; its only candidate is k = rank, counted with multiplicity."""
+    kept = [pair for pair in pairs if pair.rank or not non_zero]
+    scope = (
+        f"{len(kept)} exact Hessians of one to three weights: every one with entries -1, 0, 1 up to R = 2, diagonal "
+        "and drawn ones at R = 3; ranks 0 to 3, simple and repeated eigenvalues"
+    )
+    printed = f"number of non-zero eigenvalues from {least:g} to {'R - 1' if short else 'R'}"
+    outside = [
+        pair
+        for pair in kept
+        if not least <= pair.rank <= pair.dimension - short or (not repeated and pair.distinct < pair.rank)
+    ]
+    if not outside:
+        return Evidence(True, "search", scope, printed, f"each of {len(kept)} pairs lies in one of the sets", 1.0,
+                        cases=len(kept))  # fmt: skip
+    worst = outside[0]
+    return Evidence(
+        False, "proof", scope, printed,
+        f"{len(outside)} of {len(kept)} pairs lie in none, such as one of rank {worst.rank} at R = {worst.dimension}",
+        -len(outside) / len(kept), cases=len(kept), witness={"hessian": [list(row) for row in worst.hessian]},
+    )  # fmt: skip
 
 
 @claim(
@@ -92,3 +247,99 @@ def prop_A_4(points: list[Point], coupling: float = 0, curvature: float = 0) -> 
     bordered = sympy.diag(block, 0)
     lines.append(Equation("characteristic polynomial", bordered.charpoly(t).as_expr(), t * block.charpoly(t).as_expr()))
     return judge_identity(lines, points, "one weight added to any twice differentiable model; by induction all R")
+
+
+POINT = WEIGHTS[2]  # the new weight z, at 0 like the others
+G_NAMES = ("value", "slope", "curvature", "third")
+LOSS_FLAT = "Hessian of the loss of g"
+
+
+@dataclass(frozen=True)
+class Added:
+    """A function g added to the model, by which of its derivatives at the point are not zero.
+
+    Attributes:
+        orders: non-zero orders, among value, slope, curvature and third.
+        of_loss: Hessian at the point of the loss of g.
+        of_sum: the same for the loss of h + g.
+    """
+
+    orders: tuple[str, ...]
+    of_loss: sympy.Matrix
+    of_sum: sympy.Matrix
+
+
+def measure_added(context: Context) -> tuple[list[Added], sympy.Matrix, list[Point]]:
+    r"""Any h to second order and any cubic loss, every combination of orders in g, and the Hessian for h alone."""
+    y = OUTPUTS[0]
+    slope, square, cube = sympy.symbols("l_1 l_11 l_111")
+    loss = slope * y + square * y**2 / 2 + cube * y**3 / 6
+    h = MODEL[0]
+    parts = {
+        "value": sympy.Integer(1), "slope": WEIGHTS[0] + POINT, "curvature": POINT * (WEIGHTS[0] + POINT / 2),
+        "third": POINT**3,
+    }  # fmt: skip
+
+    def at_point(model: sympy.Expr) -> sympy.Matrix:
+        return sympy.hessian(loss.subs(y, model), WEIGHTS).subs(dict.fromkeys(WEIGHTS, 0))
+
+    found = []
+    for chosen in product((False, True), repeat=len(G_NAMES)):
+        orders = tuple(name for name, there in zip(G_NAMES, chosen, strict=True) if there)
+        g = sum((parts[name] for name in orders), start=sympy.Integer(0))
+        found.append(Added(orders, at_point(g), at_point(h + g)))
+    symbols = {slope, square, cube, *h.free_symbols} - {*WEIGHTS}
+    return found, at_point(h), generic_points(context, sorted(symbols, key=str), 4)
+
+
+def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added]:
+    for one in added:
+        flat = all(map(vanishes, one.of_loss))
+        if (flat or LOSS_FLAT not in conditions) and {*conditions}.isdisjoint(one.orders):
+            yield one
+
+
+@claim(
+    "fedloru-v1/prop-3.1",
+    where="v1 Proposition 3.1 and its proof, eqs. (18) and (19); iclr Proposition A.4, eqs. (14) and (15)",
+    says=r"If $\Omega^{\tilde R}(\theta_1..\theta_k)$ is non-empty for some $\tilde R > k$, so is $\Omega^R$ for all "
+    r"$R \ge \tilde R$, because $h^{\tilde R+1} = h^{\tilde R} + g$ has the same true Hessian up to a zero row and "
+    r"column whenever $\nabla^2\int\ell(g, y)\,d\psi = 0$.",
+    measure=measure_added,
+    control=Form(
+        r"The proposition itself, by $g = 0$: the larger model ignores the new weight.", {"conditions": G_NAMES}
+    ),
+    correction=Form(
+        r"The proposition stands. Its construction works for $g$ that vanishes at the point together with its first "
+        r"two derivatives, for almost every $x$, whatever the loss and $h$; that the loss of $g$ has zero Hessian does "
+        r"not suffice. With $\ell = \hat y^2$, $h = \omega^2$ and $g = 1$, $\nabla^2\ell(g) = 0$, yet "
+        r"$\ell(h+g)'' = 12\omega^2 + 4$ and $\ell(h)'' = 12\omega^2$.",
+        {"conditions": G_NAMES[:3]},
+        mutants=(
+            {"conditions": ("slope", "curvature")},
+            {"conditions": ("value", "curvature")},
+            {"conditions": ("value", "slope")},
+        ),
+    ),
+    uses=("fedloru-v2/prop-A.4", "fedloru-v2/eq-17"),
+    also=("fedloru-iclr/prop-A.4",),
+    expect="corrected",
+    method="identity",
+)
+def v1_prop_3_1(
+    data: tuple[list[Added], sympy.Matrix, list[Point]], conditions: tuple[str, ...] = (LOSS_FLAT,)
+) -> Evidence:
+    """Every g that meets the conditions, against the Hessian of h alone with a zero row and column."""
+    added, alone, points = data
+    evidence, shown = None, []
+    for one in _admitted(added, conditions):
+        shown.append(" + ".join(one.orders) or "zero")
+        evidence = judge_identity(
+            [Equation(f"entry {i + 1}{j + 1}, g with {shown[-1]}", one.of_sum[i, j], alone[i, j])
+             for i in range(3) for j in range(i, 3)],
+            points, f"h to second order and cubic loss, all coefficients symbolic; g with {', '.join(shown)}",
+        )  # fmt: skip
+        if not evidence.ok:
+            return replace(evidence, witness={**(evidence.witness or {}), "g": list(one.orders)})
+    assert evidence is not None
+    return evidence
