@@ -326,7 +326,7 @@ def claim_ill(data: Signs, possible: tuple[str, ...] = ("below",), impossible: t
     apart = max([share - shares[place][1] for place in possible] + [shares[place][0] - share for place in impossible])
     found = "; ".join(f"{place}: {count.happened} of {count.draws}" for place, count in counts.items())
     scope = (
-        "negative gaps at R = 10^5 with the largest spike above both thresholds, between sigma s_N and sigma s_M (there "
+        "negative gaps at R = 10^5: the largest spike above both thresholds, between sigma s_N and sigma s_M (there "
         "eq. 4 is negative), and below both, independent noise"
     )
     printed = f"P(gap < 0) > {share:g} {', '.join(possible)}; < {share:g} {', '.join(impossible)}"
