@@ -15,6 +15,7 @@ from paper_checks.run import Result, Run
 
 WIDTH = 100
 _LABEL = 13
+_ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 _DOLLAR = re.compile(r"(?<!\\)\$")
 
 
@@ -155,7 +156,7 @@ def first_sentence(text: str) -> str:
     inside = False
     for i, character in enumerate(text):
         inside ^= character == "$"
-        abbreviated = text[:i].endswith((" eq", " eqs", "(eq", "(eqs", " Prop", " cf"))
+        abbreviated = _ABBREVIATION.search(text[:i])
         if character == "." and not inside and not abbreviated and text[i + 1 : i + 2].isspace():
             return text[: i + 1]
     return text

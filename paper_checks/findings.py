@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from paper_checks.card import first_sentence, shortened
+from paper_checks.card import shortened
 from paper_checks.claim import VERDICTS, Claim
-from paper_checks.ledger import PAPERS, Page, Paper
+from paper_checks.ledger import PAPERS
+from paper_checks.paper import Page, Paper
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, stored
 
 _FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
@@ -44,14 +45,19 @@ def findings_page(paper: Paper, page: Page) -> str:
         "`rankproof show ID` prints scope, mutants and sensitivity.", "",
         "## In short", "",
     ]  # fmt: skip
-    for claim in claims:
-        if claim.expect in ("refuted", "corrected"):
-            lines.append(f"- [{claim.id}](#{_anchor(claim)}): {_mathematics(first_sentence(_found(claim)))}")
+    for headline in page.headlines:
+        links = ", ".join(f"[{id}](#{_anchor(id)})" for id in headline.claims)
+        lines.append(f"- {_mathematics(headline.says)} {links}")
+    off = [claim for claim in claims if claim.expect in ("refuted", "corrected")]
+    lines += ["", f"Not as printed ({len(off)}): {', '.join(f'[{c.id}](#{_anchor(c.id)})' for c in off)}."]
     for about, group in told:
         if group:
             lines += ["", f"## {about.rstrip('.')}"]
         for claim in group:
             lines += ["", *_entry(claim, files.get(claim.id), answers.get(claim.id))]
+    for listing in page.listings:
+        rows = [listing.columns, tuple("---" for _ in listing.columns), *listing.rows]
+        lines += ["", f"## {listing.title}", "", *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -91,14 +97,9 @@ def _entry(claim: Claim, file: Stored | None, answer: Replayed | None) -> Iterat
     yield f"`rankproof check {claim.id}`"
 
 
-def _found(claim: Claim) -> str:
-    form = claim.correction if claim.expect == "corrected" else claim.control
-    return form.says if form is not None else claim.says
-
-
-def _anchor(claim: Claim) -> str:
-    """The anchor that Markdown renderers give the heading of a claim."""
-    return re.sub(r"[^a-z0-9_ -]", "", claim.id.lower()).replace(" ", "-")
+def _anchor(id: str) -> str:
+    """The anchor that Markdown renderers give a heading which is the id of a claim."""
+    return re.sub(r"[^a-z0-9_-]", "", id.lower())
 
 
 def _mathematics(text: str) -> str:

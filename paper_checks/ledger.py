@@ -1,110 +1,22 @@
-"""The list of all claims, in the order of the papers, and the folder each paper lives in."""
+"""The list of all claims, in the order of the papers."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
 from paper_checks.claim import Claim
+from paper_checks.fedloru.paper import PAPER as FEDLORU
+from paper_checks.paper import Paper
 
 
 class LedgerError(ValueError):
     """An id or paper that is not in the ledger, or a ledger that contradicts itself."""
 
 
-@dataclass(frozen=True)
-class Page:
-    """A page of findings in ``docs/``: some themes of a paper, for people who read along.
-
-    Attributes:
-        name: file name without its ending.
-        title: its heading.
-        about: one paragraph on what it covers.
-        themes: modules of the paper whose claims it tells, in the order of the paper.
-    """
-
-    name: str
-    title: str
-    about: str
-    themes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Paper:
-    """One paper: a package with one module per theme, ``replays``, ``witnesses/`` and ``certificates/``.
-
-    Attributes:
-        name: short name.
-        title: full title.
-        package: import name of its folder.
-        themes: modules of the package that hold claims, in the order of the paper.
-        pages: the pages that tell its findings.
-    """
-
-    name: str
-    title: str
-    package: str
-    themes: tuple[str, ...]
-    pages: tuple[Page, ...] = ()
-
-    def claims(self) -> tuple[Claim, ...]:
-        """Claims in the order of their declaration."""
-        found = []
-        for theme in self.themes:
-            found += self.told(theme)[1]
-        return tuple(found)
-
-    def told(self, theme: str) -> tuple[str, list[Claim]]:
-        """What a theme is about, in one line, and its claims in the order of their declaration."""
-        module = importlib.import_module(f"{self.package}.{theme}")
-        about = (module.__doc__ or theme).split("\n\n")[0].replace("\n", " ")
-        claims = [item for item in vars(module).values() if isinstance(item, Claim) and item.module == module.__name__]
-        return about, claims
-
-    @property
-    def folder(self) -> Path:
-        """Folder of its package, where witnesses and certificates are stored."""
-        file = importlib.import_module(self.package).__file__
-        assert file is not None
-        return Path(file).parent
-
-
-SPECTRAL = (
-    *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
-    *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
-    *("index_sets", "stable_rank", "alignment_steps"),
-    *("general_laws", "general_map", "six_sums", "measured_spectra"),
-)
-NUMBERS = ("accuracies", "further_tables", "parameter_counts")
-
-PAPERS = (
-    Paper(
-        "fedloru",
-        "Communication-Efficient Federated Low-Rank Update Algorithm and its Connection to Implicit Regularization",
-        "paper_checks.fedloru",
-        (*SPECTRAL, "low_rank_updates", *NUMBERS),
-        (
-            Page(
-                "fedloru-spectral-theory",
-                "What we found in FedLoRU's spectral theory",
-                "Section 3 and Appendix A of the newest version (`fedloru-v2`) in their order, then what the two "
-                "earlier versions (`fedloru-iclr`, `fedloru-v1`) state otherwise.",
-                SPECTRAL,
-            ),
-            Page(
-                "fedloru-printed-numbers",
-                "What we found in FedLoRU's printed numbers",
-                "Counts, ratios, ranges, averages and parameter shares of the three versions, recomputed from their "
-                "tables and from the architectures they name.",
-                NUMBERS,
-            ),
-        ),
-    ),
-)
+PAPERS = (FEDLORU,)
 
 
 @dataclass(frozen=True)

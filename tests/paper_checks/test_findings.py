@@ -26,3 +26,13 @@ def test_every_claim_of_a_page_is_told_with_its_command(paper, page):
             if claim.expect in ("refuted", "corrected"):
                 assert f"[{claim.id}](#" in text
     assert "does not replay" not in text
+
+
+@pytest.mark.parametrize(("paper", "page"), PAGES, ids=lambda part: part.name)
+def test_headlines_rest_on_claims_of_their_page(paper, page):
+    told = {claim.id for theme in page.themes for claim in paper.told(theme)[1]}
+    assert page.headlines
+    for headline in page.headlines:
+        assert headline.claims
+        assert set(headline.claims) <= told
+        assert headline.says.count("$") % 2 == 0

@@ -1,0 +1,94 @@
+"""FedLoRU as a paper of the ledger: its themes in the order of the paper, and its pages of findings."""
+
+from __future__ import annotations
+
+from paper_checks.fedloru.tables import differences
+from paper_checks.paper import Headline, Listing, Page, Paper
+
+SPECTRAL = (
+    *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
+    *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
+    *("index_sets", "stable_rank", "alignment_steps"),
+    *("general_laws", "general_map", "six_sums", "measured_spectra"),
+)
+NUMBERS = ("accuracies", "further_tables", "parameter_counts")
+
+THEORY_HEADLINES = (
+    Headline(
+        r"A spike shows as an outlier if and only if $|\theta| > \sigma s_N$. The printed condition, $\theta + "
+        r"\sigma^2s_N^2/\theta$ beyond the edge, is met by every spike but one: k is not inverted below the threshold.",
+        ("fedloru-v2/prop-3.1", "fedloru-v2/eq-5", "fedloru-v2/eq-32"),
+    ),
+    Headline(
+        "Independent entries of the stated variance are not enough for the edges; a fixed law with a finite fourth "
+        "moment is.",
+        ("fedloru-v2/prop-3.1-dist", "fedloru-v2/eq-26-27"),
+    ),
+    Headline(
+        r"Client and server noise share the samples of the client: their covariance is that of the server's noise. The "
+        r"noise falls like $M^{-1/2}$.",
+        ("fedloru-v2/eq-1", "fedloru-v2/claim-scale"),
+    ),
+    Headline(
+        r"The stable rank has no finite limit: it grows in proportion to R, since the interior of the bulk carries the "
+        r"Frobenius norm. The message of Theorem 3.2 survives in a stronger form (the client's stable rank is larger "
+        r"by a multiple of R, whenever $|\theta_0| > \sigma s_N$), its lower bound is four times too large.",
+        ("fedloru-v2/eq-36", "fedloru-v2/eq-36-conv", "fedloru-v2/thm-3.2"),
+    ),
+    Headline(
+        "Theorem 3.3 gives the alignment of gradients without errors of their own below the number of outliers. Beyond "
+        "it nothing decreases without such errors; with them there is another closed form, which decreases there, and "
+        "can increase below.",
+        ("fedloru-v2/thm-3.3", "fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
+    ),
+    Headline(
+        "The estimate of the stable rank behind Figure 1 is a multiple of it that depends on kernel width and grid.",
+        ("fedloru-v2/eq-87",),
+    ),
+)
+NUMBER_HEADLINES = (
+    Headline(
+        "FedLoRU is best of the three low-rank methods in 20 of 27 cases, as stated; it does fall more than 5 per cent "
+        "below FedAvg in some cells, and surpasses it at 100 clients at some parameter ratios only.",
+        ("fedloru-v2/txt-20of27", "fedloru-v2/txt-5pct", "fedloru-v2/txt-beats-avg"),
+    ),
+    Headline(
+        "The trainable shares of the language model are those of a model of 7 billion parameters, not 3.",
+        ("fedloru-v2/txt-peft",),
+    ),
+    Headline(
+        "One printed ratio of Table 6 follows from neither its formula nor its caption.", ("fedloru-v2/txt-ratio",)
+    ),
+)
+
+PAPER = Paper(
+    "fedloru",
+    "Communication-Efficient Federated Low-Rank Update Algorithm and its Connection to Implicit Regularization",
+    "paper_checks.fedloru",
+    (*SPECTRAL, "low_rank_updates", *NUMBERS),
+    (
+        Page(
+            "fedloru-spectral-theory",
+            "What we found in FedLoRU's spectral theory",
+            "Section 3 and Appendix A of the newest version (`fedloru-v2`) in their order, then what the two earlier "
+            "versions (`fedloru-iclr`, `fedloru-v1`) state otherwise.",
+            SPECTRAL,
+            THEORY_HEADLINES,
+        ),
+        Page(
+            "fedloru-printed-numbers",
+            "What we found in FedLoRU's printed numbers",
+            "Counts, ratios, ranges, averages and parameter shares of the three versions, recomputed from their tables "
+            "and from the architectures they name.",
+            NUMBERS,
+            NUMBER_HEADLINES,
+            (
+                Listing(
+                    "Cells that the first version prints differently",
+                    ("cell", "fedloru-v1", "fedloru-iclr and fedloru-v2"),
+                    tuple((found.cell, found.v1, found.later) for found in differences()),
+                ),
+            ),
+        ),
+    ),
+)

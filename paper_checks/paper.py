@@ -1,0 +1,87 @@
+"""What a paper is: its folder, its themes, and the pages that tell its findings."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from paper_checks.claim import Claim
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One finding in a sentence (words and LaTeX between dollar signs), and the ids of the claims that carry it."""
+
+    says: str
+    claims: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A table at the end of a page: its heading, its columns and its rows, all text."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of findings in ``docs/``: some themes of a paper, for people who read along.
+
+    Attributes:
+        name: file name without its ending.
+        title: its heading.
+        about: one paragraph on what it covers.
+        themes: modules of the paper whose claims it tells, in the order of the paper.
+        headlines: the main findings.
+        listings: tables at its end.
+    """
+
+    name: str
+    title: str
+    about: str
+    themes: tuple[str, ...]
+    headlines: tuple[Headline, ...] = ()
+    listings: tuple[Listing, ...] = ()
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One paper: a package with one module per theme, ``replays``, ``witnesses/`` and ``certificates/``.
+
+    Attributes:
+        name: short name.
+        title: full title.
+        package: import name of its folder.
+        themes: modules of the package that hold claims, in the order of the paper.
+        pages: the pages that tell its findings.
+    """
+
+    name: str
+    title: str
+    package: str
+    themes: tuple[str, ...]
+    pages: tuple[Page, ...] = ()
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Claims in the order of their declaration."""
+        found = []
+        for theme in self.themes:
+            found += self.told(theme)[1]
+        return tuple(found)
+
+    def told(self, theme: str) -> tuple[str, list[Claim]]:
+        """What a theme is about, in one line, and its claims in the order of their declaration."""
+        module = importlib.import_module(f"{self.package}.{theme}")
+        about = (module.__doc__ or theme).split("\n\n")[0].replace("\n", " ")
+        claims = [item for item in vars(module).values() if isinstance(item, Claim) and item.module == module.__name__]
+        return about, claims
+
+    @property
+    def folder(self) -> Path:
+        """Folder of its package, where witnesses and certificates are stored."""
+        file = importlib.import_module(self.package).__file__
+        assert file is not None
+        return Path(file).parent
