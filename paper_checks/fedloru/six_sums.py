@@ -1,1 +1,260 @@
 """Earlier versions, Appendix A.3: the proof of the stable-rank theorem by six sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from rmt.spiked import wigner_outlier
+
+
+@dataclass(frozen=True)
+class Instance:
+    r"""Spikes by decreasing value, $\sigma s_M$, $\sigma s_N$, and numbers of further eigenvalues at the edges."""
+
+    spikes: tuple[Fraction, ...]
+    client: Fraction
+    server: Fraction
+    alpha: int
+    beta: int
+
+    def counts(self, noise: Fraction) -> tuple[int, int]:
+        """Numbers a, b of positive and negative outliers."""
+        return sum(spike > noise for spike in self.spikes), sum(spike < -noise for spike in self.spikes)
+
+    def numbers(self) -> dict[str, Any]:
+        """Plain numbers for witnesses."""
+        return {
+            "spikes": [str(spike) for spike in self.spikes], "client": str(self.client), "server": str(self.server),
+            "alpha": self.alpha, "beta": self.beta,
+        }  # fmt: skip
+
+
+def draw_instances(context: Context) -> list[Instance]:
+    """All choices of spikes around the thresholds 1/2 and 1, the largest positive one an outlier at M."""
+    values = [Fraction(n, 10) for n in (31, 17, 8, 3)]
+    rng, found = context.rng("edges"), []
+    for size in range(1, 5):
+        for positive in combinations(values, size):
+            for negative in (chosen for k in range(4) for chosen in combinations(values[1:], k)):
+                if positive[0] > 1:
+                    spikes = (*positive, *(-value for value in sorted(negative)))
+                    alpha, beta = (int(n) for n in rng.integers(0, 4, 2))
+                    found.append(Instance(spikes, Fraction(1), Fraction(1, 2), alpha, beta))
+    return found
+
+
+@claim(
+    "fedloru-v1/proof-3.3-sets",
+    where="v1 Appendix A.3, before eq. (33); iclr Appendix A.3, before eq. (29)",
+    says=r"With $g_N^{-1}(\theta_{a_N}) > U_N > g_N^{-1}(\theta_{a_N+1})$ and $g_N^{-1}(\theta_{p+q-b_N}) > L_N > "
+    r"g_N^{-1}(\theta_{p+q-b_N+1})$ (so that $a_N$, $b_N$ count the positive and negative outliers): $a_N > a_M$ and "
+    r"$b_N < b_M$.",
+    measure=draw_instances,
+    control=Form(r"$a_N > a_M$ where a positive spike lies between the thresholds.", {"between_only": True}),
+    correction=Form(
+        r"$a_N \ge a_M$ and $b_N \ge b_M$: a smaller sample has at most as many outliers, and as many if no spike lies "
+        r"between the thresholds $\sigma s_N$ and $\sigma s_M$.",
+        {"strict": False, "b_sign": -1},
+        mutants=({"b_sign": 1}, {"strict": True}, {"a_sign": -1}),
+    ),
+    uses=("fedloru-v2/prop-3.1",),
+    expect="corrected",
+    method="inequality",
+)
+def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1,
+                   between_only: bool = False) -> Evidence:  # fmt: skip
+    """Numbers of outliers at both sample sizes, for the semicircle."""
+    kept = [i for i in instances if any(i.server < spike < i.client for spike in i.spikes) or not between_only]
+    a_M, b_M = np.array([i.counts(i.client) for i in kept], dtype=float).T
+    a_N, b_N = np.array([i.counts(i.server) for i in kept], dtype=float).T
+    left = [a_M * a_sign] if between_only else [a_M * a_sign, b_N * b_sign]
+    right = [a_N * a_sign] if between_only else [a_N * a_sign, b_M * b_sign]
+    return judge_inequality(
+        np.concatenate(left), np.concatenate(right), 0.0, strict=strict, compare=False,
+        case=lambda index: {**kept[index % len(kept)].numbers(), "end": ("positive", "negative")[index // len(kept)]},
+        scope=f"{len(kept)} sets of spikes of both signs below, between and above the thresholds",
+        printed="a_M < a_N and b_N < b_M",
+    )  # fmt: skip
+
+
+def _ratio(theta: Any, first: Any, noise: Any) -> Any:
+    """(g(theta) / g(theta_1))^2 for the semicircle."""
+    return (wigner_outlier(theta, noise) / wigner_outlier(first, noise)) ** 2
+
+
+def _edge(first: Any, noise: Any) -> Any:
+    """(U / g(theta_1))^2 for the semicircle."""
+    return (2 * noise / wigner_outlier(first, noise)) ** 2
+
+
+def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fraction]:
+    """The six sums of eq. 35 with their numbers of terms, and the difference of the limiting stable ranks itself."""
+    M, N, first = instance.client, instance.server, instance.spikes[0]
+    positive = [spike for spike in instance.spikes if spike > 0]
+    negative = [spike for spike in reversed(instance.spikes) if spike < 0]  # the most negative one first
+    (a_M, b_M), (a_N, b_N) = instance.counts(M), instance.counts(N)
+    both = _edge(first, M) - _edge(first, N)
+    sums: list[tuple[str, int, Fraction]] = []
+    for side, spikes, low, high, size, start in (
+        ("positive", positive, a_M, a_N, len(positive) + instance.alpha, 1),
+        ("negative", negative, b_M, b_N, len(negative) + instance.beta, 0),
+    ):
+        moved = [_ratio(t, first, M) - _ratio(t, first, N) for t in spikes[start:low]]
+        lost = [_edge(first, M) - _ratio(t, first, N) for t in spikes[low:high]]
+        inside = size - high
+        sums += [(f"{side}: outliers at both", len(moved), sum(moved, Fraction(0))),
+                 (f"{side}: outliers at N only", len(lost), sum(lost, Fraction(0))),
+                 (f"{side}: at the edge", inside, inside * both)]  # fmt: skip
+    total = Fraction(0)
+    for noise, sign in ((M, 1), (N, -1)):
+        out = [t for t in instance.spikes if abs(t) > noise]
+        edge = len(instance.spikes) + instance.alpha + instance.beta - len(out)
+        total += sign * (sum((_ratio(t, first, noise) for t in out), Fraction(0)) + edge * _edge(first, noise))
+    return sums, total
+
+
+@claim(
+    "fedloru-v1/eq-35",
+    where="v1 Appendix A.3, eq. (35) and closing sentence; iclr Appendix A.3, eq. (31)",
+    says=r"The difference of the limiting stable ranks of $H_M$ and $H_N$ is the sum of six sums (outliers at M and N, "
+    r"outliers at N only, eigenvalues at the edge, on either side); each is negative, therefore "
+    r"$\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is negative.",
+    measure=draw_instances,
+    control=Form("The decomposition, for finite numbers of eigenvalues at the edges.", {"sign": 0}),
+    correction=Form(
+        r"The decomposition stands for finite counts. For the semicircle with $|\theta_{p+q}| \le \theta_1$ and "
+        r"$\theta_1 > \sigma s_M$ each of the six sums is non-negative, and so is the difference, as the theorem says "
+        r"($S > 0$).",
+        {"sign": 1},
+        mutants=({"sign": -1}, {"dropped": 5}, {"dropped": 1}),
+    ),
+    also=("fedloru-iclr/eq-31",),
+    uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
+    expect="corrected",
+    method="inequality",
+)
+def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = None) -> Evidence:
+    """The sum of the six sums, then the sign of every one that has terms, exactly."""
+    scope = f"{len(instances)} sets of spikes of both signs, counts at the edges from 0 to 3, exact, semicircle"
+    terms = 0
+    for instance in instances:
+        sums, total = six_sums(instance)
+        kept = [value for index, (*_, value) in enumerate(sums) if index != dropped]
+        if sum(kept, Fraction(0)) != total:
+            found = f"{float(sum(kept)):.4g} and {float(total):.4g}"
+            return Evidence(False, "proof", scope, "the six sums add up", found, -1.0, cases=len(instances),
+                            witness={**instance.numbers(), "sum": "total"})  # fmt: skip
+        for name, count, value in sums:
+            wrong = value >= 0 if sign < 0 else value < 0
+            if sign and count and wrong:
+                return Evidence(False, "proof", scope, f"each sum {'< 0' if sign < 0 else '>= 0'}",
+                                f"{name}: {float(value):.4g}", -abs(float(value)) - 1e-9, cases=len(instances),
+                                witness={**instance.numbers(), "sum": name})  # fmt: skip
+            terms += count
+    printed = f"six sums{', each >= 0' if sign else ''}"
+    return Evidence(True, "proof", scope, printed, f"{terms} terms", float(len(instances)), cases=len(instances))
+
+
+GAP_AXES = (Axis("theta_1", 1.0, 1e3), Axis("theta_j", 1e-3, 1.0), Axis("server", 1e-3, 1.0))
+
+
+def search_gaps(context: Context) -> Cases:
+    r"""A spike between the thresholds: $\sigma s_N < \theta_j \le \sigma s_M = 1 < \theta_1$."""
+
+    def between(cases: Cases) -> NDArray[np.bool_]:
+        return (cases["server"] < cases["theta_j"]) & (cases["theta_1"] > 1.0)
+
+    def gap(cases: Cases) -> NDArray[np.float64]:
+        return _edge(cases["theta_1"], 1.0) - _ratio(cases["theta_j"], cases["theta_1"], cases["server"])
+
+    return collect_cases(context, GAP_AXES, between, gap, examples=context.size(300, 2000), restarts=1)
+
+
+@claim(
+    "fedloru-v1/Gj",
+    where="v1 and iclr, Appendix A.3, part (ii)",
+    says=r"For $j \in \{a_M+1, \ldots, a_N\}$, $G_j = \frac{U_M^2}{g_M(1)^2} - \frac{g_N(j)^2}{g_N(1)^2}$ satisfies "
+    r"$G_j < F_j < 0$, since $g_M(j) > U_M$.",
+    measure=search_gaps,
+    control=Form(r"$G_j \le F_j$.", {"lines": ("G <= F",)}),
+    correction=Form(
+        r"For the semicircle and $\theta_1 > \sigma s_M$: $0 < G_j \le F_j$, with equality on the right only for "
+        r"$\theta_j = \sigma s_M$.",
+        {"lines": ("G <= F", "0 < G")},
+        mutants=({"lines": ("F < G",)}, {"lines": ("F < 0",)}, {"lines": ("0 < G",), "edge": 0.9}),
+    ),
+    vary=("edge",),
+    uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
+    expect="corrected",
+    method="inequality",
+)
+def gj(cases: Cases, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
+    """Each line of the chain, exactly; ``edge`` scales the edge."""
+
+    def sides(case: Mapping[str, Any], line: str) -> tuple[Any, Any]:
+        one = case["theta_1"] / case["theta_1"]
+        factor = Fraction(edge) if isinstance(one, Fraction) else edge
+        N = _ratio(case["theta_j"], case["theta_1"], case["server"])
+        G, F = factor**2 * _edge(case["theta_1"], one) - N, _ratio(case["theta_j"], case["theta_1"], one) - N
+        return {"G <= F": (G, F), "F < G": (F, G), "F < 0": (F, 0 * one), "0 < G": (0 * one, G)}[line]
+
+    def judged(line: str) -> Evidence:
+        left, right = sides(cases, line)
+        return judge_inequality(
+            left, right, 0.0, exact=lambda case: sides(case, line), strict="=" not in line, compare=False,
+            case=lambda index: {name: float(column[index]) for name, column in cases.items()},
+            scope=f"{len(left)} cases with sigma s_N < theta_j <= sigma s_M < theta_1, semicircle", printed=line,
+        )  # fmt: skip
+
+    found = [judged(line) for line in lines]
+    return next((evidence for evidence in found if not evidence.ok), found[0])
+
+
+@claim(
+    "fedloru-v1/S3",
+    where="v1 and iclr, Appendix A.3, part (iii)",
+    says=r"$S_3 = \sum_{j=a_N+1}^{p+\alpha}\{U_M^2/g_M(1)^2 - U_N^2/g_N(1)^2\} = (p + \alpha - a_N - 1)\left("
+    r"\frac{U_M^2}{g_M(1)^2} - \frac{U_M^2}{g_N(1)^2}\frac{s_N^2}{s_M^2}\right)$ by $U_N/s_N = U_M/s_M$, and is "
+    r"negative (the text ends with Q = 0, Q defined nowhere).",
+    measure=draw_instances,
+    control=Form("The bracket, by the ratio of the edges.", {"lines": ("bracket",)}),
+    correction=Form(
+        r"The prefactor is $p + \alpha - a_N$, the number of terms. For the semicircle the bracket is positive for "
+        r"$\theta_1 > \sigma s_M$, so that $S_3 \ge 0$.",
+        {"offset": 0, "sign": 1},
+        mutants=({"offset": 1}, {"offset": -1}, {"sign": -1}, {"power": 1}),
+    ),
+    uses=("fedloru-v2/eq-43",),
+    expect="corrected",
+    method="inequality",
+)
+def s3(instances: list[Instance], offset: int = 1, sign: int = -1, power: int = 2,
+       lines: tuple[str, ...] = ("bracket", "prefactor", "sign")) -> Evidence:  # fmt: skip
+    """The bracket, the number of terms and the sign, exactly."""
+    scope = f"{len(instances)} sets of spikes, counts at the edge from 0 to 3, exact, semicircle"
+    for instance in instances:
+        M, N, first = instance.client, instance.server, instance.spikes[0]
+        terms = range(instance.counts(N)[0] + 1, sum(t > 0 for t in instance.spikes) + instance.alpha + 1)
+        summed = sum((_edge(first, M) - _edge(first, N) for _ in terms), Fraction(0))
+        shrunk = (2 * M / wigner_outlier(first, N)) ** 2 * (N / M) ** power
+        bracket = _edge(first, M) - shrunk
+        ok = {
+            "bracket": bracket == _edge(first, M) - _edge(first, N),
+            "prefactor": summed == (len(terms) - offset) * bracket,
+            "sign": not terms or (bracket < 0 if sign < 0 else bracket > 0),
+        }
+        for line in lines:
+            if not ok[line]:
+                return Evidence(False, "proof", scope, line, f"bracket {float(bracket):.4g}, {len(terms)} terms", -1.0,
+                                cases=len(instances), witness={**instance.numbers(), "line": line})  # fmt: skip
+    return Evidence(True, "proof", scope, ", ".join(lines), "in every set", float(len(instances)), cases=len(instances))

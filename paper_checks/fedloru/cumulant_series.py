@@ -1,0 +1,245 @@
+"""Earlier versions, Appendix A.3, part (i): the sign of F_j by cumulant series, for a general law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+
+# R-transforms of laws, for any kind of number; the first two have free cumulants of one sign only.
+R_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "semicircle": lambda x: x,
+    "Marchenko-Pastur, ratio 1/2": lambda x: 1 / (1 - x / 2),
+    "semicircle of mean -1/2": lambda x: x - x / (2 * x),
+    "mirrored Marchenko-Pastur": lambda x: -1 / (1 + x / 2),
+}
+NON_NEGATIVE = tuple(R_TRANSFORMS)[:2]
+ORDER = 7
+
+
+@cache
+def cumulants(law: str) -> list[Fraction]:
+    """The first free cumulants of a law of ``R_TRANSFORMS``, exactly."""
+    x = sympy.Symbol("x")
+    series = sympy.series(sympy.simplify(R_TRANSFORMS[law](x)), x, 0, ORDER).removeO()
+    return [Fraction(str(series.coeff(x, n))) for n in range(ORDER)]
+
+
+R_SYMBOLS = sympy.symbols("R_Mj R_Nj R_M1 R_N1 theta_1 theta_j s_M s_N")
+
+
+def draw_values(context: Context) -> list[Point]:
+    """Values of R at the four arguments, of both spikes and of both factors."""
+    return generic_points(context, R_SYMBOLS, 6)
+
+
+@claim(
+    "fedloru-v1/eq-36",
+    where="v1 Appendix A.3, eq. (36) and after; iclr Appendix A.3, eq. (32) and after",
+    says=r"$F_j = \left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\frac{g_M(j)g_N(1) - g_N(j)g_M(1)}"
+    r"{g_M(1)g_N(1)}$ ($g(j)$ for $g^{-1}(\theta_j)$), and $g_M(j)g_N(1) - g_N(j)g_M(1) = \theta_1\{s_NR(s_N/\theta_j) "
+    r"- s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - s_NR(s_N/\theta_1)\} + s_Ns_M\{R(s_M/\theta_1)"
+    r"R(s_N/\theta_j) - R(s_N/\theta_1)R(s_M/\theta_j)\}$.",
+    measure=draw_values,
+    control=Form("The quotient, and the numerator up to its sign.", {"squared": True}),
+    correction=Form(
+        r"The quotient stands; the numerator is the negative of the printed one, $\theta_1\{s_MR(s_M/\theta_j) - "
+        r"s_NR(s_N/\theta_j)\} + \cdots$. The sign of the conclusion turns with it.",
+        {"sign": 1},
+        mutants=({"sign": -1}, {"cross": 0}, {"cross": -1}),
+    ),
+    also=("fedloru-iclr/eq-32",),
+    expect="corrected",
+    method="identity",
+)
+def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool = False) -> Evidence:
+    """Both lines with the values of R as symbols, that is for any law."""
+    Mj, Nj, M1, N1, theta_1, theta_j, s_M, s_N = R_SYMBOLS
+    g_Mj, g_Nj, g_M1, g_N1 = theta_j + s_M * Mj, theta_j + s_N * Nj, theta_1 + s_M * M1, theta_1 + s_N * N1
+    numerator = g_Mj * g_N1 - g_Nj * g_M1
+    stated = sign * (
+        theta_1 * (s_M * Mj - s_N * Nj) + theta_j * (s_N * N1 - s_M * M1) + cross * s_N * s_M * (N1 * Mj - M1 * Nj)
+    )
+    quotient = (g_Mj / g_M1 + g_Nj / g_N1) * numerator / (g_M1 * g_N1)
+    power = 2 if squared else 1
+    lines = [
+        Equation("quotient", (g_Mj / g_M1) ** 2 - (g_Nj / g_N1) ** 2, quotient),
+        Equation("numerator", numerator**power, stated**power),
+    ]
+    return judge_identity(lines, points, "any law, spikes and factors")
+
+
+AXES = (Axis("x", 1e-3, 0.8), Axis("ratio", 1e-3, 0.999), Axis("shrink", 1e-3, 0.999))
+
+
+def search_cases(context: Context) -> Cases:
+    r"""At $\theta_1 = 1$: $\theta_j$ = ratio, $s_M = x\theta_j$ (above all thresholds), $s_N$ = shrink $s_M$."""
+
+    def gap(cases: Cases) -> NDArray[np.float64]:
+        return -first_part(cases, "semicircle")
+
+    return collect_cases(
+        context, AXES, lambda cases: np.ones(len(cases["x"]), bool), gap, examples=context.size(200, 2000), restarts=1
+    )
+
+
+def _scales(case: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
+    theta_1, theta_j = case["ratio"] / case["ratio"], case["ratio"]
+    s_M = case["x"] * theta_j
+    return theta_1, theta_j, s_M, case["shrink"] * s_M
+
+
+def first_part(case: Mapping[str, Any], law: str) -> Any:
+    """F_{j,1} as printed, for any kind of number."""
+    theta_1, theta_j, s_M, s_N = _scales(case)
+    R = R_TRANSFORMS[law]
+    return theta_1 * (s_N * R(s_N / theta_j) - s_M * R(s_M / theta_j)) + theta_j * (
+        s_M * R(s_M / theta_1) - s_N * R(s_N / theta_1)
+    )
+
+
+def term(case: Mapping[str, Any], law: str, n: int) -> Any:
+    """T(n) as defined, for any kind of number."""
+    theta_1, theta_j, s_M, s_N = _scales(case)
+    C = [c if isinstance(case["x"], Fraction) else float(c) for c in cumulants(law)]
+    return sum(
+        C[k - 1] * C[n - k] * ((s_N / theta_j) ** (k - 1) * (s_M / theta_1) ** (n - k)
+                               - (s_M / theta_j) ** (k - 1) * (s_N / theta_1) ** (n - k))
+        for k in range(1, n + 1)
+    )  # fmt: skip
+
+
+def judge_negative(cases: Cases, quantities: list[tuple[str, int]], strict: bool) -> Evidence:
+    """That F_{j,1} (n = 0) and the T(n) of the named laws are negative, or not positive, exactly in every case."""
+    names = list(R_TRANSFORMS)
+
+    def value(case: Mapping[str, Any], law: str, n: int) -> Any:
+        return term(case, law, n) if n else first_part(case, law)
+
+    def exact(case: Mapping[str, Fraction]) -> tuple[Fraction, Fraction]:
+        return value(case, names[int(case["law"])], int(case["n"])), Fraction(0)
+
+    columns = [np.asarray(value(cases, law, n), dtype=float) for law, n in quantities]
+    size = len(cases["x"])
+
+    def case(index: int) -> dict[str, float]:
+        law, n = quantities[index // size]
+        return {"law": names.index(law), "n": n, **{k: float(c[index % size]) for k, c in cases.items()}}
+
+    left = np.concatenate(columns)
+    shown = ", ".join(f"T({n}) of the {law}" if n else f"F_j1 of the {law}" for law, n in quantities)
+    return judge_inequality(
+        left, np.zeros(len(left)), 0.0, strict=strict, compare=False, exact=exact, case=case,
+        scope=f"{shown}; {size} cases with theta_1 > theta_j > 0 above the thresholds",
+        printed=f"all {'<' if strict else '<='} 0",
+    )  # fmt: skip
+
+
+@claim(
+    "fedloru-v1/Fj1",
+    where="v1 and iclr, Appendix A.3, after eq. (36) and (32)",
+    says=r"$F_{j,1} = \theta_1\{s_NR(s_N/\theta_j) - s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - "
+    r"s_NR(s_N/\theta_1)\} = \sum_n C_n(s_N^n - s_M^n)(\theta_1\theta_j^{-(n-1)} - \theta_j\theta_1^{-(n-1)})$, "
+    r"which is negative since $\theta_1 > \theta_j$ and $s_N < s_M$, for every law.",
+    measure=search_cases,
+    control=Form("The statement for the semicircle.", {"laws": NON_NEGATIVE[:1]}),
+    correction=Form(
+        r"The series stands. It is negative for laws whose free cumulants are non-negative and not all zero (the "
+        r"semicircle, Marchenko-Pastur): then every term is. With a negative mean the first term, "
+        r"$C_1(s_N - s_M)(\theta_1 - \theta_j)$, is positive and can dominate.",
+        {"laws": NON_NEGATIVE},
+        mutants=({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:]}, {"shift": 1}),
+    ),
+    expect="corrected",
+    method="inequality",
+)
+def fj1(cases: Cases, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
+    """The series with cumulants as symbols, then the sign for several laws."""
+    C = sympy.symbols(f"C1:{ORDER + 1}")
+    t1, tj, sM, sN = sympy.symbols("theta_1 theta_j s_M s_N")
+
+    def R(x: sympy.Expr) -> sympy.Expr:
+        return sum(c * x**n for n, c in enumerate(C))
+
+    left = t1 * (sN * R(sN / tj) - sM * R(sM / tj)) + tj * (sM * R(sM / t1) - sN * R(sN / t1))
+    right = sum(
+        c * (sN**n - sM**n) * (t1 * tj ** -(n - 1 + shift) - tj * t1 ** -(n - 1 + shift))
+        for n, c in enumerate(C, start=1)
+    )
+    point = {symbol: sympy.Rational(3 + 2 * k, 5 + k * k) for k, symbol in enumerate((*C, t1, tj, sM, sN))}
+    series = judge_identity([Equation("series", left, right)], [point], f"{ORDER} cumulants as symbols")
+    return series if not series.ok else judge_negative(cases, [(law, 0) for law in laws], strict=True)
+
+
+def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
+    """The Cauchy product, and both pairings of T(n), with cumulants, factors and spikes as symbols."""
+    a, b = sympy.symbols("a1:6"), sympy.symbols("b1:6")
+    C = sympy.symbols("C1:8")
+    t1, tj, sM, sN, t = sympy.symbols("theta_1 theta_j s_M s_N t")
+    product = sympy.expand(sum(x * t**k for k, x in enumerate(a)) * sum(x * t**k for k, x in enumerate(b)))
+    lines = [
+        Equation(f"Cauchy product, n = {n}", product.coeff(t, n - 1),
+                 sum(a[k - 1] * b[(n if printed_index else n - k + 1) - 1] for k in range(1, n + 1)))
+        for n in range(1, 6)
+    ]  # fmt: skip
+
+    def braces(k: int, n: int) -> sympy.Expr:
+        return (sN / tj) ** (k - 1) * (sM / t1) ** (n - k) - (sM / tj) ** (k - 1) * (sN / t1) ** (n - k)
+
+    for n in range(2, 8):
+        whole = sum(C[k - 1] * C[n - k] * braces(k, n) for k in range(1, n + 1))
+        half = range(1, n // 2 + 1)
+        paired = sum(C[k - 1] * C[n - k] * (braces(k, n) + pair_sign * braces(n - k + 1, n)) for k in half)
+        factored = sum(
+            C[k - 1] * C[n - k] * (sN ** (k - 1) * sM ** (n - k) - sM ** (k - 1) * sN ** (n - k))
+            * (tj ** (1 - k) * t1 ** (k - n) - tj ** (k - n) * t1 ** (1 - k))
+            for k in half
+        )  # fmt: skip
+        lines += [Equation(f"T({n}) in pairs", whole, paired), Equation(f"T({n}) in factors", whole, factored)]
+    return lines
+
+
+@claim(
+    "fedloru-v1/Fj2",
+    where="v1 and iclr, Appendix A.3, from F_{j,2} to the end of part (i)",
+    says=r"$F_{j,2} = R(s_N/\theta_j)R(s_M/\theta_1) - R(s_M/\theta_j)R(s_N/\theta_1) = \sum_nT(n)$ by the Cauchy "
+    r"product $\sum a_n\sum b_n = \sum_n\sum_{k \le n}a_kb_{n-1+1}$; T(n) pairs the terms k and $n - k + 1$ (printed "
+    r"with a minus between the two braces) into $\sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} - s_M^{k-1}s_N^{n-k})"
+    r"(\theta_j^{1-k}\theta_1^{k-n} - \theta_j^{k-n}\theta_1^{1-k})$, and is negative for each $n \ge 2$.",
+    measure=search_cases,
+    control=Form(
+        "The factored form, and the sign for the Marchenko-Pastur law.",
+        {"printed_index": False, "pair_sign": 1, "laws": NON_NEGATIVE[1:]},
+    ),
+    correction=Form(
+        r"With $b_{n-k+1}$ in the Cauchy product and a plus between the braces it holds. $T(n) \le 0$ for laws "
+        r"with non-negative free cumulants; for the semicircle every T(n), and $F_{j,2}$, is 0 ($T(1) = 0$ for every "
+        "law). With a negative mean T(2) is positive.",
+        {"printed_index": False, "pair_sign": 1, "strict": False, "laws": NON_NEGATIVE},
+        mutants=({"printed_index": True}, {"pair_sign": -1}, {"laws": tuple(R_TRANSFORMS)[2:3]}, {"strict": True}),
+    ),
+    expect="corrected",
+    method="inequality",
+)
+def fj2(cases: Cases, printed_index: bool = True, pair_sign: int = -1, strict: bool = True,
+        laws: tuple[str, ...] = tuple(R_TRANSFORMS)) -> Evidence:  # fmt: skip
+    """The algebra with symbols, then the sign of T(2) to T(5) for several laws."""
+    lines = _pairing_lines(printed_index, pair_sign)
+    symbols = sorted({s for line in lines for s in line.left.free_symbols | line.right.free_symbols}, key=str)
+    points = [
+        {symbol: sympy.Rational(7 + 3 * k + shift, 11 + 2 * k) for k, symbol in enumerate(symbols)} for shift in (0, 1)
+    ]
+    algebra = judge_identity(lines, points, "cumulants, factors and spikes as symbols, n up to 7")
+    if not algebra.ok:
+        return algebra
+    return judge_negative(cases, [(law, n) for law in laws for n in range(2, 6)], strict)
