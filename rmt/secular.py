@@ -1,0 +1,153 @@
+r"""The spiked model with any noise law as a secular equation, exact at dimensions of a million without a matrix.
+
+For $H = V \Theta V^T + D$ with $D$ diagonal and $k$ orthonormal columns $V$, the inertia of the bordered matrix
+$[[\lambda - D, V], [V^T, \Theta^{-1}]]$ taken by either Schur complement gives, for $\lambda$ no entry of $D$,
+
+$$\#\{\lambda_i(H) > \lambda\} = \#\{d_j > \lambda\} + n_-(\Theta^{-1} - M(\lambda)) - n_-(\Theta^{-1}),
+\qquad M(\lambda) = V^T (\lambda - D)^{-1} V,$$
+
+with $n_-$ the number of negative eigenvalues: a count in O(R k^2), for spikes of any sign, and any eigenvalue by
+bisection. For one spike this is the secular equation $1/\theta = \sum_j v_j^2 / (\lambda - d_j)$.
+
+Noise $X = O\,\mathrm{diag}(x)\,O^T$ with $O$ uniform on the orthogonal group turns the spikes' directions into
+uniformly random ones in the basis of $X$, so only these are drawn. Its eigenvalues do not fluctuate: they are the
+quantiles of the law, and its extreme ones tend to the edges.
+
+Source: Golub (1973) for the secular equation, Haynsworth (1968) for the inertia.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rmt.laws import Law
+from rmt.spiked import SpikedModel, StableRank, check_dimension
+
+_STEPS = 60
+_GRID = 4097
+_SMALLEST = 1e-290  # a gap whose inverse does not overflow
+
+
+@dataclass(frozen=True, eq=False)
+class RotatedDraw:
+    """One draw of the spiked model with rotated noise of given eigenvalues.
+
+    Attributes:
+        model: the model it was drawn from.
+        noise: eigenvalues of the scaled noise in decreasing order, shape ``(R,)``.
+        directions: spike directions in the eigenbasis of the noise, orthonormal columns, shape ``(R, spikes)``.
+    """
+
+    model: SpikedModel
+    noise: NDArray[np.float64]
+    directions: NDArray[np.float64]
+
+    @property
+    def R(self) -> int:
+        """Dimension."""
+        return len(self.noise)
+
+    def count_above(self, point: float) -> int:
+        """Number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
+
+        >>> draw = RotatedDraw(SpikedModel((1.0,)), np.array([1.0, -1.0]), np.array([[0.6], [0.8]]))
+        >>> draw.count_above(1.0), draw.count_above(1.2)
+        (1, 0)
+        """
+        gaps = point - self.noise
+        gaps[np.abs(gaps) < _SMALLEST] = _SMALLEST
+        above = int(np.count_nonzero(gaps < 0.0))
+        if not self.model.spikes:
+            return above
+        inverse = 1.0 / np.asarray(self.model.spikes)
+        if len(inverse) == 1:
+            direction = self.directions[:, 0]
+            outside = int(inverse[0] < direction @ (direction / gaps))
+        else:
+            shifted = np.linalg.eigvalsh(np.diag(inverse) - self.directions.T @ (self.directions / gaps[:, None]))
+            outside = int((shifted < 0).sum())
+        return above + outside - int((inverse < 0).sum())
+
+    def eigenvalue(self, index: int) -> float:
+        """The ``index``-th largest eigenvalue, anywhere in the spectrum, to 1e-13 of the bracket it lies in.
+
+        Raises:
+            ValueError: an index that is not between 1 and R.
+        """
+        R, spikes = self.R, self.model.spikes
+        if not 1 <= index <= R:
+            raise ValueError(f"index must lie between 1 and R = {R}, got {index}")
+        positive = sum(spike > 0 for spike in spikes)
+        negative = len(spikes) - positive
+        # Weyl: at most ``positive`` eigenvalues move up past one of the noise, at most ``negative`` down.
+        low = self.noise[index - 1 + negative] if index + negative <= R else self.noise[-1] + min(spikes)
+        high = self.noise[index - 1 - positive] if index > positive else self.noise[0] + max(spikes)
+        scale = max(abs(low), abs(high), np.finfo(float).tiny)
+        low, high = low - 1e-15 * scale, high + 1e-15 * scale
+        for _ in range(_STEPS):
+            middle = 0.5 * (low + high)
+            if high - low <= 1e-13 * scale:
+                break
+            low, high = (middle, high) if self.count_above(middle) >= index else (low, middle)
+        return float(0.5 * (low + high))
+
+    def top(self, count: int) -> NDArray[np.float64]:
+        """The ``count`` largest eigenvalues, in decreasing order."""
+        return np.array([self.eigenvalue(index) for index in range(1, count + 1)])
+
+    def bottom(self, count: int) -> NDArray[np.float64]:
+        """The ``count`` smallest eigenvalues, in increasing order."""
+        return np.array([self.eigenvalue(self.R - index) for index in range(count)])
+
+    def stable_rank(self) -> StableRank:
+        r"""Stable rank, with $\|H\|_F^2 = \sum d_j^2 + 2\sum_i\theta_i v_i^T D v_i + \sum\theta_i^2$."""
+        spikes = np.asarray(self.model.spikes)
+        along = (self.noise[:, None] * self.directions**2).sum(axis=0)
+        squared = float(self.noise @ self.noise + 2.0 * spikes @ along + spikes @ spikes)
+        reach = (self.noise[0] + max(0.0, *spikes, 0.0), -self.noise[-1] - min(0.0, *spikes, 0.0))
+        norm = self.eigenvalue(1) if reach[0] >= reach[1] else -self.eigenvalue(self.R)
+        if min(reach) > norm:  # by Weyl the other end can reach further
+            norm = max(norm, -self.eigenvalue(self.R) if reach[0] >= reach[1] else self.eigenvalue(1))
+        return StableRank(squared / norm**2, squared, norm)
+
+
+def law_spectrum(law: Law, R: int) -> NDArray[np.float64]:
+    """R points that follow a law, in decreasing order: its quantiles at (j - 1/2) / R.
+
+    The distribution function is inverted by interpolation between points that crowd at the edges, to about 1e-6 of the
+    width of the law.
+    """
+    lower, upper = law.support
+    grid = lower + (upper - lower) * np.sin(np.linspace(0.0, np.pi / 2, _GRID)) ** 2
+    levels = (np.arange(check_dimension(R)) + 0.5) / R
+    return np.interp(levels, np.maximum.accumulate(law.cdf(grid)), grid)[::-1].copy()
+
+
+def draw_rotated(
+    model: SpikedModel, R: int, rng: np.random.Generator, *, spectrum: ArrayLike | None = None
+) -> RotatedDraw:
+    """Draws the spiked model with noise whose eigenvectors are uniformly random.
+
+    Args:
+        model: spiked model, any noise law.
+        R: dimension, at least the number of spikes.
+        rng: random generator.
+        spectrum: eigenvalues of the noise before scaling, shape ``(R,)``; by default quantiles of the model's law.
+
+    Raises:
+        ValueError: R smaller than the number of spikes, or a spectrum that is not R finite numbers.
+    """
+    spikes = model.spikes
+    R = check_dimension(R, at_least=max(1, len(spikes)))
+    noise = law_spectrum(model.noise, R) if spectrum is None else np.sort(np.asarray(spectrum, dtype=float))[::-1]
+    if noise.shape != (R,) or not np.isfinite(noise).all():
+        raise ValueError(f"the spectrum must be {R} finite numbers, got shape {noise.shape}")
+    directions = rng.standard_normal((R, len(spikes)))
+    if len(spikes) == 1:
+        directions /= np.linalg.norm(directions)
+    elif spikes:
+        directions = np.linalg.qr(directions)[0]
+    return RotatedDraw(model, model.scale * noise, directions)

@@ -1,0 +1,66 @@
+"""Secular equation against dense eigenvalues, and its draws against predictions."""
+
+import numpy as np
+import pytest
+
+from rmt import AtomicLaw, DensityLaw, MarchenkoPastur, Semicircle, SpikedModel
+from rmt.secular import RotatedDraw, draw_rotated, law_spectrum
+
+SPIKES = [(2.0,), (0.3,), (-1.5,), (3.0, 1.0, -0.2, -2.0), (1.0, 1.0), ()]
+
+
+def dense(draw):
+    frame, spikes = draw.directions, np.asarray(draw.model.spikes)
+    return np.linalg.eigvalsh(np.diag(draw.noise) + (frame * spikes) @ frame.T)[::-1]
+
+
+@pytest.mark.parametrize("spikes", SPIKES)
+@pytest.mark.parametrize(
+    "law", [Semicircle(1.0), MarchenkoPastur(0.25), MarchenkoPastur(2.0), AtomicLaw((0.5, 2.0), (0.75, 0.25))]
+)
+def test_every_eigenvalue_is_that_of_the_dense_matrix(spikes, law):
+    draw = draw_rotated(SpikedModel(spikes, law, 0.7), 60, np.random.default_rng(0))
+    found = [draw.eigenvalue(index) for index in range(1, 61)]
+    np.testing.assert_allclose(found, dense(draw), atol=1e-12)
+
+
+def test_extremes_beside_a_top_atom_and_for_a_direction_that_misses_it():
+    noise, model = np.array([1.0, 1.0, 1.0, 0.0, -1.0]), SpikedModel((0.5,))
+    direction = np.array([[0.0], [0.0], [0.0], [0.6], [0.8]])
+    draw = RotatedDraw(model, noise, direction)
+    np.testing.assert_allclose([draw.eigenvalue(i) for i in range(1, 6)], dense(draw), atol=1e-12)
+    tiny = RotatedDraw(model, noise, np.array([[1e-9], [0.0], [0.0], [0.6], [0.8]]))
+    assert tiny.eigenvalue(1) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_stable_rank_is_that_of_the_dense_matrix():
+    for spikes in SPIKES:
+        draw = draw_rotated(SpikedModel(spikes, MarchenkoPastur(0.5), 0.6), 50, np.random.default_rng(1))
+        values = dense(draw)
+        found = draw.stable_rank()
+        assert found.frobenius_squared == pytest.approx((values**2).sum())
+        assert found.value == pytest.approx((values**2).sum() / np.abs(values).max() ** 2)
+
+
+@pytest.mark.parametrize("law", [Semicircle(2.0, 1.0), MarchenkoPastur(0.25), DensityLaw(lambda x: 0.5, (-1.0, 1.0))])
+def test_spectrum_follows_the_law(law):
+    points = law_spectrum(law, 2000)
+    levels = 1.0 - (np.arange(2000) + 0.5) / 2000
+    np.testing.assert_allclose(points, law.quantile(levels), atol=1e-5)
+    assert law.support[1] - points[0] < 0.02 * (law.support[1] - law.support[0])
+
+
+def test_outliers_settle_at_the_predicted_place():
+    model = SpikedModel((1.5, -2.0), MarchenkoPastur(0.25), 0.8)
+    draws = [draw_rotated(model, 20_000, np.random.default_rng(seed)) for seed in range(8)]
+    assert np.mean([d.top(1)[0] for d in draws]) == pytest.approx(model.outliers[0].location, abs=0.02)
+    assert np.mean([d.bottom(1)[0] for d in draws]) == pytest.approx(model.outliers[1].location, abs=0.02)
+
+
+def test_bad_arguments_are_named():
+    with pytest.raises(ValueError, match="spectrum must be 5"):
+        draw_rotated(SpikedModel((1.0,)), 5, np.random.default_rng(0), spectrum=[1.0, 2.0])
+    with pytest.raises(ValueError, match="dimension R"):
+        draw_rotated(SpikedModel((1.0, 2.0)), 1, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="index must lie"):
+        draw_rotated(SpikedModel((1.0,)), 5, np.random.default_rng(0)).eigenvalue(6)
