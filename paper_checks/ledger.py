@@ -50,7 +50,8 @@ class Paper:
 
 FEDLORU_THEMES = (
     *("setup", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
-    *("transforms", "weyl", "richness", "edges", "outlier_map", "index_sets", "stable_rank", "alignment_steps"),
+    *("transforms", "weyl", "richness", "edges", "outlier_map"),
+    *("index_sets", "stable_rank", "monotonicity", "alignment_steps"),
     *("general_laws", "six_sums"),
     *("low_rank_updates", "measured_spectra", "accuracies", "parameter_counts"),
 )
