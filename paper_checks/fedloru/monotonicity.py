@@ -235,7 +235,8 @@ def claim_sign_N(cases: Cases, threshold: float = 1.0, decreasing: bool = True, 
     noise = cases["noise"] * (cases["shrink"] if larger == "N" else 1.0)
     kept = _where(cases, (cases["theta_0"] ** 2 >= threshold * noise**2) & ((cases["shrink"] < 1.0) | (not decreasing)))
     lines = ("s_N^2 < s_M^2", "sigma^2 s_M s_N < sigma^2 s_M^2", "sigma^2 s_M s_N < theta_0^2", "0 < numerator")
-    for number, (left, right) in enumerate(sides(kept)):
+    for number, pair in enumerate(sides(kept)):
+        left, right = np.broadcast_arrays(*pair, kept["noise"])[:2]
         evidence = judge_inequality(
             left, right, 0.0, case=partial(_case, kept),
             exact=partial(line, number), strict=True, compare=False, printed=lines[number],

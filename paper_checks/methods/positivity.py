@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import sympy
+from sympy.polys.rings import PolyRing
 
 
 def proves_positive(expression: sympy.Expr, substitution: Mapping[sympy.Symbol, sympy.Expr]) -> bool:
@@ -26,8 +27,9 @@ def proves_positive(expression: sympy.Expr, substitution: Mapping[sympy.Symbol, 
     signs = []
     for part in sympy.fraction(sympy.together(replaced)):
         symbols = sorted(part.free_symbols, key=str)
-        coefficients = sympy.Poly(part, *symbols).coeffs() if symbols else [part]
-        found = {sympy.sign(coefficient) for coefficient in coefficients}
+        # Arithmetic in a polynomial ring: much faster than expanding the expression.
+        coefficients = PolyRing(symbols, sympy.QQ).from_expr(part).coeffs() if symbols else [part]
+        found = {int(sympy.sign(coefficient)) for coefficient in coefficients}
         if found not in ({1}, {-1}):
             return False
         signs.append(found)

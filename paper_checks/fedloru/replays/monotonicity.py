@@ -12,7 +12,7 @@ from paper_checks.replay import Proof, Violation, replay
 
 @replay("fedloru-v2/eq-41")
 def eq_41(values: Values) -> Violation:
-    r"""The factor of $\partial s_M/\partial M < 0$ in eq. (41), which must be positive, with $\sigma s_M$ for its noise."""
+    r"""The factor of $\partial s_M/\partial M < 0$ in eq. (41), which must be positive; the noise is $\sigma s_M$."""
     theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
     theta_j, unmet = ratio * theta_0, ""
     if not (0 < shrink < 1 and 0 < noise <= abs(theta_0) and noise * shrink < abs(theta_j) <= abs(theta_0)):
@@ -58,7 +58,7 @@ def thm_3_2_mono(values: Values) -> Proof:
 
     With $n = \sigma s_N$, $m = \sigma s_M = n + a$ and $|\theta_0| = t = m + b$ for $n, a, b > 0$ (equality follows by
     continuity), with two indices of the sum, of weights $w_j = |\theta_0/\theta_j - \theta_j/\theta_0|$ that do not
-    depend on M, and $B$ indices at the edge. The derivative by $m$ is taken times $g_M^3 g_N^2$ of t, which is positive.
+    depend on M, and $B$ indices at the edge. The derivative by $m$ is taken times $g_M^3 g_N^2 > 0$ of t.
     """
     n, a, b, w1, w2, B = sympy.symbols("n a b w1 w2 B", positive=True)
     m, t = sympy.symbols("m t", positive=True)
