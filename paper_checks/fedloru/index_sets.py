@@ -58,7 +58,7 @@ def claim_inclusion(
             at_M, at_N = at_N, at_M
         missing = at_M - at_N if reverse else at_N - at_M
         if missing or not reverse:
-            return Gap(bool(missing), len(missing), f"{len(missing)} indices missing in the larger set")
+            return Gap(bool(missing), len(missing), f"{len(missing)} missing in the larger set")
         between = frozenset(
             i for i, theta in enumerate(instance.spikes)
             if instance.noise_N < abs(theta) <= Fraction(reach) * instance.noise_M

@@ -111,8 +111,9 @@ def eq_41(
         return -slope(values, Fraction(factor) if exact else factor), 0 * values["theta_0"]
 
     size, noise = np.abs(data.cases["theta_0"]), data.cases["noise"]
-    smaller = np.abs(data.cases["ratio"]) * size > noise * data.cases["shrink"]
-    everywhere = _where(data.cases, anywhere | ((size >= noise) & smaller))
+    outside = np.abs(data.cases["ratio"]) * size > noise * data.cases["shrink"]
+    tied = (data.cases["ratio"] == -1.0) & (data.cases["theta_0"] < 0)  # theta_0 is then the positive spike
+    everywhere = _where(data.cases, anywhere | ((size >= noise) & outside & ~tied))
     below = _where(everywhere, np.abs(everywhere["ratio"]) < 1.0)
     # Below the largest spike the sign is strict in every form; the printed form asks it of the largest ones too.
     for cases, strictly in [(below, True)] if below_largest else [(below, True), (everywhere, strict)]:
@@ -185,9 +186,16 @@ def claim_Fj_mono(
     moves = "increasing" if direction > 0 else "decreasing"
     return judge_instances(
         assumed(instances, assumption), gap, READINGS if direction > 0 else ("limit",), proof=proof,
-        scope="one to seven spikes of both signs, equal ones too; three sample sizes",
+        scope="one to six spikes of both signs, equal ones too; three sample sizes",
         printed=f"positive and {moves} with M" if strict else f">= 0 and {moves}, or 0 throughout",
     )  # fmt: skip
+
+
+def _beside(cases: Cases, *ratios: float) -> Cases:
+    r"""The cases, and the same with $|\theta_0|$ at given multiples of $\sigma s_M$."""
+    moved = {name: np.tile(column, len(ratios)) for name, column in cases.items()}
+    moved["theta_0"] = np.copysign(np.repeat(ratios, len(cases["noise"])) * moved["noise"], moved["theta_0"])
+    return {name: np.concatenate([cases[name], moved[name]]) for name in cases}
 
 
 def search_boundary(context: Context) -> Cases:
@@ -197,10 +205,7 @@ def search_boundary(context: Context) -> Cases:
         context, axes, lambda cases: np.ones(len(cases["noise"]), bool), lambda cases: cases["noise"],
         examples=context.size(300, 3000), restarts=0,
     )  # fmt: skip
-    near = (0.5, 0.9, 0.99, 0.999, 1.0, 1.001, 2.0)
-    edge = {name: np.tile(column, len(near)) for name, column in found.items()}
-    edge["theta_0"] = np.copysign(np.repeat(near, len(found["noise"])) * edge["noise"], edge["theta_0"])
-    return {name: np.concatenate([found[name], edge[name]]) for name in found}
+    return _beside(found, 0.5, 0.9, 0.99, 0.999, 0.99995, 1.0, 1.001, 2.0)
 
 
 @claim(
@@ -219,27 +224,29 @@ def claim_sign_N(cases: Cases, threshold: float = 1.0, decreasing: bool = True, 
                  sigma_power: int = 4) -> Evidence:  # fmt: skip
     """Each inequality; without ``decreasing`` equal factors are allowed, ``larger`` says which of M and N has more."""
 
-    def chain(values: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    def line(number: int, values: Mapping[str, Any]) -> tuple[Any, Any]:
         t0, sigma, s_M, s_N = (values[name] for name in ("theta_0", "sigma", "s_M", "s_N"))
-        numerator = 4 * sigma**2 * (s_M**2 - s_N**2) * (t0**2 - sigma**sigma_power * s_M**2 * s_N**2 / t0**2)
-        middle = sigma**2 * s_M * s_N
-        return [(s_N**2, s_M**2), (middle, sigma**2 * s_M**2), (middle, t0**2), (0 * t0, numerator)]
+        if number == 0:
+            return s_N**2, s_M**2
+        if number == 1:
+            return sigma**2 * s_M * s_N, sigma**2 * s_M**2
+        if number == 2:
+            return sigma**2 * s_M * s_N, t0**2
+        difference = t0**2 - sigma**sigma_power * s_M**2 * s_N**2 / t0**2
+        return 0 * t0, 4 * sigma**2 * (s_M**2 - s_N**2) * difference
 
-    def sides(case: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    def sides(number: int, case: Mapping[str, Any]) -> tuple[Any, Any]:
         values = parameters({**case, "ratio": 1})
-        return chain(values if larger == "M" else {**values, "s_M": values["s_N"], "s_N": values["s_M"]})
-
-    def line(number: int, case: Mapping[str, Any]) -> tuple[Any, Any]:
-        return sides(case)[number]
+        return line(number, values if larger == "M" else {**values, "s_M": values["s_N"], "s_N": values["s_M"]})
 
     noise = cases["noise"] * (cases["shrink"] if larger == "N" else 1.0)
     kept = _where(cases, (cases["theta_0"] ** 2 >= threshold * noise**2) & ((cases["shrink"] < 1.0) | (not decreasing)))
     lines = ("s_N^2 < s_M^2", "sigma^2 s_M s_N < sigma^2 s_M^2", "sigma^2 s_M s_N < theta_0^2", "0 < numerator")
-    for number, pair in enumerate(sides(kept)):
-        left, right = np.broadcast_arrays(*pair, kept["noise"])[:2]
+    for number in range(len(lines)):
+        left, right = np.broadcast_arrays(*sides(number, kept), kept["noise"])[:2]
         evidence = judge_inequality(
             left, right, 0.0, case=partial(_case, kept),
-            exact=partial(line, number), strict=True, compare=False, printed=lines[number],
+            exact=partial(sides, number), strict=True, compare=False, printed=lines[number],
             scope=f"{len(left)} cases with theta_0^2 >= sigma^2 s_M^2, equality included, s_N/s_M up to 0.9999",
         )  # fmt: skip
         if not evidence.ok:
@@ -247,7 +254,7 @@ def claim_sign_N(cases: Cases, threshold: float = 1.0, decreasing: bool = True, 
     largest = (SIGMA * (S_N + A), SIGMA * (S_N + A) + B)  # at the assumption and above it
     proved = threshold >= 1 and all(
         proves_positive(right - left, {S_M: S_N + A, THETA_0: theta_0})
-        for left, right in chain(SYMBOLS) for theta_0 in largest
+        for left, right in (line(number, SYMBOLS) for number in range(len(lines))) for theta_0 in largest
     )  # fmt: skip
     return replace(evidence, printed="; ".join(lines), grade="proof" if proved else evidence.grade)
 
@@ -279,8 +286,11 @@ def _bounds(case: Mapping[str, Any], g_power: int = 2, least: int = 1) -> tuple[
     return bound_4(larger, weight, count, g_power), bound_4(at_M, weight, count, g_power)
 
 
+_BESIDE = (1.0, 0.999, 0.99, 0.9, 0.6, 0.34)
+
+
 def search_bounds(context: Context) -> Cases:
-    """Cases of Theorem 3.2's assumption, driven to where the bound hardly moves, and cases beyond the assumption."""
+    """Cases of Theorem 3.2's assumption, driven to where the bound hardly moves, and cases at and beyond its border."""
 
     def gap(cases: Cases) -> np.ndarray:
         between, at_M = _bounds(cases)
@@ -289,13 +299,11 @@ def search_bounds(context: Context) -> Cases:
     def within(cases: Cases) -> np.ndarray:
         return np.abs(cases["theta_0"]) >= cases["noise"]
 
-    examples = context.size(200, 2000)
-    found = collect_cases(context, BOUND_AXES, within, gap, examples=examples, restarts=context.size(1, 4))
-    beyond = collect_cases(
-        context, BOUND_AXES, lambda cases: ~within(cases) & (3.0 * np.abs(cases["theta_0"]) >= cases["noise"]), gap,
-        examples=examples, restarts=context.size(1, 4),
+    found = collect_cases(
+        context, BOUND_AXES, within, gap, examples=context.size(200, 2000), restarts=context.size(1, 4)
     )  # fmt: skip
-    return {name: np.concatenate([found[name], beyond[name]]) for name in found}
+    drawn = {name: column[:1000] for name, column in found.items()}  # corners and draws lead, the search follows
+    return {name: np.concatenate([found[name], column]) for name, column in _beside(drawn, *_BESIDE).items()}
 
 
 @claim(

@@ -69,12 +69,12 @@ class Instance:
         """The spike of largest magnitude; the largest spike if two are."""
         return max(self.spikes, key=abs)
 
-    @property
+    @cached_property
     def assumed(self) -> bool:
         r"""Theorem 3.2's assumption $\theta_0^2 \ge \sigma^2 s_M^2$."""
         return abs(self.theta_0) >= self.noise_M
 
-    @property
+    @cached_property
     def clear(self) -> bool:
         """Whether no spike lies at or between the two thresholds."""
         return not any(self.noise_N <= abs(theta) <= self.noise_M for theta in self.spikes)

@@ -17,6 +17,8 @@ def eq_41(values: Values) -> Violation:
     theta_j, unmet = ratio * theta_0, ""
     if not (0 < shrink < 1 and 0 < noise <= abs(theta_0) and noise * shrink < abs(theta_j) <= abs(theta_0)):
         unmet = "s_N < s_M, theta_0^2 >= sigma^2 s_M^2, sigma s_N < |theta_j| <= |theta_0|"
+    if theta_0 < 0 and theta_j == -theta_0:
+        unmet = "of two spikes of largest magnitude theta_0 is the positive one"
     g_j, g_0 = theta_j + noise**2 / theta_j, theta_0 + noise**2 / theta_0
     # sigma^2 s_M = sigma * noise; the positive factor 4 sigma is left out.
     factor = noise * (theta_0**2 - theta_j**2) / (theta_0 * theta_j) * g_j / g_0**3
