@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 from figures.figure import Figure, Scale, Settings
-from figures.style import BLACK, BLUE, GREEN, VERMILION, WIDTH, dimension
+from figures.style import BLACK, BLUE, GREEN, PURPLE, SKY, VERMILION, WIDTH, dimension
 from rmt import SpikedModel, draw_banded
 from rmt.spiked import wigner_outlier
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-SPIKES = {"one spike": (1.0,), "four spikes": (1.0, 0.5, 0.25, -0.6)}
+SPIKES, SMALL = (1.0, 0.5, 0.25, -0.6), (100, 10_000)  # the spikes, and dimensions beside the large one
 BURIED_BELOW = 100  # samples at which sigma s = 10 / sqrt(M) meets the largest spike, 1
 SERVERS = {"N = 10,000": 10_000, "N = 50": 50}  # one server that sees the spike, one whose noise buries it
 
@@ -54,36 +54,36 @@ def sample_size_data(settings: Settings) -> pd.DataFrame:
     """Stable ranks over R of independent draws for each sample size, and gaps to two servers."""
     sizes = settings.sizes(SAMPLE_SIZE_SIZES)
     rows = []
-    for name, spikes in SPIKES.items():
-        settings.report(name)
+    for R in (*SMALL, sizes.R):
+        settings.report(f"R = {R:,}")
         for M in sizes.sizes:
-            draws = _ranks(settings, spikes, M, sizes, name)
-            limit = SpikedModel(spikes, scale=noise(M)).stable_rank(sizes.R).value / sizes.R
-            rows.append(_row("stable rank", name, M, draws, limit, np.nan, sizes))
-    spikes = SPIKES["one spike"]
+            draws = _ranks(settings, M, R, sizes.draws, "client")
+            rows.append(_row("stable rank", str(R), M, R, draws, expected(M, R), np.nan))
     for name, N in SERVERS.items():
         settings.report(name)
-        server = SpikedModel(spikes, scale=noise(N)).stable_rank(sizes.R).value / sizes.R
         for M in (M for M in sizes.sizes if M < N):
-            gaps = _ranks(settings, spikes, M, sizes, name) - _ranks(settings, spikes, N, sizes, f"{name}, server, {M}")
-            limit = SpikedModel(spikes, scale=noise(M)).stable_rank(sizes.R).value / sizes.R - server
-            rows.append(_row("gap", name, M, gaps, limit, printed_bound(M, N), sizes))
+            client = _ranks(settings, M, sizes.R, sizes.draws, name)
+            gaps = client - _ranks(settings, N, sizes.R, sizes.draws, f"{name} beside {M}")
+            limit = expected(M, sizes.R) - expected(N, sizes.R)
+            rows.append(_row("gap", name, M, sizes.R, gaps, limit, printed_bound(M, N)))
     return pd.DataFrame(rows)
 
 
-def _ranks(settings: Settings, spikes: tuple[float, ...], M: int, sizes: SampleSizeSizes, purpose: str) -> np.ndarray:
-    model, rng = SpikedModel(spikes, scale=noise(M)), settings.rng("sample-size", purpose, M)
-    draws = [draw_banded(model, sizes.R, rng, top=1, bottom=1).stable_rank().value for _ in range(sizes.draws)]
-    return np.array(draws) / sizes.R
+def expected(M: float, R: int) -> float:
+    """Predicted stable rank over R."""
+    return SpikedModel(SPIKES, scale=noise(M)).stable_rank(R).value / R
 
 
-def _row(
-    panel: str, series: str, M: int, draws: np.ndarray, limit: float, printed: float, sizes: SampleSizeSizes
-) -> dict[str, object]:
+def _ranks(settings: Settings, M: int, R: int, draws: int, purpose: str) -> np.ndarray:
+    model, rng = SpikedModel(SPIKES, scale=noise(M)), settings.rng("sample-size", purpose, M, R)
+    return np.array([draw_banded(model, R, rng, top=1, bottom=1).stable_rank().value for _ in range(draws)]) / R
+
+
+def _row(panel: str, series: str, M: int, R: int, draws: np.ndarray, limit: float, printed: float) -> dict[str, object]:
     low, high = np.quantile(draws, [0.1, 0.9])
     return {
         "panel": panel, "series": series, "M": M, "mean": draws.mean(), "low": low, "high": high, "limit": limit,
-        "printed": printed, "negative": float((draws < 0).mean()), "R": sizes.R, "draws": len(draws),
+        "printed": printed, "negative": float((draws < 0).mean()), "R": R, "draws": len(draws),
     }  # fmt: skip
 
 
@@ -93,30 +93,28 @@ def draw_sample_size(table: pd.DataFrame) -> Picture:
 
     picture = Picture(figsize=(WIDTH, 3.1))
     ranks, gaps = picture.subplots(1, 2)
-    looks = {
-        "one spike": (BLUE, "o"),
-        "four spikes": (GREEN, "D"),
-        "N = 10,000": (VERMILION, "o"),
-        "N = 50": (BLUE, "s"),
-    }
+    dimensions = sorted({int(R) for R in table.R})
+    colors = dict(zip(dimensions, (SKY, GREEN, BLUE), strict=True))
+    looks = {str(R): (colors[R], marker) for R, marker in zip(dimensions, "vD^", strict=True)}
+    looks |= {"N = 10,000": (VERMILION, "o"), "N = 50": (PURPLE, "s")}
     for axes, panel in ((ranks, "stable rank"), (gaps, "gap")):
         for series, part in table[table.panel == panel].groupby("series", sort=False):
-            color, marker = looks[str(series)]
+            name = str(series)
+            color, marker = looks[name]
             bars = [part["mean"] - part.low, part.high - part["mean"]]
+            label = f"server ${name}$" if panel == "gap" else f"$R={dimension(int(name))}$"
             style = {"color": color, "marker": marker, "ls": "none", "mfc": "white", "mew": 1.1}
-            axes.errorbar(part.M, part["mean"], yerr=bars, label=str(series).replace("N", "server $N$"), **style)
-    M = np.geomspace(table.M.min(), table.M.max(), 300)
-    R = int(table.R.max())
-    for name, spikes in SPIKES.items():
-        curve = [SpikedModel(spikes, scale=noise(m)).stable_rank(R).value / R for m in M]
-        ranks.plot(M, curve, color=looks[name][0], lw=1.0)
+            axes.errorbar(part.M, part["mean"], yerr=bars, label=label.replace(",", "{,}"), **style)
+    grid, R = np.geomspace(table.M.min(), table.M.max(), 300), dimensions[-1]
+    for dim, color in colors.items():
+        ranks.plot(grid, [expected(M, dim) for M in grid], color=color, lw=1.0)
     for name, N in SERVERS.items():
-        one = [SpikedModel((1.0,), scale=noise(m)).stable_rank(R).value / R for m in (*M[N > M], N)]
-        gaps.plot(M[N > M], np.array(one[:-1]) - one[-1], color=looks[name][0], lw=1.0)
+        below = grid[grid < N]
+        gaps.plot(below, [expected(M, R) - expected(N, R) for M in below], color=looks[name][0], lw=1.0)
     N = SERVERS["N = 10,000"]
-    for part, look in (((M >= BURIED_BELOW) & (N > M), (0, (4, 2))), (M < BURIED_BELOW, ":")):
-        label = "lower bound, eq. (4)" if look != ":" else None
-        gaps.plot(M[part], printed_bound(M[part], N), color=BLACK, ls=look, lw=1.2, label=label)
+    for kept, look in (((grid >= BURIED_BELOW) & (grid < N), (0, (4, 2))), (grid < BURIED_BELOW, ":")):
+        bound = [printed_bound(M, N) for M in grid[kept]]
+        gaps.plot(grid[kept], bound, color=BLACK, ls=look, lw=1.2, label="" if look == ":" else "lower bound, eq. (4)")
     for axes in (ranks, gaps):
         axes.axvspan(table.M.min() / 1.3, BURIED_BELOW, color="0.93", lw=0, zorder=0)
         axes.set(xscale="log", xlabel="sample size $M$", xlim=(table.M.min() / 1.3, table.M.max() * 1.3))
@@ -154,13 +152,12 @@ def sample_size_sizes(table: pd.DataFrame) -> str:
 SAMPLE_SIZE = Figure(
     id="rmt/sample-size",
     title="Stable rank against the sample size, and the gap between client and server",
-    caption=r"$H=\sum_i\theta_iv_iv_i^T+sX$ with Gaussian noise, $\sigma s(M)=10\,M^{-1/2}$; exact draws in band form, "
-    r"mean and central 80%, lines: $R\to\infty$. (a) Stable rank over $R$ for $\theta=1$ and for "
-    r"$\theta=1,\,0.5,\,0.25,\,-0.6$; grey: $M$ at which the noise buries the largest spike, where it is 1/4. "
-    r"(b) Stable rank of a client with $M$ samples minus that of a server, independent noise, $\theta=1$: a server that "
-    r"sees the spike ($N=10{,}000$) and one that does not ($N=50$). Dashed: lower bound of Theorem 3.2 for the first, "
-    r"with $B_N$ the number of all eigenvalues that are no outliers; dotted where its assumption "
-    r"$\theta_0^2\geq\sigma^2s_M^2$ fails.",
+    caption=r"$H=\sum_i\theta_iv_iv_i^T+sX$ with $\theta=1,\,0.5,\,0.25,\,-0.6$, Gaussian noise and "
+    r"$\sigma s(M)=10\,M^{-1/2}$; exact draws in band form, mean and central 80%, lines: prediction. (a) Stable rank "
+    r"over $R$; grey: $M$ at which the noise buries the largest spike $\theta_0=1$, where it tends to 1/4. (b) Stable "
+    r"rank of a client with $M$ samples minus that of a server, independent noise: one that sees the spike ($N=10{,}000$) and "
+    r"one that does not ($N=50$). Dashed: lower bound of Theorem 3.2 for the first, with $B_N$ the number of all "
+    r"eigenvalues that are no outliers; dotted where its assumption $\theta_0^2\geq\sigma^2s_M^2$ fails.",
     data=sample_size_data,
     draw=draw_sample_size,
     found=sample_size_found,

@@ -8,7 +8,7 @@ from paper_checks.paper import Headline, Listing, Page, Paper
 SPECTRAL = (
     *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
     *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
-    *("index_sets", "stable_rank", "alignment_steps"),
+    *("index_sets", "stable_rank", "monotonicity", "alignment_steps"),
     *("general_laws", "general_map", "six_sums", "cumulant_series", "measured_spectra"),
 )
 NUMBERS = ("accuracies", "further_tables", "parameter_counts")

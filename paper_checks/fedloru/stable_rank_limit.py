@@ -248,8 +248,8 @@ def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) ->
         r"\frac{s_N^2}{\lambda_N^2}\right) > 0$ with $\lambda = \theta_0 + \sigma^2s^2/\theta_0$ for $|\theta_0| > "
         r"\sigma s$, else $2\sigma s$ ($s/\lambda$ increases with s). The printed bound over R is four times that "
         r"for $\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number for $B_N$ it would hold for large R, since "
-        "the left side is unbounded; as algebra between two expressions (36) with equal counts it stands (eqs. 39, 40 "
-        "and 43).",
+        "the left side is unbounded. As algebra between two expressions (36) with equal counts it stands where no "
+        r"spike lies between $\sigma s_N$ and $\sigma s_M$ (eqs. 38 to 43).",
         {"form": "limit"},
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),

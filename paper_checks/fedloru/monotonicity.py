@@ -1,0 +1,341 @@
+"""Appendix A.4: signs and monotonicity in the proof of Theorem 3.2 (eq. 41, part (i), the end of the theorem)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import sympy
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.spike_sets import READINGS, Gap, Instance, Reading, assumed, draw_instances, judge_instances
+from paper_checks.fedloru.stable_rank import (
+    AXES,
+    S_M,
+    S_N,
+    SIGMA,
+    SYMBOLS,
+    THETA_0,
+    THETA_J,
+    F_j,
+    as_symbols,
+    draw_points,
+    outliers,
+    parameters,
+    search_signs,
+)
+from paper_checks.methods.identity import Equation, judge_identity, rational
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.positivity import proves_positive
+from rmt.spiked import wigner_outlier
+
+# Positive increments: they spell out orderings such as s_N < s_M in proofs of positivity.
+A, B, C, WEIGHT, COUNT = sympy.symbols("a b c weight count", positive=True)
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Exact points for identities, cases for inequalities."""
+
+    points: list[dict[str, Fraction]]
+    cases: Cases
+
+
+def search_slopes(context: Context) -> Searched:
+    """Points and cases of all signs and magnitudes."""
+    return Searched(draw_points(context), search_signs(context))
+
+
+def _case(cases: Cases, index: int) -> dict[str, float]:
+    return {name: float(column[index]) for name, column in cases.items()}
+
+
+def _where(cases: Cases, kept: Any) -> Cases:
+    return {name: column[kept] for name, column in cases.items()}
+
+
+@cache
+def _slope_is_positive() -> bool:
+    r"""Whether $\partial F_j/\partial s_M > 0$ is proved for $|\theta_j| < |\theta_0|$ (squares: signs drop out)."""
+    return proves_positive(sympy.diff(F_j(SYMBOLS), S_M), {THETA_0: THETA_J + A})
+
+
+@claim(
+    "fedloru-v2/eq-41",
+    where="Appendix A.4, eq. (41)",
+    says=r"$\frac{\partial F_j}{\partial M} = \frac{4\sigma^2 s_M(\theta_0^2-\theta_j^2)}{\theta_0\theta_j}"
+    r"\frac{g_M^{-1}(\theta_j)}{g_M^{-1}(\theta_0)^3}\frac{\partial s_M}{\partial M} < 0$ for every "
+    r"$j \in \mathcal{P}_N \cup \mathcal{Q}_N$.",
+    measure=search_slopes,
+    control=Form(r"The equation, and the sign for $|\theta_j| < |\theta_0|$.", {"below_largest": True}),
+    correction=Form(
+        r"The equation as printed, and $\frac{\partial F_j}{\partial M} \le 0$ with equality exactly for "
+        r"$|\theta_j| = |\theta_0|$, in particular for $\theta_j = \theta_0$, which the sum over "
+        r"$\mathcal{P}_N \cup \mathcal{Q}_N$ contains; for all $|\theta_j| \le |\theta_0|$, beyond the threshold or "
+        "not.",
+        {"strict": False, "anywhere": True},
+        mutants=({"factor": 4.01}, {"g_power": 2}, {"sign": -1}, {"swapped": True}, {"strict": True}),
+    ),
+    vary=("factor",),
+    uses=("fedloru-v2/eq-39",),
+    expect="corrected",
+    method="identity",
+)
+def eq_41(
+    data: Searched, factor: float = 4.0, g_power: int = 3, sign: int = 1, strict: bool = True,
+    below_largest: bool = False, swapped: bool = False, anywhere: bool = False,
+) -> Evidence:  # fmt: skip
+    """The derivative by expansion, then its sign; ``swapped`` drops that theta_0 is the largest."""
+
+    def slope(values: Mapping[str, Any], four: Any) -> Any:
+        """What stands before the derivative of s_M."""
+        g_Mj, _, _, g_M0 = outliers(values)
+        t0, tj = values["theta_0"], values["theta_j"]
+        return sign * four * values["sigma"] ** 2 * values["s_M"] * (t0**2 - tj**2) / (t0 * tj) * g_Mj / g_M0**g_power
+
+    derivative = Equation("eq. (41)", sympy.diff(F_j(SYMBOLS), S_M), slope(SYMBOLS, rational(factor)))
+    identity = judge_identity([derivative], as_symbols(data.points), "all non-zero theta_0, theta_j, sigma, s_M")
+    if not identity.ok:
+        return identity
+
+    def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
+        values = parameters(case)
+        if swapped:
+            values = {**values, "theta_0": values["theta_j"], "theta_j": values["theta_0"]}
+        exact = isinstance(values["theta_0"], Fraction)
+        return -slope(values, Fraction(factor) if exact else factor), 0 * values["theta_0"]
+
+    size, noise = np.abs(data.cases["theta_0"]), data.cases["noise"]
+    outside = np.abs(data.cases["ratio"]) * size > noise * data.cases["shrink"]
+    tied = (data.cases["ratio"] == -1.0) & (data.cases["theta_0"] < 0)  # theta_0 is then the positive spike
+    everywhere = _where(data.cases, anywhere | ((size >= noise) & outside & ~tied))
+    below = _where(everywhere, np.abs(everywhere["ratio"]) < 1.0)
+    # Below the largest spike the sign is strict in every form; the printed form asks it of the largest ones too.
+    for cases, strictly in [(below, True)] if below_largest else [(below, True), (everywhere, strict)]:
+        left, right = sides(cases)
+        evidence = judge_inequality(
+            left, right, 0.0, case=partial(_case, cases), exact=sides, strict=strictly,
+            scope=f"{identity.scope}; the sign in {len(left)} cases, theta_j/theta_0 in [-1, 1], both signs",
+            printed="the equation, and a negative right side" if strict else "the equation, and a right side <= 0",
+        )  # fmt: skip
+        if not evidence.ok:
+            return evidence
+    # The equation gives 0 at |theta_j| = |theta_0|, and the proof its sign everywhere else.
+    return replace(evidence, grade="proof") if _slope_is_positive() else evidence
+
+
+@claim(
+    "fedloru-v2/claim-Fj-mono",
+    where="Appendix A.4, part (i)",
+    says=r"The first sum of eq. (38), $\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} F_j$, is positive and increasing "
+    r"with respect to $M$ (opening of part (i); the end of part (i) has it decreasing).",
+    measure=draw_instances,
+    control=Form(
+        r"The sum is positive and decreases with $M$ if some $|\theta_j| < |\theta_0|$.",
+        {"direction": -1, "below_largest": True},
+    ),
+    correction=Form(
+        r"The sum over a fixed set of indices is $\ge 0$ and does not increase with $M < N$; it is positive and "
+        r"strictly decreasing as soon as the set has some $|\theta_j| < |\theta_0|$, and zero for every $M$ if it has "
+        r"none. No threshold and no bound on $\theta_0$ is needed.",
+        {"direction": -1, "strict": False, "assumption": False},
+        mutants=({"direction": 1}, {"sign": -1}, {"reference": "smallest"}, {"strict": True}),
+    ),
+    uses=("fedloru-v2/eq-41", "fedloru-v2/claim-Fj-sign"),
+    expect="corrected",
+    method="exact instances",
+)
+def claim_Fj_mono(
+    instances: list[Instance], direction: int = 1, strict: bool = True, below_largest: bool = False,
+    assumption: bool = True, sign: int = 1, reference: str = "largest",
+) -> Evidence:  # fmt: skip
+    """The sum at M and at a larger sample size below N, over the indices outside the bulk at N."""
+
+    def gap(instance: Instance, reading: Reading) -> Gap:
+        kept = [instance.spikes[j] for j in instance.outside(instance.noise_N, reading)]
+        theta_0 = min(instance.spikes, key=abs) if reference == "smallest" else instance.theta_0
+        lower = any(abs(theta) < abs(instance.theta_0) for theta in kept)
+        if below_largest and not lower:
+            return Gap(False, 0, "")
+
+        def total(noise: Fraction) -> Fraction:
+            """Sum of the shares at one noise scale minus that at N."""
+            at, at_N = wigner_outlier(theta_0, noise), wigner_outlier(theta_0, instance.noise_N)
+            return sign * sum(
+                ((wigner_outlier(theta, noise) / at) ** 2 - (wigner_outlier(theta, instance.noise_N) / at_N) ** 2
+                 for theta in kept), Fraction(0)
+            )  # fmt: skip
+
+        at_M, at_larger = total(instance.noise_M), total(instance.noise_between)
+        worst = max(-at_M, -at_larger, direction * (at_M - at_larger))
+        part = f"the sum is {float(at_M):.6g} at M, {float(at_larger):.6g} at a larger sample size"
+        if strict or lower:
+            return Gap(worst >= 0, worst, part)
+        return Gap(at_M != 0 or at_larger != 0, abs(at_M) + abs(at_larger), part)
+
+    def proof() -> bool:
+        smaller = F_j({**SYMBOLS, "s_M": S_N + A})
+        grows = F_j({**SYMBOLS, "s_M": S_N + A + B}) - smaller
+        return all(proves_positive(expression, {THETA_0: THETA_J + C}) for expression in (smaller, grows))
+
+    moves = "increasing" if direction > 0 else "decreasing"
+    return judge_instances(
+        assumed(instances, assumption), gap, READINGS if direction > 0 else ("limit",), proof=proof,
+        scope="one to six spikes of both signs, equal ones too; three sample sizes",
+        printed=f"positive and {moves} with M" if strict else f">= 0 and {moves}, or 0 throughout",
+    )  # fmt: skip
+
+
+def _beside(cases: Cases, *ratios: float) -> Cases:
+    r"""The cases, and the same with $|\theta_0|$ at given multiples of $\sigma s_M$."""
+    moved = {name: np.tile(column, len(ratios)) for name, column in cases.items()}
+    moved["theta_0"] = np.copysign(np.repeat(ratios, len(cases["noise"])) * moved["noise"], moved["theta_0"])
+    return {name: np.concatenate([cases[name], moved[name]]) for name in cases}
+
+
+def search_boundary(context: Context) -> Cases:
+    """Cases on both sides of the assumption on theta_0 and on it, with s_N up to s_M."""
+    axes = [replace(axis, high=1.0) if axis.name == "shrink" else axis for axis in AXES if axis.name != "ratio"]
+    found = collect_cases(
+        context, axes, lambda cases: np.ones(len(cases["noise"]), bool), lambda cases: cases["noise"],
+        examples=context.size(300, 3000), restarts=0,
+    )  # fmt: skip
+    return _beside(found, 0.5, 0.9, 0.99, 0.999, 0.99995, 1.0, 1.001, 2.0)
+
+
+@claim(
+    "fedloru-v2/claim-sign-N",
+    where="Appendix A.4, after eqs. (39) and (43)",
+    says=r"$s_M^2 - s_N^2 > 0$ and $\theta_0^2 \ge \sigma^2 s_M^2 > \sigma^2 s_M s_N$, so that the numerator of eq. "
+    r"(43), $4\sigma^2(s_M^2-s_N^2)(\theta_0^2-\sigma^4s_M^2s_N^2/\theta_0^2)$, is positive.",
+    measure=search_boundary,
+    mutants=[{"threshold": 0.9}, {"decreasing": False}, {"larger": "N"}, {"sigma_power": 2}],
+    vary=("threshold",),
+    uses=("fedloru-v2/eq-43",),
+    expect="holds",
+    method="inequality",
+)
+def claim_sign_N(cases: Cases, threshold: float = 1.0, decreasing: bool = True, larger: str = "M",
+                 sigma_power: int = 4) -> Evidence:  # fmt: skip
+    """Each inequality; without ``decreasing`` equal factors are allowed, ``larger`` says which of M and N has more."""
+
+    def line(number: int, values: Mapping[str, Any]) -> tuple[Any, Any]:
+        t0, sigma, s_M, s_N = (values[name] for name in ("theta_0", "sigma", "s_M", "s_N"))
+        if number == 0:
+            return s_N**2, s_M**2
+        if number == 1:
+            return sigma**2 * s_M * s_N, sigma**2 * s_M**2
+        if number == 2:
+            return sigma**2 * s_M * s_N, t0**2
+        difference = t0**2 - sigma**sigma_power * s_M**2 * s_N**2 / t0**2
+        return 0 * t0, 4 * sigma**2 * (s_M**2 - s_N**2) * difference
+
+    def sides(number: int, case: Mapping[str, Any]) -> tuple[Any, Any]:
+        values = parameters({**case, "ratio": 1})
+        return line(number, values if larger == "M" else {**values, "s_M": values["s_N"], "s_N": values["s_M"]})
+
+    noise = cases["noise"] * (cases["shrink"] if larger == "N" else 1.0)
+    kept = _where(cases, (cases["theta_0"] ** 2 >= threshold * noise**2) & ((cases["shrink"] < 1.0) | (not decreasing)))
+    lines = ("s_N^2 < s_M^2", "sigma^2 s_M s_N < sigma^2 s_M^2", "sigma^2 s_M s_N < theta_0^2", "0 < numerator")
+    for number in range(len(lines)):
+        left, right = np.broadcast_arrays(*sides(number, kept), kept["noise"])[:2]
+        evidence = judge_inequality(
+            left, right, 0.0, case=partial(_case, kept),
+            exact=partial(sides, number), strict=True, compare=False, printed=lines[number],
+            scope=f"{len(left)} cases with theta_0^2 >= sigma^2 s_M^2, equality included, s_N/s_M up to 0.9999",
+        )  # fmt: skip
+        if not evidence.ok:
+            return evidence
+    largest = (SIGMA * (S_N + A), SIGMA * (S_N + A) + B)  # at the assumption and above it
+    proved = threshold >= 1 and all(
+        proves_positive(right - left, {S_M: S_N + A, THETA_0: theta_0})
+        for left, right in (line(number, SYMBOLS) for number in range(len(lines))) for theta_0 in largest
+    )  # fmt: skip
+    return replace(evidence, printed="; ".join(lines), grade="proof" if proved else evidence.grade)
+
+
+BOUND_AXES = (*AXES, Axis("shrink_N", 1e-3, 0.9999), Axis("count", 1.0, 1e6))
+
+
+def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2) -> Any:
+    r"""Right side of eq. 4 for any kind of number.
+
+    Args:
+        values: the paper's parameters.
+        weight: sum of $|\theta_0/\theta_j - \theta_j/\theta_0|$ over the set.
+        count: $B_N$.
+        g_power: power of $g_M^{-1}(\theta_0)$ below.
+    """
+    t0, sigma, s_M, s_N = (values[name] for name in ("theta_0", "sigma", "s_M", "s_N"))
+    g_M0, g_N0 = wigner_outlier(t0, sigma * s_M), wigner_outlier(t0, sigma * s_N)
+    bracket = 8 * sigma**4 * s_M * s_N * weight + 4 * sigma**2 * count * (t0**2 - sigma**4 * s_M**2 * s_N**2 / t0**2)
+    return (s_M**2 - s_N**2) / (g_M0**g_power * g_N0**2) * bracket
+
+
+def _bounds(case: Mapping[str, Any], g_power: int = 2, least: int = 1) -> tuple[Any, Any]:
+    """The bound at a sample size between M and N and at M; ``least`` shifts the count to start there."""
+    at_M = parameters({**case, "shrink": case["shrink"] * case["shrink_N"]})
+    weight = abs(1 / case["ratio"] - case["ratio"])
+    count = case["count"] // 1 + (least - 1)
+    larger = {**at_M, "s_M": case["shrink"] * at_M["s_M"]}
+    return bound_4(larger, weight, count, g_power), bound_4(at_M, weight, count, g_power)
+
+
+_BESIDE = (1.0, 0.999, 0.99, 0.9, 0.6, 0.34)
+
+
+def search_bounds(context: Context) -> Cases:
+    """Cases of Theorem 3.2's assumption, driven to where the bound hardly moves, and cases at and beyond its border."""
+
+    def gap(cases: Cases) -> np.ndarray:
+        between, at_M = _bounds(cases)
+        return at_M / between - 1.0
+
+    def within(cases: Cases) -> np.ndarray:
+        return np.abs(cases["theta_0"]) >= cases["noise"]
+
+    found = collect_cases(
+        context, BOUND_AXES, within, gap, examples=context.size(200, 2000), restarts=context.size(1, 4)
+    )  # fmt: skip
+    drawn = {name: column[:1000] for name, column in found.items()}  # corners and draws lead, the search follows
+    return {name: np.concatenate([found[name], column]) for name, column in _beside(drawn, *_BESIDE).items()}
+
+
+@claim(
+    "fedloru-v2/thm-3.2-mono",
+    where="Theorem 3.2, eq. (4), last sentence",
+    says=r"The right side of eq. (4) decreases with $M$: it increases with $s_M$ on $[s_N, |\theta_0|/\sigma]$ at "
+    r"fixed $\mathcal{P}_N \cup \mathcal{Q}_N$ and $B_N \ge 1$.",
+    measure=search_bounds,
+    mutants=[{"reach": 3.0}, {"direction": -1}, {"g_power": 4}, {"least": 0}],
+    vary=("reach",),
+    uses=("fedloru-v2/eq-43",),
+    expect="holds",
+    method="inequality",
+)
+def thm_3_2_mono(
+    cases: Cases, reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1
+) -> Evidence:  # fmt: skip
+    """The bound at two sample sizes below N; ``reach`` extends the range of sigma s_M, ``least`` is the least B_N."""
+
+    def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
+        between, at_M = _bounds(case, g_power, least)
+        return direction * between, direction * at_M
+
+    kept = _where(cases, reach * np.abs(cases["theta_0"]) >= cases["noise"])
+    left, right = sides(kept)
+    evidence = judge_inequality(
+        left, right, 0.0, case=partial(_case, kept), exact=sides, strict=True,
+        scope=f"{len(left)} pairs of sample sizes below N with theta_0^2 >= sigma^2 s_M^2, |theta_j| up to |theta_0|, "
+        "B_N from 1 to 10^6", printed="bound at the larger sample size < bound at M",
+    )  # fmt: skip
+    if not evidence.ok or reach != 1.0:
+        return evidence
+    slope = sympy.diff(bound_4(SYMBOLS, WEIGHT, COUNT, g_power), S_M)
+    proved = proves_positive(slope, {S_M: S_N + A, THETA_0: SIGMA * (S_N + A) + B})
+    return replace(evidence, grade="proof") if proved else evidence

@@ -1,0 +1,99 @@
+"""Replays of the claims in ``index_sets``: the sets under both printed definitions, the sums term by term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from paper_checks.fedloru.replays.reading import Values, fractions
+from paper_checks.replay import Violation, replay
+
+Sets = tuple[set[int], set[int]]  # indices outside the bulk at M and at N
+
+
+def _read(values: Values) -> tuple[list[Fraction], Fraction, Fraction, str]:
+    r"""Spikes, both thresholds, and an assumption of Theorem 3.2 that is not met."""
+    spikes = [Fraction(text) for text in values["spikes"]]
+    sigma, s_M, s_N = fractions(values, "sigma", "s_M", "s_N")
+    met = sigma > 0 and 0 < s_N < s_M < 1 and spikes and 0 not in spikes and int(values.get("rest", 0)) >= 0
+    unmet = "" if met else "non-zero spikes, sigma > 0, 0 < s_N < s_M < 1"
+    if met and max(theta**2 for theta in spikes) < (sigma * s_M) ** 2:
+        unmet = "theta_0^2 >= sigma^2 s_M^2"
+    return spikes, sigma * s_M, sigma * s_N, unmet
+
+
+def _by_condition(spikes: list[Fraction], n: Fraction) -> set[int]:
+    r"""$\{i : g^{-1}(\theta_i) > U\}$ for positive and $\{i : g^{-1}(\theta_i) < L\}$ for negative spikes."""
+    above = {i for i, theta in enumerate(spikes) if theta > 0 and theta + n**2 / theta > 2 * n}
+    below = {i for i, theta in enumerate(spikes) if theta < 0 and theta + n**2 / theta < -2 * n}
+    return above | below
+
+
+def _by_limit(spikes: list[Fraction], n: Fraction) -> set[int]:
+    r"""$\{i : \lambda_i \to g^{-1}(\theta_i)\}$: spikes beyond the threshold, whose eigenvalue leaves the bulk."""
+    return {i for i, theta in enumerate(spikes) if theta > n or theta < -n}
+
+
+READINGS: tuple[Callable[[list[Fraction], Fraction], set[int]], ...] = (_by_condition, _by_limit)
+
+
+@replay("fedloru-v2/claim-inclusion")
+def claim_inclusion(values: Values) -> Violation:
+    r"""Members of the sets at N that the sets at M lack, by either definition; the smaller number must be 0.
+
+    By limits: a spike below half the threshold of M has $g_M^{-1}(\theta) > |\theta| + 2\sigma s_M$ in magnitude, more
+    than Weyl's bound (eqs. 25 and 27 of the paper) allows its eigenvalue, so it is not in the set at M; above the
+    threshold of N the printed Proposition 3.1 and the true transition agree that it is in the set at N.
+    """
+    spikes, n_M, n_N, unmet = _read(values)
+    condition = _by_condition(spikes, n_N) - _by_condition(spikes, n_M)
+    limit = {
+        i for i, theta in enumerate(spikes)
+        if abs(theta) > n_N and abs(theta) + n_M**2 / abs(theta) > abs(theta) + 2 * n_M
+    }  # fmt: skip
+    return Violation(
+        Fraction(min(len(condition), len(limit))), Fraction(0), unmet=unmet,
+        reads="spikes in the sets at N and not at M (the fewer of both definitions)",
+    )  # fmt: skip
+
+
+def _shares(spikes: list[Fraction], n: Fraction) -> tuple[list[Fraction], Fraction]:
+    r"""Squares over $g^{-1}(\theta_0)^2$: of each outlier and of the edge."""
+    theta_0 = spikes[0]
+    for theta in spikes:
+        if abs(theta) > abs(theta_0):
+            theta_0 = theta
+    norm = (theta_0 + n**2 / theta_0) ** 2
+    return [(theta + n**2 / theta) ** 2 / norm for theta in spikes], 4 * n**2 / norm
+
+
+@replay("fedloru-v2/eq-38")
+def eq_38(values: Values) -> Violation:
+    """Both sides with finite counts under either definition of the sets; the smaller distance."""
+    spikes, n_M, n_N, unmet = _read(values)
+    (g_M, U_M), (g_N, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
+    distances = []
+    for sets in READINGS:
+        at_M, at_N = sets(spikes, n_M), sets(spikes, n_N)
+        stable_rank_M = sum((g_M[j] for j in at_M), (total - len(at_M)) * U_M)
+        stable_rank_N = sum((g_N[j] for j in at_N), (total - len(at_N)) * U_N)
+        right = sum((g_M[j] - g_N[j] for j in at_N), Fraction(0))
+        right += sum((g_M[j] - U_N for j in at_M - at_N), Fraction(0))
+        right += (total - len(at_M)) * (U_M - U_N)
+        distances.append(abs(stable_rank_M - stable_rank_N - right))
+    return Violation(min(distances), Fraction(0), unmet=unmet,
+                     reads="|left - right| of eq. (38), the smaller of both definitions")  # fmt: skip
+
+
+@replay("fedloru-v2/eq-42")
+def eq_42(values: Values) -> Violation:
+    """The middle of the chain against its right end, which are printed as equal, under either definition."""
+    spikes, n_M, n_N, unmet = _read(values)
+    (_, U_M), (_, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
+    distances = []
+    for sets in READINGS:
+        at_M, at_N = sets(spikes, n_M), sets(spikes, n_N)
+        middle = len(at_M - at_N) * (U_M - U_N) + (total - len(at_M)) * (U_M - U_N)
+        distances.append(abs(middle - (total - len(at_N)) * (U_M - U_N)))
+    return Violation(min(distances), Fraction(0), unmet=unmet,
+                     reads="|middle - right end| of eq. (42), the smaller of both definitions")  # fmt: skip

@@ -1,0 +1,76 @@
+"""Replays of the claims in ``monotonicity``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.fedloru.replays.reading import Values, fractions
+from paper_checks.replay import Proof, Violation, replay
+
+
+@replay("fedloru-v2/eq-41")
+def eq_41(values: Values) -> Violation:
+    r"""The factor of $\partial s_M/\partial M < 0$ in eq. (41), which must be positive; the noise is $\sigma s_M$."""
+    theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
+    theta_j, unmet = ratio * theta_0, ""
+    if not (0 < shrink < 1 and 0 < noise <= abs(theta_0) and noise * shrink < abs(theta_j) <= abs(theta_0)):
+        unmet = "s_N < s_M, theta_0^2 >= sigma^2 s_M^2, sigma s_N < |theta_j| <= |theta_0|"
+    if theta_0 < 0 and theta_j == -theta_0:
+        unmet = "of two spikes of largest magnitude theta_0 is the positive one"
+    g_j, g_0 = theta_j + noise**2 / theta_j, theta_0 + noise**2 / theta_0
+    # sigma^2 s_M = sigma * noise; the positive factor 4 sigma is left out.
+    factor = noise * (theta_0**2 - theta_j**2) / (theta_0 * theta_j) * g_j / g_0**3
+    return Violation(Fraction(0), factor, unmet=unmet, strict=True,
+                     reads="0 against the factor before ds_M/dM, which should be greater")  # fmt: skip
+
+
+@replay("fedloru-v2/claim-Fj-mono")
+def claim_Fj_mono(values: Values) -> Violation:
+    r"""The sum at M and at a larger sample size; it is said to be positive and to increase with the sample size.
+
+    All spikes of the witness lie beyond the threshold of N, so that either definition of the index set holds them all.
+    """
+    spikes = [Fraction(text) for text in values["spikes"]]
+    sigma, s_M, s_N, position = fractions(values, "sigma", "s_M", "s_N", "position")
+    s_larger = s_N + position * (s_M - s_N)
+    theta_0 = sorted(spikes, key=lambda theta: theta**2)[-1]
+    unmet = ""
+    if not (sigma > 0 and 0 < s_N < s_larger < s_M < 1 and abs(theta_0) >= sigma * s_M):
+        unmet = "0 < s_N < s < s_M < 1, theta_0^2 >= sigma^2 s_M^2"
+    if any(abs(theta) <= sigma * s_N for theta in spikes):
+        unmet = "every spike beyond sigma s_N"
+
+    def total(s: Fraction) -> Fraction:
+        found = Fraction(0)
+        for theta in spikes:
+            for factor, sign in ((s, 1), (s_N, -1)):
+                n = sigma * factor
+                found += sign * (theta + n**2 / theta) ** 2 / (theta_0 + n**2 / theta_0) ** 2
+        return found
+
+    return Violation(total(s_M), total(s_larger), unmet=unmet, strict=True,
+                     reads="sum at M against the sum at a larger sample size, which should be greater")  # fmt: skip
+
+
+@replay("fedloru-v2/thm-3.2-mono")
+def thm_3_2_mono(values: Values) -> Proof:
+    r"""The derivative of the right side of eq. (4) as a sum of products of positive quantities.
+
+    With $n = \sigma s_N$, $m = \sigma s_M = n + a$ and $|\theta_0| = t = m + b$ for $n, a, b > 0$ (equality follows by
+    continuity), with two indices of the sum, of weights $w_j = |\theta_0/\theta_j - \theta_j/\theta_0|$ that do not
+    depend on M, and $B$ indices at the edge. The derivative by $m$ is taken times $g_M^3 g_N^2 > 0$ of t.
+    """
+    n, a, b, w1, w2, B = sympy.symbols("n a b w1 w2 B", positive=True)
+    m, t = sympy.symbols("m t", positive=True)
+    names = {"n": n, "a": a, "b": b, "w1": w1, "w2": w2, "B": B, "m": n + a, "t": n + a + b}
+    terms = [sympy.sympify(term, locals=names) for term in values["terms"]]
+    g_M, g_N = t + m**2 / t, t + n**2 / t
+    bracket = 8 * m * n * (w1 + w2) + 4 * B * (t**2 - m**2 * n**2 / t**2)
+    right_side = (m**2 - n**2) / (g_M**2 * g_N**2) * bracket
+    scaled = sympy.cancel(sympy.diff(right_side, m) * g_M**3 * g_N**2)
+    difference = sympy.together(scaled.subs({m: names["m"], t: names["t"]}, simultaneous=True) - sum(terms))
+    same = sympy.expand(sympy.fraction(difference)[0]) == 0
+    signs = all(term.is_positive and term.free_symbols <= {n, a, b, w1, w2, B} for term in terms)
+    return Proof(bool(terms and same and signs), f"{len(terms)} positive terms add up to the scaled derivative")

@@ -1,0 +1,40 @@
+import pytest
+import sympy
+
+from paper_checks.methods.positivity import proves_positive
+
+n, m, t, a, b = sympy.symbols("n m t a b")
+
+
+@pytest.mark.parametrize(
+    ("expression", "substitution"),
+    [
+        ((m**2 - n**2) / (m + n), {m: n + a}),
+        ((n - m) / (m**2 - n**2 - 5 * (m - n) * (m + n)), {m: n + a}),
+        (t**4 - m**2 * n**2, {m: n + a, t: n + a + b}),
+        (sympy.Integer(3), {}),
+    ],
+)
+def test_positive_expressions_are_proved(expression, substitution):
+    assert proves_positive(expression, substitution)
+
+
+@pytest.mark.parametrize(
+    ("expression", "substitution"),
+    [
+        (n - m, {m: n + a}),
+        (m - n, {}),
+        (m - n - a, {m: n + a}),
+        (sympy.Integer(-3), {}),
+        (sympy.Integer(0), {}),
+        (1 / (m - n), {n: m + a}),
+    ],
+)
+def test_other_expressions_are_not(expression, substitution):
+    assert not proves_positive(expression, substitution)
+
+
+def test_symbols_may_be_renamed_into_each_other():
+    assert proves_positive(m - n, {m: n + m, n: n})
+    assert proves_positive(m - n, {m: n + a, n: n})
+    assert not proves_positive(m - n, {m: n, n: m + n})
