@@ -16,7 +16,7 @@ from rmt.spiked import wigner_outlier
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-SPIKES, SMALL = (1.0, 0.5, 0.25, -0.6), (100, 10_000)  # the spikes, and dimensions beside the large one
+SPIKES, SMALL = (1.0, 0.5, 0.25, -0.6), (100, 1000)  # the spikes, and dimensions beside the large one
 BURIED_BELOW = 100  # samples at which sigma s = 10 / sqrt(M) meets the largest spike, 1
 SERVERS = {"N = 10,000": 10_000, "N = 50": 50}  # one server that sees the spike, one whose noise buries it
 
@@ -33,7 +33,7 @@ class SampleSizeSizes:
 _FEW = (10, 20, 50, 80, 120, 200, 500, 2000, 10_000, 100_000)
 _MANY = tuple(sorted({*_FEW, *(round(10**k) for k in np.arange(1.0, 5.01, 0.125))}))
 SAMPLE_SIZE_SIZES: dict[Scale, SampleSizeSizes] = {
-    "quick": SampleSizeSizes(10**5, _FEW, 20),
+    "quick": SampleSizeSizes(10**5, _FEW, 12),
     "laptop": SampleSizeSizes(10**6, _MANY, 60),
     "paper": SampleSizeSizes(10**9, _MANY, 200),
 }
@@ -155,8 +155,8 @@ SAMPLE_SIZE = Figure(
     caption=r"$H=\sum_i\theta_iv_iv_i^T+sX$ with $\theta=1,\,0.5,\,0.25,\,-0.6$, Gaussian noise and "
     r"$\sigma s(M)=10\,M^{-1/2}$; exact draws in band form, mean and central 80%, lines: prediction. (a) Stable rank "
     r"over $R$; grey: $M$ at which the noise buries the largest spike $\theta_0=1$, where it tends to 1/4. (b) Stable "
-    r"rank of a client with $M$ samples minus that of a server, independent noise: one that sees the spike ($N=10{,}000$) and "
-    r"one that does not ($N=50$). Dashed: lower bound of Theorem 3.2 for the first, with $B_N$ the number of all "
+    r"rank of a client with $M$ samples minus that of a server, independent noise: one that sees the spike "
+    r"($N=10{,}000$) and one that does not ($N=50$). Dashed: lower bound of Theorem 3.2 for the first, with $B_N$ the number of all "
     r"eigenvalues that are no outliers; dotted where its assumption $\theta_0^2\geq\sigma^2s_M^2$ fails.",
     data=sample_size_data,
     draw=draw_sample_size,
