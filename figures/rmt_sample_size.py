@@ -153,11 +153,12 @@ SAMPLE_SIZE = Figure(
     id="rmt/sample-size",
     title="Stable rank against the sample size, and the gap between client and server",
     caption=r"$H=\sum_i\theta_iv_iv_i^T+sX$ with $\theta=1,\,0.5,\,0.25,\,-0.6$, Gaussian noise and "
-    r"$\sigma s(M)=10\,M^{-1/2}$; exact draws in band form, mean and central 80%, lines: prediction. (a) Stable rank "
-    r"over $R$; grey: $M$ at which the noise buries the largest spike $\theta_0=1$, where it tends to 1/4. (b) Stable "
-    r"rank of a client with $M$ samples minus that of a server, independent noise: one that sees the spike "
-    r"($N=10{,}000$) and one that does not ($N=50$). Dashed: lower bound of Theorem 3.2 for the first, with $B_N$ the number of all "
-    r"eigenvalues that are no outliers; dotted where its assumption $\theta_0^2\geq\sigma^2s_M^2$ fails.",
+    r"$\sigma s(M)=10\,M^{-1/2}$; exact draws in band form, mean and central 80%, lines: prediction. "
+    r"(a) Stable rank over $R$; grey: $M$ at which the noise buries the largest spike $\theta_0=1$, where it tends to "
+    r"1/4. (b) Stable rank of a client with $M$ samples minus that of a server, independent noise: one that sees the "
+    r"spike ($N=10{,}000$) and one that does not ($N=50$). Dashed: lower bound of Theorem 3.2 for the first, with "
+    r"$B_N$ the number of all eigenvalues that are no outliers; dotted where its assumption "
+    r"$\theta_0^2\geq\sigma^2s_M^2$ fails.",
     data=sample_size_data,
     draw=draw_sample_size,
     found=sample_size_found,

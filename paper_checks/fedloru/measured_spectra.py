@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hessian.density_estimate import density_stable_rank, smoothed_density
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.inequality import judge_inequality
@@ -57,6 +56,8 @@ def known_spectra(context: Context) -> list[Estimate]:
 
 def smoothed(bulk: NDArray[np.float64], top: float, width: float, spacing: float) -> Estimate:
     """The densities of one spectrum on one grid."""
+    from hessian.density_estimate import smoothed_density  # with torch behind it, which a list of claims does not need
+
     below, above = int(np.ceil((top + 1.0 + 20.0 * width) / spacing)), int(np.ceil(10.0 * width / spacing))
     grid: NDArray[np.float64] = top + spacing * np.arange(-below, above + 1, dtype=np.float64)
     eigenvalues, alone = np.append(bulk, top), np.append(np.zeros(len(bulk)), top)
@@ -68,6 +69,8 @@ def smoothed(bulk: NDArray[np.float64], top: float, width: float, spacing: float
 
 def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power: float) -> float:
     """Eq. 87 from densities, or from masses with 1/R for the top eigenvalue."""
+    from hessian.density_estimate import density_stable_rank
+
     if weights == "densities":
         return density_stable_rank(case.grid, density, case.top, power)
     total = float(density @ np.abs(case.grid) ** power) * case.spacing
@@ -90,7 +93,8 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
         r"$\Delta$ is the stable rank up to the relative error $Rh^2/\|H\|_F^2$ of a kernel of width h. With densities "
         r"the estimate is about $\sqrt{2\pi}\,h/\Delta$ times the stable rank (a separate $\sigma_1$), since "
         r"$p(\sigma_1)$ is the height of the kernel and no count: it depends on width and grid, and only comparisons "
-        "at the same width and grid mean something.",
+        "at the same width and grid mean something. (The weights that PyHessian returns before it smooths them are "
+        "masses, up to the sampling error of its probes.)",
         {"weights": "masses"},
         mutants=({"power": 1.0}, {"power": 2.5}, {"factor": 1.1}),
     ),

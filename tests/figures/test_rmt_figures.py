@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from figures import rmt_spectrum, rmt_stable_rank, rmt_transition
+from figures import rmt_alignment, rmt_sample_size, rmt_spectrum, rmt_stable_rank, rmt_transition
 from figures.figure import Settings
 from figures.make import make
 from rmt import SpikedModel, draw_dense
@@ -42,6 +42,8 @@ def test_transition_table():
         (rmt_spectrum, rmt_spectrum.SpectrumSizes(80, 3, 300, 3, 5), "spectrum"),
         (rmt_transition, rmt_transition.TransitionSizes((100, 10**4), 4, 3, 3), "transition"),
         (rmt_stable_rank, rmt_stable_rank.StableRankSizes((10, 10**4, 10**9), 10), "stable-rank"),
+        (rmt_sample_size, rmt_sample_size.SampleSizeSizes(10**4, (20, 40, 200, 2000), 4), "sample-size"),
+        (rmt_alignment, rmt_alignment.AlignmentSizes(400, 6, 6, (0.5, 2.0), 2), "alignment"),
     ],
 )
 def test_made_whole(tmp_path, monkeypatch, module, sizes, name):
@@ -61,3 +63,23 @@ def test_stable_rank_draws_agree_with_their_prediction(monkeypatch):
     z = (table["mean"] - table.predicted) / (table.predicted_sd / np.sqrt(table.draws))
     assert np.abs(z).max() < 5
     assert table[table.quantity == "gap"].positive.min() == 1.0
+
+
+def test_the_printed_bound_is_four_times_the_gap_and_the_gap_positive(monkeypatch):
+    sizes = rmt_sample_size.SampleSizeSizes(10**7, (20, 200, 2000), 6)
+    monkeypatch.setitem(rmt_sample_size.SAMPLE_SIZE_SIZES, "quick", sizes)
+    table = rmt_sample_size.sample_size_data(Settings())
+    gaps = table[(table.panel == "gap") & (table.series == "N = 10,000")]
+    assert gaps["mean"].to_numpy() == pytest.approx(gaps.limit, abs=1e-3)
+    assert (gaps.printed / gaps.limit)[gaps.M >= 200].to_numpy() == pytest.approx(4.0, rel=1e-4)
+    assert gaps.negative.max() == 0.0
+
+
+def test_alignment_by_rank_agrees_with_its_closed_form(monkeypatch):
+    sizes = rmt_alignment.AlignmentSizes(20_000, 6, 40, (2.0,), 3)
+    monkeypatch.setitem(rmt_alignment.ALIGNMENT_SIZES, "quick", sizes)
+    table = rmt_alignment.alignment_data(Settings())
+    cosines = table[table.panel == "cosine"]
+    assert np.all(np.abs(cosines["mean"] - cosines.limit) < 6 * cosines.standard_error + 2e-3)
+    plain = cosines[cosines.series == "no own errors"]
+    assert plain.printed.to_numpy() == pytest.approx(plain.limit)
