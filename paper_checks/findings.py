@@ -86,7 +86,7 @@ def _entry(claim: Claim, file: Stored | None, answer: Replayed | None) -> Iterat
         yield f"{kind}: {_values(file.values)}. Replayed: {_rounded(answer.detail)}."
     if claim.expect == "corrected" and claim.correction is not None:
         yield ""
-        yield f"Holds: {_mathematics(claim.correction.says)}"
+        yield f"Found: {_mathematics(claim.correction.says)}"
     elif claim.expect == "refuted" and claim.control is not None:
         yield ""
         yield f"What passes the same check: {_mathematics(claim.control.says)}"
