@@ -162,7 +162,7 @@ def alignment_found(table: pd.DataFrame) -> str:
     return (
         "Stated: the expected alignment falls strictly with every rank; found: without own errors of the clients it "
         f"falls up to r = {OUTLIERS} as printed and stays at {plain['mean'][last]:.3f} beyond; with them it falls on, "
-        f"from {noisy['mean'][OUTLIERS]:.2f} to {noisy['mean'][last]:.2f} at r = {last:g}, and is up to {off:.2f} below "
+        f"from {noisy['mean'][OUTLIERS]:.2f} to {noisy['mean'][last]:.2f} at r = {last:g}, up to {off:.2f} below "
         f"the printed quotient; with a small first slope it rises from {small['mean'][1]:.2f} at r = 1 "
         f"to {small['mean'][2]:.2f} at r = 2. All means are within {distance:.1f} standard errors (at least 0.001) of "
         "the closed form."
