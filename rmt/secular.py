@@ -54,8 +54,8 @@ class RotatedDraw:
         """Number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
 
         >>> draw = RotatedDraw(SpikedModel((1.0,)), np.array([1.0, -1.0]), np.array([[0.6], [0.8]]))
-        >>> draw.count_above(1.0), draw.count_above(1.2)
-        (1, 0)
+        >>> draw.count_above(1.0), draw.count_above(1.2), draw.count_above(1.5)
+        (1, 1, 0)
         """
         gaps = point - self.noise
         gaps[np.abs(gaps) < _SMALLEST] = _SMALLEST
