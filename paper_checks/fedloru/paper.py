@@ -42,6 +42,17 @@ THEORY_HEADLINES = (
         ("fedloru-v2/thm-3.3", "fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
     ),
     Headline(
+        "In the proof the spikes that show at the server are said to be among those that show at the client; it is the "
+        "other way round, since the client has more noise. With finite counts of edge eigenvalues the algebra fails for "
+        "a spike between the two thresholds.",
+        ("fedloru-v2/claim-inclusion", "fedloru-v2/eq-38", "fedloru-v2/eq-42"),
+    ),
+    Headline(
+        r"For a general noise law a spike shows if and only if it is above $1/g(U+)$, at the edge of the noise; the "
+        r"first version's eq. (36) has a sign error, and its monotonicity needs non-negative free cumulants.",
+        ("fedloru-v1/prop-3.2", "fedloru-v1/eq-36", "fedloru-v1/Fj1", "fedloru-v1/Fj2"),
+    ),
+    Headline(
         "The estimate of the stable rank behind Figure 1 is a multiple of it that depends on kernel width and grid.",
         ("fedloru-v2/eq-87",),
     ),
