@@ -42,9 +42,9 @@ THEORY_HEADLINES = (
         ("fedloru-v2/thm-3.3", "fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
     ),
     Headline(
-        "The proof says that the spikes that show at the server are among those that show at the client; it is the "
-        "other way round, since the client has more noise. With finite counts of edge eigenvalues the algebra fails for "
-        "a spike between the two thresholds.",
+        "The proof takes the spikes that show at the server for a part of those that show at the client; it is the "
+        "other way round, since the client has more noise. With finite counts of edge eigenvalues the algebra fails "
+        "for a spike between the two thresholds.",
         ("fedloru-v2/claim-inclusion", "fedloru-v2/eq-38", "fedloru-v2/eq-42"),
     ),
     Headline(
