@@ -1,6 +1,32 @@
-"""Spectra of real networks: Hessians, exact and by products."""
+"""Spectra of real networks: Hessians, exact and by products; stable ranks with intervals; the spiked model fitted."""
 
+from hessian.curvature import Cost, Curvature
 from hessian.exact import exact_hessian
+from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
+from hessian.norms import Interval, StableRankInterval, stable_rank, stable_rank_of
+from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
 from hessian.spiked_fit import SpikedFit, fit_spiked, predict
+from hessian.symmetric import CurvatureError, DenseOperator, SymmetricOperator, as_scipy
 
-__all__ = ["SpikedFit", "exact_hessian", "fit_spiked", "predict"]
+__all__ = [
+    "Cost",
+    "Curvature",
+    "CurvatureError",
+    "DenseOperator",
+    "Interval",
+    "Krylov",
+    "Moment",
+    "RitzPairs",
+    "SpectralMeasure",
+    "SpikedFit",
+    "StableRankInterval",
+    "SymmetricOperator",
+    "as_scipy",
+    "exact_hessian",
+    "extreme_eigenpairs",
+    "fit_spiked",
+    "predict",
+    "spectral_measure",
+    "stable_rank",
+    "stable_rank_of",
+]

@@ -1,0 +1,265 @@
+r"""Hessian and Gauss-Newton matrix of a loss over data, by their products with vectors.
+
+With weights $w$ (P of them), outputs $f(x; w)$ and a loss $L$ over all samples, the Hessian is
+$\partial^2 L/\partial w^2$ and the generalised Gauss-Newton matrix is $J^T (\partial^2 L/\partial f^2) J$, $J =
+\partial f/\partial w$ (Schraudolph, 2002). One batch keeps its differentiated graph, so that a product is one backward
+pass through it; several batches are read again for every call, which costs a forward and a backward pass more for each
+batch, shared by all vectors of the call.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hessian.batches import Batch, Batches, Loss, loss_of, output_of, reduction_of, size_of
+from hessian.graphs import GaussNewtonGraph, Graph, HessianGraph
+from hessian.model_state import PureModel, Selection, check_modes, matching, owner, selected
+from hessian.symmetric import CurvatureError
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What products have cost.
+
+    Attributes:
+        products: Products with one vector.
+        seconds: Wall time of these, graphs included.
+        gradient_seconds: Wall time of one gradient over the same data, the best of three.
+    """
+
+    products: int
+    seconds: float
+    gradient_seconds: float
+
+    @property
+    def gradients(self) -> float:
+        """The time in units of one gradient over the same data."""
+        return self.seconds / self.gradient_seconds
+
+
+@dataclass
+class _Spent:
+    products: int = 0
+    seconds: float = 0.0
+    gradient_seconds: float = math.nan
+
+
+class Curvature:
+    """The Hessian or the Gauss-Newton matrix of a loss over data, as a symmetric operator.
+
+    The model is left as it was: its weights, modes, buffers and `.grad` are neither changed nor referred to by a graph,
+    and the kept graph goes with the operator.
+
+    Attributes:
+        samples: Number of samples.
+        loss: Value of the loss over all samples.
+        unused: Names of parameters that the loss does not depend on; their rows are zero.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loss: Loss,
+        data: Any,
+        *,
+        matrix: str = "hessian",
+        parameters: Selection = None,
+        batch_norm: str | None = None,
+        reduction: str | None = None,
+        count: Callable[[Batch], int] = size_of,
+        keep_graph: bool | None = None,
+        vectorize: int = 1,
+    ) -> None:
+        """Reads the data twice, to weigh the batches and to see that two readings agree.
+
+        Args:
+            model: Called with the inputs of each batch, or with a mapping's entries as keywords.
+            loss: Maps (output, targets) to a scalar; (output, batch) where batches are mappings.
+            data: ``(inputs, targets)``, a mapping of tensors, or an iterable of such that can be read repeatedly, such
+                as an unshuffled `DataLoader`. Moved to the model's device; floating values take the parameters' dtype.
+            matrix: `hessian`, or `gauss-newton` (the output must be one tensor).
+            parameters: Names or patterns, such as ``"layer1.*"``; default: all that require gradients.
+            batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
+            reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
+                The matrix is that of the mean, or the sum, over the samples of all batches, whatever their sizes.
+            count: Samples of a batch, where that is not the length of its first tensor; tokens, for instance.
+            keep_graph: Keep the differentiated graph; default: for a single resident batch.
+            vectorize: Vectors multiplied together by `vmap`; worth more than 1 for small dense layers or on a GPU.
+
+        Raises:
+            CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.
+        """
+        if matrix not in ("hessian", "gauss-newton"):
+            raise CurvatureError(f"matrix must be 'hessian' or 'gauss-newton', got {matrix!r}")
+        if vectorize < 1:
+            raise CurvatureError(f"vectorize must be at least 1, got {vectorize}")
+        check_modes(model, batch_norm)
+        chosen = selected(model, parameters)
+        self._names, self._parameters = tuple(chosen), tuple(chosen.values())
+        self._model = PureModel(model, chosen, batch_norm)
+        self._loss, self._count, self._matrix, self._vectorize = loss, count, matrix, vectorize
+        self._batches = Batches.of(data)
+        self._mean = reduction_of(loss, reduction) == "mean"
+        first = self._read()
+        if not first:
+            raise CurvatureError("the data are empty: no batch")
+        self._check_repeats(first, self._read())
+        self.samples = sum(size for size, _ in first)
+        self._weights = [size / self.samples if self._mean else 1.0 for size, _ in first]
+        self.loss = sum(weight * value for weight, (_, value) in zip(self._weights, first, strict=True))
+        keep = self._batches.resident if keep_graph is None else keep_graph
+        self._spent = _Spent()
+        started = time.perf_counter()
+        built = self._build()
+        head = next(built)
+        self.unused = tuple(name for name, used in zip(self._names, head.used, strict=True) if not used)
+        self._graphs: list[Graph] | None = [head, *built] if keep else None
+        self._spent.seconds += time.perf_counter() - started
+
+    @property
+    def P(self) -> int:
+        """Number of parameters."""
+        return sum(p.numel() for p in self._parameters)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the parameters."""
+        return self._parameters[0].dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Of the parameters."""
+        return self._parameters[0].device
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters, in the order of the vectors' entries."""
+        return self._names
+
+    @property
+    def keeps_graph(self) -> bool:
+        """Whether products reuse one graph, so that nothing is gained by taking several at a time."""
+        return self._graphs is not None
+
+    def products(self, vectors: Tensor) -> Tensor:
+        """The matrix times each row, (k, P) to (k, P).
+
+        Raises:
+            CurvatureError: Vectors of another shape, dtype or device, or weights that were changed since.
+        """
+        if vectors.ndim != 2 or vectors.shape[1] != self.P:
+            raise CurvatureError(f"expected vectors of shape (k, {self.P}), got {tuple(vectors.shape)}")
+        if vectors.dtype != self.dtype or vectors.device != self.device:
+            raise CurvatureError(
+                f"expected vectors in {self.dtype} on {self.device}, got {vectors.dtype} on {vectors.device}"
+            )
+        self._model.require_unchanged()
+        started = time.perf_counter()
+        answer = torch.zeros_like(vectors)
+        for graph in self._graphs if self._graphs is not None else self._build():
+            for part in range(0, len(vectors), self._vectorize):
+                rows = slice(part, part + self._vectorize)
+                answer[rows] += self._multiply(graph, vectors[rows])
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        self._spent.products += len(vectors)
+        self._spent.seconds += time.perf_counter() - started
+        return answer
+
+    def __matmul__(self, vector: Tensor) -> Tensor:
+        """The matrix times a vector (P,), or times the columns of (P, k)."""
+        return self.products(vector[None])[0] if vector.ndim == 1 else self.products(vector.T.contiguous()).T
+
+    def block(self, parameters: Selection) -> Curvature:
+        """The diagonal block of some of the parameters; shares graph and data, and counts its own cost.
+
+        Raises:
+            CurvatureError: A pattern that matches none of them.
+        """
+        kept = list(range(len(self._names)))
+        if parameters is not None:
+            chosen = matching(self._names, parameters)
+            kept = [position for position, name in enumerate(self._names) if name in chosen]
+        part = copy.copy(self)
+        part._names = tuple(self._names[i] for i in kept)
+        part._parameters = tuple(self._parameters[i] for i in kept)
+        part.unused = tuple(name for name in self.unused if name in part._names)
+        part._spent = _Spent()
+        if self._graphs is not None:
+            part._graphs = [graph.restricted(kept) for graph in self._graphs]
+        return part
+
+    def blocks(self, depth: int | None = None) -> dict[str, Curvature]:
+        """A diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``."""
+        owners: dict[str, list[str]] = {}
+        for name in self._names:
+            place = owner(name)
+            owners.setdefault(".".join(place.split(".")[:depth]) if depth else place, []).append(name)
+        return {place: self.block(names) for place, names in owners.items()}
+
+    def cost(self) -> Cost:
+        """What this operator's products have cost so far; takes three gradients the first time."""
+        if math.isnan(self._spent.gradient_seconds):
+            self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
+        return Cost(self._spent.products, self._spent.seconds, self._spent.gradient_seconds)
+
+    def _read(self) -> list[tuple[int, float]]:
+        with torch.no_grad():
+            return [
+                (self._count(batch), loss_of(self._loss, output_of(self._model, batch), batch, number).item())
+                for number, batch in enumerate(self._batches.on(self.device, self.dtype), start=1)
+            ]
+
+    def _check_repeats(self, first: list[tuple[int, float]], second: list[tuple[int, float]]) -> None:
+        if [size for size, _ in first] != [size for size, _ in second]:
+            raise CurvatureError("two readings of the data gave other batches: fix their order and number")
+        for number, ((_, one), (_, other)) in enumerate(zip(first, second, strict=True), start=1):
+            if abs(one - other) > 1e3 * torch.finfo(self.dtype).eps * max(1.0, abs(one)):
+                raise CurvatureError(
+                    f"batch {number} has loss {one:.9g} and then {other:.9g}: the order of the data or the model is "
+                    "random; fix the order, and call model.eval() if dropout is on"
+                )
+
+    def _build(self) -> Iterator[Graph]:
+        batches = self._batches.on(self.device, self.dtype)
+        for number, (weight, batch) in enumerate(zip(self._weights, batches, strict=True), start=1):
+            with torch.enable_grad():
+                output = output_of(self._model, batch)
+                if self._matrix == "hessian":
+                    value = loss_of(self._loss, output, batch, number)
+                    yield HessianGraph.of(value * weight, self._parameters)
+                else:
+                    yield GaussNewtonGraph.of(output, self._loss, batch, number, weight, self._parameters)
+
+    def _multiply(self, graph: Graph, rows: Tensor) -> Tensor:
+        """One pass through a graph: one row alone, or several by `vmap`."""
+        batched = len(rows) > 1
+        split = rows.split([p.numel() for p in self._parameters], dim=1)
+        shapes = [(len(rows), *p.shape) if batched else p.shape for p in self._parameters]
+        parts = [part.reshape(shape) for part, shape in zip(split, shapes, strict=True)]
+        found = graph.product(parts, batched)
+        return torch.cat(
+            [
+                (torch.zeros_like(part) if piece is None else piece).reshape(len(rows), -1)
+                for piece, part in zip(found, parts, strict=True)
+            ],
+            dim=1,
+        )
+
+    def _time_gradient(self) -> float:
+        started = time.perf_counter()
+        for number, batch in enumerate(self._batches.on(self.device, self.dtype), start=1):
+            with torch.enable_grad():
+                value = loss_of(self._loss, output_of(self._model, batch), batch, number)
+                torch.autograd.grad(value, self._parameters, allow_unused=True)
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        return time.perf_counter() - started

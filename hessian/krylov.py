@@ -1,0 +1,273 @@
+r"""Krylov bases: Lanczos with one or several starting vectors, kept orthogonal, with restarts and residuals.
+
+The basis V (orthonormal rows) satisfies $H V^T = V^T T + Q^T B$ with $T = V H V^T$ and Q the rows to come. Every
+product is orthogonalised twice against the whole basis, so there are no copies of converged pairs. In exact arithmetic
+T is symmetric; what is left of its antisymmetric part is the rounding of the products, measured here at no cost and
+added to every residual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hessian.symmetric import CurvatureError, SymmetricOperator
+
+Array = NDArray[np.float64]
+Progress = Callable[[str], None]
+_FLOOR = 4.0
+"""Units of rounding, relative to the norm, that no residual is said to be below."""
+
+
+@dataclass(frozen=True, eq=False)
+class RitzPairs:
+    r"""Approximate eigenpairs.
+
+    Attributes:
+        values: In decreasing order, shape ``(k,)``.
+        vectors: Orthonormal rows, shape ``(k, P)``.
+        residuals: $\|Hu - \theta u\|_2$ with a floor for rounding; an eigenvalue lies within that of each value.
+    """
+
+    values: Array
+    vectors: Tensor
+    residuals: Array
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Krylov:
+    """A growing orthonormal basis and the operator's compression to it.
+
+    Attributes:
+        products: Products with one vector so far.
+        invariant: The basis spans an invariant subspace, to rounding; it grows only by `seed`.
+    """
+
+    def __init__(
+        self, operator: SymmetricOperator, rng: np.random.Generator, *, block: int = 1, start: Tensor | None = None
+    ) -> None:
+        """Takes a starting vector, or draws some, normal and orthonormalised.
+
+        Args:
+            operator: The matrix.
+            rng: Source of the starting vectors.
+            block: Number of starting vectors, and of products taken together.
+            start: A single starting vector ``(P,)`` instead, not zero.
+
+        Raises:
+            CurvatureError: A block that is not between 1 and P.
+        """
+        if not 1 <= block <= operator.P:
+            raise CurvatureError(f"block must lie between 1 and the dimension {operator.P}, got {block}")
+        self._operator, self._rng = operator, rng
+        self.products = 0
+        self.steps = 0
+        self._rows = torch.empty((0, operator.P), dtype=operator.dtype, device=operator.device)
+        self._columns = np.zeros((0, 0))  # row i, column j: <v_i, H v_j> as measured from H v_j; rows of Q included
+        self._filled = 0
+        self._scale = 0.0
+        self._asymmetry = 0.0
+        if start is None:
+            self.seed(block)
+        else:
+            self._append(start / torch.linalg.vector_norm(start))
+
+    @property
+    def size(self) -> int:
+        """Rows of V, with a product each."""
+        return self.steps
+
+    @property
+    def invariant(self) -> bool:
+        """No row is waiting for its product."""
+        return self._filled == self.steps
+
+    @property
+    def basis(self) -> Tensor:
+        """V, shape ``(size, P)``; a view."""
+        return self._rows[: self.steps]
+
+    @property
+    def compression(self) -> Array:
+        """T, symmetric, shape ``(size, size)``."""
+        square = self._columns[: self.steps, : self.steps]
+        return (square + square.T) / 2.0
+
+    @property
+    def coupling(self) -> Array:
+        """B, shape ``(rows of Q, size)``."""
+        return self._columns[self.steps : self._filled, : self.steps]
+
+    @property
+    def rounding(self) -> float:
+        """Rounding of one product, measured by the asymmetry of T, with a floor of some units of the norm."""
+        unit = torch.finfo(self._operator.dtype).eps
+        return max(self._asymmetry, _FLOOR * unit * self._scale)
+
+    def seed(self, count: int = 1) -> None:
+        """Adds random rows orthogonal to all others; they wait for their products."""
+        for _ in range(min(count, self._operator.P - self._filled)):
+            for _attempt in range(3):
+                start = torch.from_numpy(self._rng.standard_normal(self._operator.P)).to(self._rows)
+                start /= torch.linalg.vector_norm(start)
+                rest, _ = self._orthogonal(start)
+                norm = float(torch.linalg.vector_norm(rest))
+                if norm > 1e-6:
+                    self._append(rest / norm)
+                    break
+
+    def extend(self, steps: int) -> None:
+        """Takes at least so many more products, unless the basis becomes invariant.
+
+        Raises:
+            CurvatureError: A product is not finite.
+        """
+        target = self.steps + steps
+        while self.steps < target and not self.invariant:
+            waiting = self._rows[self.steps : self._filled].clone()
+            images = self._operator.products(waiting)
+            self.products += len(waiting)
+            if not bool(torch.isfinite(images).all()):
+                raise CurvatureError(
+                    "a product with the curvature matrix is not finite: the weights or the loss overflow"
+                )
+            for image in images:
+                self._take(image)
+            self.steps += len(waiting)
+            self._measure_asymmetry(len(waiting))
+
+    def ritz(self) -> tuple[Array, Array, Array]:
+        """Ritz values in increasing order, their coefficients (columns) and residuals without floor."""
+        values, coefficients = np.linalg.eigh(self.compression)
+        return values, coefficients, np.linalg.norm(self.coupling @ coefficients, axis=0)
+
+    def pairs(self, wanted: Array | list[int]) -> RitzPairs:
+        """Ritz pairs by their positions in increasing order; returned in decreasing order."""
+        values, coefficients, residuals = self.ritz()
+        order = np.sort(np.asarray(wanted, dtype=int))[::-1]
+        chosen = torch.from_numpy(coefficients[:, order].T.copy()).to(self._rows)
+        return RitzPairs(values[order], chosen @ self.basis, residuals[order] + self.rounding)
+
+    def restart(self, kept: Array | list[int]) -> None:
+        """Thick restart: keeps some Ritz vectors, by their positions, and the rows that wait."""
+        values, coefficients, _ = self.ritz()
+        positions = np.asarray(kept, dtype=int)
+        chosen = coefficients[:, positions]
+        coupling = self.coupling @ chosen
+        rows = torch.from_numpy(chosen.T.copy()).to(self._rows) @ self.basis
+        waiting = self._rows[self.steps : self._filled].clone()
+        count, more = len(positions), len(waiting)
+        self._rows = torch.cat([rows, waiting])
+        self._columns = np.zeros((count + more, count))
+        self._columns[:count] = np.diag(values[positions])
+        self._columns[count:] = coupling
+        self.steps, self._filled = count, count + more
+
+    def _take(self, image: Tensor) -> None:
+        """Splits a product into its part in the basis, a column of T, and a new row."""
+        size = float(torch.linalg.vector_norm(image))
+        self._scale = max(self._scale, size)
+        rest, coefficients = self._orthogonal(image)
+        norm = float(torch.linalg.vector_norm(rest))
+        column = np.zeros(self._filled + 1)
+        column[: self._filled] = coefficients
+        unit = torch.finfo(self._operator.dtype).eps
+        grow = self._filled < self._operator.P and norm > 10.0 * unit * self._scale * np.sqrt(self._filled)
+        if grow:
+            self._append(rest / torch.linalg.vector_norm(rest))
+            column[-1] = norm
+        self._add_column(column if grow else column[:-1])
+
+    def _orthogonal(self, vector: Tensor) -> tuple[Tensor, Array]:
+        """Passes against all rows, two at least, until one takes less than half; their coefficients together."""
+        rows = self._rows[: self._filled]
+        total = np.zeros(self._filled)
+        before = float(torch.linalg.vector_norm(vector))
+        for number in range(1, 6):
+            part = rows @ vector
+            vector = vector - rows.T @ part
+            total += part.double().cpu().numpy()
+            after = float(torch.linalg.vector_norm(vector))
+            if number >= 2 and after >= 0.5 * before:
+                break
+            before = after
+        return vector, total
+
+    def _append(self, row: Tensor) -> None:
+        if self._filled == len(self._rows):
+            more = min(max(16, self._filled // 2), self._operator.P - self._filled)
+            self._rows = torch.cat([self._rows, self._rows.new_empty((more, self._operator.P))])
+        self._rows[self._filled] = row
+        self._filled += 1
+
+    def _add_column(self, column: Array) -> None:
+        before = self._columns
+        rows = max(len(before), len(column))
+        self._columns = np.zeros((rows, before.shape[1] + 1))
+        self._columns[: len(before), :-1] = before
+        self._columns[: len(column), -1] = column
+
+    def _measure_asymmetry(self, fresh: int) -> None:
+        square = self._columns[: self.steps, : self.steps]
+        recent = slice(self.steps - fresh, self.steps)
+        self._asymmetry = max(self._asymmetry, float(np.abs(square[:, recent] - square[recent].T).max()))
+
+
+def extreme_eigenpairs(
+    operator: SymmetricOperator,
+    largest: int,
+    smallest: int = 0,
+    *,
+    tolerance: float = 1e-3,
+    rng: np.random.Generator,
+    block: int = 1,
+    basis: int = 0,
+    products: int = 1000,
+    progress: Progress | None = None,
+) -> RitzPairs:
+    """The algebraically largest and smallest eigenpairs, by thick-restarted (block) Lanczos.
+
+    Args:
+        operator: The matrix.
+        largest: Number of largest eigenpairs.
+        smallest: Number of smallest eigenpairs.
+        tolerance: Of each residual, relative to the norm; reached, or the products are used up: look at `residuals`.
+        rng: Source of the starting vectors.
+        block: Starting vectors; an eigenvalue repeated more often than this can be missed.
+        basis: Rows of the basis before a restart; default: 40 more than twice the pairs. Memory is basis times P.
+        products: At most about so many.
+        progress: Told what is going on.
+
+    Raises:
+        CurvatureError: Numbers of pairs that are negative, both zero, or together more than P.
+    """
+    wanted, P = largest + smallest, operator.P
+    if largest < 0 or smallest < 0 or not 1 <= wanted <= P:
+        raise CurvatureError(f"expected between 1 and P = {P} pairs, got {largest} largest and {smallest} smallest")
+    limit = min(max(basis or 2 * wanted + 40, wanted + 2 * block), P)
+    krylov = Krylov(operator, rng, block=min(block, P))
+    while True:
+        krylov.extend(min(10, max(1, limit - krylov.size)))
+        if krylov.invariant and krylov.size < wanted:
+            krylov.seed(block)
+            continue
+        values, _, residuals = krylov.ritz()
+        positions = np.r_[:smallest, len(values) - largest : len(values)] if len(values) >= wanted else np.r_[:0]
+        floor, norm = krylov.rounding, float(np.abs(values).max(initial=0.0))
+        worst = float((residuals[positions] + floor).max(initial=0.0))
+        if progress is not None:
+            progress(f"{krylov.products} products, residual {worst:.1e} of {norm:.3g}")
+        reached = len(positions) == wanted and worst <= max(tolerance * norm, 2.0 * floor)
+        if reached or krylov.products >= products or (krylov.invariant and krylov.size >= wanted):
+            return krylov.pairs(positions)
+        if krylov.size + block > limit and krylov.size < P:
+            keep = min(wanted + (limit - wanted) // 2, krylov.size - 1)
+            low = min(smallest + (keep - wanted) // 2, keep) if smallest else 0
+            krylov.restart(np.r_[:low, len(values) - (keep - low) : len(values)])

@@ -1,0 +1,156 @@
+r"""Spectral density and moments by stochastic Lanczos quadrature.
+
+The spectral measure of a random vector z, seen through m Lanczos steps, is a rule of m nodes that is exact for
+polynomials up to degree 2m - 1; its mean over z is the spectral distribution (Golub and Welsch, 1969; Ubaru, Chen and
+Saad, 2017). Known eigenpairs are taken out first and put back as atoms of mass 1/P, so that outliers stay sharp and
+cost the rest no accuracy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian.krylov import Array, Krylov, Progress, RitzPairs
+from hessian.symmetric import CurvatureError, SymmetricOperator
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A spectral moment, estimated from independent probes.
+
+    Attributes:
+        value: The estimate of tr(H^k)/P.
+        sd: Its standard error; not a number for a single probe.
+    """
+
+    value: float
+    sd: float
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralMeasure:
+    """Quadrature of a spectral distribution, of total mass 1.
+
+    Attributes:
+        P: Dimension.
+        nodes: One array per probe: Ritz values of what is left when the atoms are taken out.
+        weights: Their weights, each probe's of sum 1 - len(atoms)/P.
+        atoms: Eigenvalues taken out, decreasing; each has mass 1/P.
+    """
+
+    P: int
+    nodes: tuple[Array, ...]
+    weights: tuple[Array, ...]
+    atoms: Array
+
+    def moment(self, power: int) -> Moment:
+        """The mean of the eigenvalues' powers, with the standard error over probes."""
+        fixed = float((self.atoms**power).sum()) / self.P
+        parts = np.array([w @ x**power for x, w in zip(self.nodes, self.weights, strict=True)])
+        error = float(parts.std(ddof=1)) / sqrt(len(parts)) if len(parts) > 1 else float("nan")
+        return Moment(fixed + float(parts.mean()), error)
+
+    def density(self, grid: Array, width: float, *, with_atoms: bool = True) -> Array:
+        """The density smoothed by a normal kernel.
+
+        Args:
+            grid: Points, any shape.
+            width: Standard deviation of the kernel, in units of the eigenvalues.
+            with_atoms: Include the atoms.
+
+        Raises:
+            CurvatureError: A width that is not positive.
+        """
+        if not width > 0.0:
+            raise CurvatureError(f"the width of the kernel must be positive, got {width}")
+        x, w = self.rule(with_atoms=with_atoms)
+        points = np.asarray(grid, dtype=float)
+        kernel = np.exp(-0.5 * ((points[..., None] - x) / width) ** 2)
+        return kernel @ w / (width * sqrt(2.0 * np.pi))
+
+    def cdf(self, points: Array) -> Array:
+        """Share of the spectrum at or below the points; a step function."""
+        x, w = self.rule()
+        total = np.concatenate([[0.0], np.cumsum(w)])
+        return total[np.searchsorted(x, np.asarray(points, dtype=float), side="right")]
+
+    def rule(self, *, with_atoms: bool = True) -> tuple[Array, Array]:
+        """All nodes in increasing order and their weights, the probes averaged."""
+        atoms = self.atoms if with_atoms else self.atoms[:0]
+        x = np.concatenate([*self.nodes, atoms])
+        w = np.concatenate([*(part / len(self.weights) for part in self.weights), np.full(len(atoms), 1.0 / self.P)])
+        order = np.argsort(x)
+        return x[order], w[order]
+
+
+def spectral_measure(
+    operator: SymmetricOperator,
+    *,
+    rng: np.random.Generator,
+    probes: int = 8,
+    steps: int = 60,
+    without: RitzPairs | None = None,
+    progress: Progress | None = None,
+) -> SpectralMeasure:
+    """The spectral distribution by stochastic Lanczos quadrature.
+
+    Args:
+        operator: The matrix.
+        rng: Source of the probes, uniform on the sphere.
+        probes: Number of probes.
+        steps: Lanczos steps for each; the cost is probes times steps products.
+        without: Eigenpairs that are known well and taken out; they come back as atoms.
+        progress: Told what is going on.
+
+    Raises:
+        CurvatureError: Numbers that are not positive.
+    """
+    if probes < 1 or steps < 1:
+        raise CurvatureError(f"probes and steps must be positive, got {probes} and {steps}")
+    V = without.vectors if without is not None else torch.empty((0, operator.P), dtype=operator.dtype)
+    V = V.to(operator.device)
+    atoms = without.values if without is not None else np.empty(0)
+    left = operator.P - len(V)
+    nodes, weights = [], []
+    for probe in range(probes if left else 0):
+        start = _without(torch.from_numpy(rng.standard_normal((1, operator.P))).to(V), V)[0]
+        krylov = Krylov(_Rest(operator, V), rng, start=start)
+        krylov.extend(min(steps, left))
+        values, coefficients, _ = krylov.ritz()
+        nodes.append(values)
+        weights.append(coefficients[0] ** 2 * left / operator.P)
+        if progress is not None:
+            progress(f"probe {probe + 1} of {probes}")
+    return SpectralMeasure(operator.P, tuple(nodes), tuple(weights), atoms)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rest:
+    """The operator between projections off some rows."""
+
+    operator: SymmetricOperator
+    V: Tensor
+
+    @property
+    def P(self) -> int:
+        return self.operator.P
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.operator.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self.operator.device
+
+    def products(self, vectors: Tensor) -> Tensor:
+        return _without(self.operator.products(_without(vectors, self.V)), self.V)
+
+
+def _without(rows: Tensor, V: Tensor) -> Tensor:
+    return rows - (rows @ V.T) @ V

@@ -1,0 +1,86 @@
+"""What every algorithm of this package asks of a matrix: its products with vectors."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from scipy.sparse.linalg import LinearOperator
+from torch import Tensor
+
+
+class CurvatureError(ValueError):
+    """A model, a loss or data whose curvature cannot be taken; the message names the cause and the remedy."""
+
+
+class SymmetricOperator(Protocol):
+    """A real symmetric (P, P) matrix by its products."""
+
+    @property
+    def P(self) -> int:
+        """Dimension."""
+        ...
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of vectors and products: float32 or float64."""
+        ...
+
+    @property
+    def device(self) -> torch.device:
+        """Of vectors and products."""
+        ...
+
+    def products(self, vectors: Tensor) -> Tensor:
+        """The matrix times each row, (k, P) to (k, P)."""
+        ...
+
+
+class DenseOperator:
+    """A matrix in memory as an operator.
+
+    Args:
+        matrix: Symmetric, shape ``(P, P)``; its dtype and device are the operator's.
+
+    Raises:
+        CurvatureError: Not square, not symmetric to rounding, or not finite.
+    """
+
+    def __init__(self, matrix: Tensor) -> None:
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
+            raise CurvatureError(f"expected a square matrix, got shape {tuple(matrix.shape)}")
+        if not bool(torch.isfinite(matrix).all()):
+            raise CurvatureError("the matrix has entries that are not finite")
+        if float((matrix - matrix.T).abs().max()) > 100 * torch.finfo(matrix.dtype).eps * float(matrix.abs().max()):
+            raise CurvatureError("the matrix is not symmetric; pass (matrix + matrix.T) / 2 if that is meant")
+        self.matrix = matrix
+
+    @property
+    def P(self) -> int:
+        """Dimension."""
+        return len(self.matrix)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the matrix."""
+        return self.matrix.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Of the matrix."""
+        return self.matrix.device
+
+    def products(self, vectors: Tensor) -> Tensor:
+        """The matrix times each row, (k, P) to (k, P)."""
+        return vectors @ self.matrix
+
+
+def as_scipy(operator: SymmetricOperator) -> LinearOperator:
+    """The operator for SciPy: float32 or float64 vectors ``(P,)`` or ``(P, k)``, copied to its device."""
+
+    def columns(vectors):  # type: ignore[no-untyped-def]
+        block = torch.as_tensor(vectors, dtype=operator.dtype, device=operator.device).reshape(operator.P, -1)
+        return operator.products(block.T.contiguous()).T.cpu().numpy().reshape(vectors.shape)
+
+    kind = {torch.float32: "float32", torch.float64: "float64"}[operator.dtype]
+    return LinearOperator((operator.P, operator.P), matvec=columns, rmatvec=columns, matmat=columns, dtype=kind)
