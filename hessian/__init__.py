@@ -1,9 +1,10 @@
 """Spectra of real networks: Hessians, exact and by products; stable ranks with intervals; the spiked model fitted."""
 
+from hessian.bounds import Interval
 from hessian.curvature import Cost, Curvature
 from hessian.exact import exact_hessian
 from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
-from hessian.norms import Interval, StableRankInterval, stable_rank, stable_rank_of
+from hessian.norms import StableRankInterval, stable_rank, stable_rank_of
 from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
 from hessian.spiked_fit import SpikedFit, fit_spiked, predict
 from hessian.symmetric import CurvatureError, DenseOperator, SymmetricOperator, as_scipy
