@@ -20,7 +20,7 @@ from hessian.symmetric import CurvatureError, SymmetricOperator
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
-_FLOOR = 4.0
+_FLOOR = 10.0
 """Units of rounding, relative to the norm, that no residual is said to be below."""
 
 

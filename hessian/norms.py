@@ -264,9 +264,12 @@ class _Search:
         if probes.exact or probes.mean <= 0.0:
             return PILOT
         share = self._share(krylov, probes.interval(self.confidence).high)
-        target = share * (known_square(krylov) + probes.mean) / (2.0 * probes.mean)
-        ratio = quantile(self.confidence) * probes.pilot_spread / target
-        return max(PILOT, int(np.ceil(min(ratio**2, 1e9))))
+        target = share * (known_square(krylov) + probes.mean) / probes.mean
+        # The half h of the error that gives that width, 4 h/(1 - h^2)^2, by a contraction.
+        half = 0.0
+        for _ in range(30):
+            half = min(target * (1.0 - half**2) ** 2 / 4.0, 0.5)
+        return max(PILOT, int(np.ceil(min((quantile(self.confidence) * probes.pilot_spread / 2.0 / half) ** 2, 1e9))))
 
     def _share(self, krylov: Krylov, rest_square: float) -> float:
         """The relative width that is left for the probes, with a margin for a mean that turns out smaller."""

@@ -52,6 +52,8 @@ class SpectralMeasure:
     def moment(self, power: int) -> Moment:
         """The mean of the eigenvalues' powers, with the standard error over probes."""
         fixed = float((self.atoms**power).sum()) / self.P
+        if not self.nodes:
+            return Moment(fixed, 0.0)
         parts = np.array([w @ x**power for x, w in zip(self.nodes, self.weights, strict=True)])
         error = float(parts.std(ddof=1)) / sqrt(len(parts)) if len(parts) > 1 else float("nan")
         return Moment(fixed + float(parts.mean()), error)
