@@ -41,8 +41,11 @@ from hessian.krylov import Krylov, Progress
 from hessian.symmetric import CurvatureError, SymmetricOperator
 
 FIRST_STEPS = 12
-SPREAD_ENOUGH = 6.0
-"""Effective rank of C below which the basis grows before more probes are drawn: a few hidden outliers dominate it."""
+SPREAD_ENOUGH = 10.0
+"""Effective rank of C, as the basis predicts it, below which the basis grows: a few directions would dominate it, and
+the spread of eight probes would not show them."""
+COPIES = 4
+"""Starting vectors added where Lanczos has missed copies of its pairs."""
 
 
 @dataclass(frozen=True)
@@ -204,8 +207,11 @@ class _Search:
             self._grow(krylov, more)
         probes = self._probe(krylov, PILOT)
         spent = len(probes.squares)
-        while not probes.exact and (more := self._room(krylov, spent)) > 0 and self._is_unfit(krylov, probes):
-            krylov.seed()  # a second starting vector finds what the first one cannot see: the copies of a pair
+        while not probes.exact and (more := self._room(krylov, spent)) > 0:
+            if self._saw_copies(krylov, probes):
+                krylov.seed(COPIES)  # other starting vectors find what the first one cannot see
+            elif not self._is_loose(spectral_norm(krylov, probes.interval(self.confidence).high)):
+                break
             self._grow(krylov, more)
             probes = self._probe(krylov, PILOT)
             spent += len(probes.squares)
@@ -222,31 +228,36 @@ class _Search:
         return min(max(krylov.size // 2, FIRST_STEPS // 2), left)
 
     def _expects_to_gain(self, krylov: Krylov) -> bool:
-        """Whether more rows promise a norm known well enough, or fewer probes than they cost.
-
-        What is left is judged by the spectral measure of the starting vector: each Ritz value stands for P times its
-        weight; those that have converged are not left.
-        """
-        values, coefficients, residuals = krylov.ritz()
-        left = residuals > 0.1 * np.abs(values)
-        mass = self.operator.P * coefficients[0] ** 2 * left
-        square, fourth = float(mass @ values**2), float(mass @ values**4)
+        """Whether more rows promise a norm known well enough, or fewer probes than they cost."""
+        square, fourth = self._expected_rest(krylov)
         if self._is_loose(spectral_norm(krylov, square)):
             return True
+        few = krylov.rounding**2 < square and square**2 < SPREAD_ENOUGH * fourth
+        return few or self._expected_probes(krylov) > PILOT + 2 * krylov.size
+
+    def _expected_rest(self, krylov: Krylov) -> tuple[float, float]:
+        """Sums of squares and fourth powers of what is left, by the spectral measure of the first starting vector.
+
+        Each Ritz value stands for P times its weight; those that have converged are not left.
+        """
+        values, coefficients, residuals = krylov.ritz()
+        mass = self.operator.P * coefficients[0] ** 2 * (residuals > 0.1 * np.abs(values))
+        return float(mass @ values**2), float(mass @ values**4)
+
+    def _expected_probes(self, krylov: Krylov) -> float:
+        square, fourth = self._expected_rest(krylov)
         if square <= 0.0:
-            return False
+            return 0.0
         total = known_square(krylov) + square
-        ratio = quantile(self.confidence) * sqrt(2.0 * fourth) / (0.5 * self._share(krylov, square) * total)
-        return ratio**2 > PILOT + 2 * krylov.size
+        share = self._share(krylov, square)
+        return (quantile(self.confidence) * sqrt(2.0 * fourth) / (0.5 * share * total)) ** 2
 
     def _is_loose(self, norm: Interval) -> bool:
         return (norm.high / norm.low) ** 2 - 1.0 > self.width / 2.0 if norm.low > 0.0 else False
 
-    def _is_unfit(self, krylov: Krylov, probes: Probes) -> bool:
-        """The norm is not known well enough, or a few directions that Lanczos missed dominate the rest."""
-        spread = probes.pilot_spread
-        hidden = spread > 0.0 and 2.0 / spread**2 < SPREAD_ENOUGH and self._needed(krylov, probes) > PILOT
-        return hidden or self._is_loose(spectral_norm(krylov, probes.interval(self.confidence).high))
+    def _saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
+        """The probes see much that Lanczos did not: copies of its pairs, perhaps."""
+        return self._needed(krylov, probes) > PILOT + 2 * krylov.size + 4.0 * self._expected_probes(krylov)
 
     def _grow(self, krylov: Krylov, steps: int) -> None:
         target = krylov.size + steps
