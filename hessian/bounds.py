@@ -20,7 +20,7 @@ from torch import Tensor
 from hessian.krylov import Array, Krylov
 from hessian.symmetric import CurvatureError, SymmetricOperator
 
-PILOT = 8
+PILOT = 10
 """Probes whose spread stands for that of all."""
 
 
@@ -79,8 +79,8 @@ class Probes:
 
 
 def quantile(confidence: float) -> float:
-    """Of the t law for the pilot's spread, with two degrees of freedom less than it has."""
-    return float(student.ppf((1.0 + confidence) / 2.0, PILOT - 3))
+    """Of the t law for the pilot's spread, with three degrees of freedom less than it has."""
+    return float(student.ppf((1.0 + confidence) / 2.0, PILOT - 4))
 
 
 def draw_probes(

@@ -11,8 +11,8 @@ The interval has two parts. *Deterministic*: the largest Ritz value in modulus b
 with $\|C\|_2 \le c$, every eigenvalue beyond c is at most the $\lambda$ that solves $\lambda = \lambda_{max}(T +
 B^TB/(\lambda - c))$; c is the upper end of the interval of $\|C\|_F$, so this certificate holds whenever that interval
 does. Where c is not below the Ritz value, the bound is the Ritz value plus its residual, which supposes that Lanczos
-from a random start has found the right eigenvalue. *Statistical*: eight pilot probes choose the number of probes
-(Stein, 1945: their spread with the t law serves for all probes, so that stopping does not spoil the coverage), with two
+from a random start has found the right eigenvalue. *Statistical*: ten pilot probes choose the number of probes
+(Stein, 1945: their spread with the t law serves for all probes, so that stopping does not spoil the coverage), with three
 degrees of freedom less and on the scale of inverse roots, since squares are skew.
 """
 
@@ -43,7 +43,7 @@ from hessian.symmetric import CurvatureError, SymmetricOperator
 FIRST_STEPS = 12
 SPREAD_ENOUGH = 10.0
 """Effective rank of C, as the basis predicts it, below which the basis grows: a few directions would dominate it, and
-the spread of eight probes would not show them."""
+the spread of ten probes would not show them."""
 COPIES = 4
 """Starting vectors added where Lanczos has missed copies of its pairs."""
 
