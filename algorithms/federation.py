@@ -248,6 +248,10 @@ class Federation:
         self.ledger.record(self._round, self._trip, "down", "tell", [values], copies=len(self.clients))
         self._shared.update(values)
 
+    def agree(self, **values: Any) -> None:
+        """What every client works out by itself from what it knows; nothing travels."""
+        self._shared.update(values)
+
     def _memory(self, number: int, draw: Draw | None) -> Memory:
         drawn = None
         if draw is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
@@ -43,7 +43,12 @@ class Vmap:
         if not hasattr(first, "with_tensors"):
             raise FederationError(f"{type(first).__name__} cannot be stacked; use the sequential executor")
         shared = memories[0].shared
-        own = [(dict(c.tensors()), m.round, m.personal, m.drawn) for c, m in zip(clients, memories, strict=True)]  # type: ignore[attr-defined]
+        nothing = memories[0].drawn is None
+        stackable = cast(Sequence[StackableClient], clients)
+        own = [
+            (dict(c.tensors()), m.round, m.personal, () if nothing else m.drawn)
+            for c, m in zip(stackable, memories, strict=True)
+        ]
         leaves, structures = zip(*(pytree.tree_flatten(item) for item in own), strict=True)
         if any(structure != structures[0] for structure in structures):
             raise FederationError("the clients hold different things; use the sequential executor")
@@ -57,7 +62,7 @@ class Vmap:
 
         def one(*given: Tensor) -> list[Tensor]:
             data, kept, personal, drawn = pytree.tree_unflatten(list(given), structures[0])
-            reply = work(first.with_tensors(data), Memory(kept, personal, shared, drawn), **sent)
+            reply = work(first.with_tensors(data), Memory(kept, personal, shared, None if nothing else drawn), **sent)
             answer, structure = pytree.tree_flatten((reply.upload, dict(reply.keep), dict(reply.personal)))
             form[:] = [structure]
             return answer

@@ -64,7 +64,7 @@ def resnet_18(device: str, batch: int) -> Curvature:
     x = pool(images, 28, torch.float32)[:count, None].to(device)
     y = torch.from_numpy(images.labels.astype(np.int64))[:count].to(device)
     network = resnet(18, 10, 0, channels=1).to(device).train()
-    optimizer = torch.optim.SGD(network.parameters(), lr=0.05, momentum=0.9)
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.005, momentum=0.9)
     for step in tqdm(range(30), desc="training", disable=None):
         rows = slice(step * batch, (step + 1) * batch)
         optimizer.zero_grad()

@@ -12,8 +12,8 @@ with $\|C\|_2 \le c$, every eigenvalue beyond c is at most the $\lambda$ that so
 B^TB/(\lambda - c))$; c is the upper end of the interval of $\|C\|_F$, so this certificate holds whenever that interval
 does. Where c is not below the Ritz value, the bound is the Ritz value plus its residual, which supposes that Lanczos
 from a random start has found the right eigenvalue. *Statistical*: ten pilot probes choose the number of probes
-(Stein, 1945: their spread with the t law serves for all probes, so that stopping does not spoil the coverage), with three
-degrees of freedom less and on the scale of inverse roots, since squares are skew.
+(Stein, 1945: their spread with the t law serves for all probes, so that stopping does not spoil the coverage), with
+three degrees of freedom less and on the scale of inverse roots, since squares are skew.
 """
 
 from __future__ import annotations
