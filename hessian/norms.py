@@ -41,7 +41,7 @@ from hessian.krylov import Krylov, Progress
 from hessian.symmetric import CurvatureError, SymmetricOperator
 
 FIRST_STEPS = 12
-SPREAD_ENOUGH = 10.0
+SPREAD_ENOUGH = 24.0
 """Effective rank of C, as the basis predicts it, below which the basis grows: a few directions would dominate it, and
 the spread of ten probes would not show them."""
 COPIES = 4
