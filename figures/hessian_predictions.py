@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,7 @@ from figures.hessian_predictions_picture import draw_predictions
 from figures.spiked_prediction import (
     Array,
     exact_stable_rank,
+    noise_size,
     predicted_eigenvalues,
     shuffled,
     sides,
@@ -121,10 +121,10 @@ def nested_hessians(model: nn.Module, x: Tensor, y: Tensor, sizes: tuple[int, ..
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Eigenvalues (decreasing) and intervals of the stable rank by (M, subset), and how far disjoint subsets differ.
+    """Eigenvalues (decreasing) and intervals of the stable rank by (M, subset), and the size of the noise.
 
     Attributes:
-        spread: Root mean square of $(H_a-H_b)/\\sqrt2$ per row at the middle size, the mean over pairs of subsets.
+        spread: Size of the noise at the middle size, from how far the subsets differ.
     """
 
     eigenvalues: dict[tuple[int, int], Array]
@@ -154,8 +154,7 @@ def measure(network: Network, chosen: NetworkSizes, settings: Settings) -> Measu
             intervals[M, subset] = (found.value, found.low, found.high)
             if middle == M:
                 at_middle.append(hessian)
-    differences = [float((a - b).square().mean() * len(a) / 2.0) ** 0.5 for a, b in combinations(at_middle, 2)]
-    return Measured(eigenvalues, intervals, float(np.mean(differences)))
+    return Measured(eigenvalues, intervals, noise_size(at_middle))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +238,7 @@ def predictions(images: ImageSet, sizes: PredictionSizes, settings: Settings) ->
                     parameters=network.parameters,
                     training=len(network.x),
                     accuracy=network.accuracy,
-                )  # fmt: skip
+                )
             )
     first = ["network", "M", "quantity", "measured", "low", "high", "predicted", "ratio", "fit", "fitted_at"]
     table = pd.concat(tables, ignore_index=True)
@@ -263,7 +262,7 @@ def predictions_found(table: pd.DataFrame) -> str:
         if "spectrum" not in set(network.fit):
             parts.append(f"{name}: beside the outliers no noise is left to fit")
         for fit_name, part in network.groupby("fit", sort=False):
-            away = part[part.M != part.fitted_at]
+            away = part[part.fitted_at != part.M]
 
             def span(*quantities: str, rows: pd.DataFrame = away) -> str:
                 ratios = rows[rows.quantity.isin(quantities)].ratio
@@ -276,8 +275,12 @@ def predictions_found(table: pd.DataFrame) -> str:
             parts.append(
                 f"{name}, {how}: {count} of {P:,} eigenvalues are outliers{rest}; predicted over measured at the other "
                 f"sizes is {span(*(f'outlier {i + 1}' for i in range(TOP)))} for the first five, "
-                f"{span('upper edge')} and {span('lower edge')} for the edges, {span('stable rank')} for the stable rank"
+                f"{span('upper edge')} and {span('lower edge')} for the edges, {span('stable rank')} for the stable "
+                "rank"
             )
+        exact = part[part.quantity == "exact stable rank"].sort_values("M")
+        ends = [f"{exact.measured.iloc[place]:.2f} at M = {exact.M.iloc[place]:,}" for place in (0, -1)]
+        parts.append(f"{name}, measured stable rank: {ends[0]}, {ends[1]}")
     held = table[(table.quantity == "intervals that hold the exact value")]
     held = held.drop_duplicates(["network", "M"])
     total, inside = int(held.subsets.sum()), round(float((held.measured * held.subsets).sum()))

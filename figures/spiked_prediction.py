@@ -52,3 +52,14 @@ def predicted_eigenvalues(model: SpikedModel, R: int) -> Array:
 def sides(model: SpikedModel) -> tuple[int, int]:
     """Numbers of positive and of negative spikes."""
     return sum(spike > 0 for spike in model.spikes), sum(spike < 0 for spike in model.spikes)
+
+
+def noise_size(hessians: list[Tensor]) -> float:
+    r"""Root mean square per row of the deviation of independent Hessians from their mean: $\sigma s$, for a semicircle.
+
+    Args:
+        hessians: At least two, of disjoint sets of equally many samples, each ``(P, P)``.
+    """
+    mean = torch.stack(hessians).mean(dim=0)
+    squares = sum(float((hessian - mean).square().sum()) for hessian in hessians)
+    return float((squares / (len(hessians) - 1) / len(mean)) ** 0.5)
