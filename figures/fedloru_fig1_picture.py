@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from figures.style import BLUE, VERMILION, WIDTH
+from figures.style import BLUE, VERMILION, WIDTH, plain_log_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,11 @@ def draw_fig1(table: pd.DataFrame) -> Picture:
             _draw_panel(axes, part)
             axes.set_title(f"({next(letters)}) {estimator}" + (f"\n{title}" if column == 0 else "\n"))
             axes.set_yscale("log")
-            axes.grid(visible=True, which="major")
+            axes.set_xticks(sorted(part.epoch.unique()))
+            if column == len(estimators) - 1:
+                plain_log_ticks(axes.yaxis)
+            else:
+                axes.minorticks_off()
             if row == len(ROWS) - 1:
                 axes.set_xlabel("epoch")
         panels[row, 0].set_ylabel("estimate")

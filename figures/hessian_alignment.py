@@ -271,7 +271,7 @@ def client_alignment_found(table: pd.DataFrame) -> str:
         rises = step[step.value > 0]
         clear = int((rises.value > 2.0 * (rises.high - rises.value)).sum())
         best, last = int(cosine.idxmax()), int(cosine.index.max())
-        overlap = series["overlap", "measured"].value
+        overlap, tenth = series["overlap", "measured"].value, min(10, last)
         text = (
             f"epoch {epoch}, M = {M:,}: cosine {cosine[1]:.2f} at r = 1, at most {cosine[best]:.2f} (r = {best}), "
             f"{cosine[last]:.2f} at r = {last}; it rises at {len(rises)} of {len(step)} ranks ({clear} by over two "
@@ -284,10 +284,11 @@ def client_alignment_found(table: pd.DataFrame) -> str:
                 how = "fit to the spectrum" if name == "spectrum" else "measured noise size"
                 text += (
                     f"; {how}: {series['outliers', name].value[1]:.0f} outliers, overlap of u_1 "
-                    f"{series['overlap', name].value[1]:.2f} and of u_10 {series['overlap', name].value[10]:.2f}, "
+                    f"{series['overlap', name].value[1]:.2f} and of u_{tenth} "
+                    f"{series['overlap', name].value[tenth]:.2f}, "
                     f"closed form {closed[1]:.2f} to {closed[last]:.2f}, printed quotient up to {off:.2f} off"
                 )
-        parts.append(f"{text}; measured overlaps {overlap[1]:.2f} and {overlap[10]:.2f}")
+        parts.append(f"{text}; measured overlaps {overlap[1]:.2f} and {overlap[tenth]:.2f}")
     return (
         "Stated: the overlap of client and server eigenvectors tends to 1 - (sigma s/theta)^2, and the expected cosine "
         "between clients' rank-r gradients falls strictly with every r (for one gradient step); found: "

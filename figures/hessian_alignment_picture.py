@@ -32,7 +32,7 @@ def draw_client_alignment(table: pd.DataFrame) -> Picture:
         _draw_overlaps(top, part[part["index"] <= SHOWN])
         _draw_cosines(bottom, part)
         top.set(title=f"({letters[column]}) epoch {epoch}, $M={M}$", xlabel="eigenvector $i$", ylim=(-0.04, 1.04))
-        bottom.set(title=f"({letters[len(cases) + column]})", xlabel="rank $r$", ylim=(None, 1.04))
+        bottom.set(title=f"({letters[len(cases) + column]})", xlabel="rank $r$", ylim=(-1.04, 1.04))
     panels[0, 0].set_ylabel(r"$\langle u_i(M),u_i(N)\rangle^2$")
     panels[1, 0].set_ylabel("cosine of two clients")
     _draw_key(picture)

@@ -219,8 +219,8 @@ def predictions(images: ImageSet, sizes: PredictionSizes, settings: Settings) ->
         settings: Seed, device, progress.
 
     Returns:
-        Columns network, parameters, training (samples), accuracy, fit (`spectrum`: `fit_spiked` on all eigenvalues;
-        `noise`: the size of the noise measured from disjoint subsets), fitted_at, above and below (outliers called on
+        Columns network, parameters, widths, training (samples), accuracy, fit (`spectrum`: `fit_spiked` on all
+        eigenvalues; `noise`: the size of the noise measured from disjoint subsets), fitted_at, above and below (outliers called on
         either side), distance (Kolmogorov, of the rest from the semicircle), subsets, M, quantity, measured, low and
         high (range over subsets; for the stable rank the union of its intervals), predicted, ratio (predicted over
         measured).
@@ -238,6 +238,7 @@ def predictions(images: ImageSet, sizes: PredictionSizes, settings: Settings) ->
                     parameters=network.parameters,
                     training=len(network.x),
                     accuracy=network.accuracy,
+                    widths=", ".join(map(str, chosen.widths)),
                 )
             )
     first = ["network", "M", "quantity", "measured", "low", "high", "predicted", "ratio", "fit", "fitted_at"]
@@ -298,7 +299,7 @@ def predictions_sizes(table: pd.DataFrame) -> str:
         row = part.iloc[0]
         sizes = ", ".join(str(M) for M in sorted(part.M.unique()))
         parts.append(
-            f"{name}: $P={row.parameters}$, trained on {row.training} samples (training accuracy "
+            f"{name} (width {row.widths}): $P={row.parameters}$, trained on {row.training} samples (training accuracy "
             f"{100 * row.accuracy:.1f}%), $M={sizes}$, {row.subsets} disjoint subsets, fit at $M={row.fitted_at}$."
         )
     return " ".join(parts)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WIDTH
+from figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WIDTH, plain_log_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ OUTLIERS = {1: (BLACK, "o"), 2: (BLUE, "s"), 5: (SKY, "^")}
 EDGES = {
     ("spectrum", "upper edge"): (BLACK, "o", "upper"),
     ("spectrum", "lower edge"): (BLUE, "s", r"$|$lower$|$"),
-    ("noise", "upper edge"): (ORANGE, "D", "upper, measured noise"),
+    ("noise", "upper edge"): (ORANGE, "D", "upper (noise)"),
 }
 RATIOS = {
     "outlier 1": (BLACK, "o", r"$\lambda_1$"),
@@ -49,19 +49,17 @@ def draw_predictions(table: pd.DataFrame) -> Picture:
         _draw(right, part, "stable rank", "measured", BLACK, "o", tuple(FITS))
         left.set(title=f"({next(letters)}) {name}: outliers", ylim=(0, 1.25 * left.get_ylim()[1]))
         middle.set(title=f"({next(letters)}) edges", yscale="log")
-        middle.set_ylim(top=8.0 * middle.get_ylim()[1])
-        right.set(title=f"({next(letters)}) stable rank", yscale="log")
+        middle.set_ylim(top=100.0 * middle.get_ylim()[1])  # room for the legend
+        right.set(title=f"({next(letters)}) stable rank")
+        look: dict[str, Any] = {"handletextpad": 0.3, "columnspacing": 0.8, "labelspacing": 0.25}
+        left.legend(loc="upper center", ncols=3, **look)
+        middle.legend(loc="upper left", **look)
         for axes in (left, middle, right):
-            axes.set(xscale="log", xlabel="samples $M$")
-            axes.legend(loc="upper center", ncols=3 if axes is left else 1, handletextpad=0.3, columnspacing=0.8,
-                        labelspacing=0.25)  # fmt: skip
-        right.get_legend().remove()
+            _against_samples(axes, part)
     for column, name in enumerate(names):
         axes = picture.add_subplot(grid[len(names), 3 * column : 3 * column + 3])
         _draw_ratios(axes, table[table.network == name])
         axes.set_title(f"({next(letters)}) {name}: predicted / measured")
-    for axes in picture.axes:
-        axes.minorticks_off()
     _draw_key(picture)
     return picture
 
@@ -85,6 +83,13 @@ def _draw(
     axes.plot(fitted.M, fitted.measured.abs(), **style | {"mfc": "white", "zorder": 4})
 
 
+def _against_samples(axes: Axes, part: pd.DataFrame) -> None:
+    sizes = sorted(part.M.unique())
+    axes.set(xscale="log", xlabel="samples $M$")
+    axes.minorticks_off()
+    axes.set_xticks(sizes[::2], [f"{M}" for M in sizes[::2]])
+
+
 def _draw_ratios(axes: Axes, part: pd.DataFrame) -> None:
     axes.axhline(1.0, color=BLACK, lw=0.8)
     for fit, fill in (("spectrum", None), ("noise", "white")):
@@ -93,9 +98,11 @@ def _draw_ratios(axes: Axes, part: pd.DataFrame) -> None:
             shown = label if fit == part.fit.iloc[0] else None
             axes.plot(rows.M, rows.ratio, color=color, marker=marker, mfc=fill or color, lw=0.9, label=shown,
                       ls=FITS[fit]["ls"])  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="samples $M$")
+    axes.set_yscale("log")
+    _against_samples(axes, part)
     low, high = axes.get_ylim()
     axes.set_ylim(low, high * (high / low) ** 0.45)  # room for the legend
+    plain_log_ticks(axes.yaxis, (1.0,) if high / low > 30.0 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
     axes.legend(loc="upper center", ncols=3, handletextpad=0.3, columnspacing=0.8, labelspacing=0.25)
 
 
