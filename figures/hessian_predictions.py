@@ -220,10 +220,10 @@ def predictions(images: ImageSet, sizes: PredictionSizes, settings: Settings) ->
 
     Returns:
         Columns network, parameters, widths, training (samples), accuracy, fit (`spectrum`: `fit_spiked` on all
-        eigenvalues; `noise`: the size of the noise measured from disjoint subsets), fitted_at, above and below (outliers called on
-        either side), distance (Kolmogorov, of the rest from the semicircle), subsets, M, quantity, measured, low and
-        high (range over subsets; for the stable rank the union of its intervals), predicted, ratio (predicted over
-        measured).
+        eigenvalues; `noise`: the size of the noise measured from disjoint subsets), fitted_at, above and below
+        (outliers called on either side), distance (Kolmogorov, of the rest from the semicircle), subsets, M, quantity,
+        measured, low and high (range over subsets; for the stable rank the union of its intervals), predicted, ratio
+        (predicted over measured).
     """
     tables = []
     for network, chosen in zip(
