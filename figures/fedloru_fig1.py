@@ -70,8 +70,8 @@ class Fig1Sizes:
 
 
 FIG1_SIZES: dict[Scale, Fig1Sizes] = {
-    "quick": Fig1Sizes(7, 10, 2, 20, 100, 2, 4, 2, DensitySettings(steps=20)),
-    "laptop": Fig1Sizes(14, 10, 4, 50, 500, 3, 30, 5, DensitySettings(steps=60)),
+    "quick": Fig1Sizes(7, 10, 1, 20, 100, 2, 4, 2, DensitySettings(steps=12)),
+    "laptop": Fig1Sizes(14, 10, 4, 50, 500, 3, 30, 5, DensitySettings(steps=40)),
     "paper": Fig1Sizes(28, 18, 64, 50, 500, 5, 100, 5, DensitySettings()),
 }
 
@@ -214,10 +214,17 @@ def fig1_found(table: pd.DataFrame) -> str:
             lines.append(text + ")")
         where = "separately trained weights" if weights == "own" else f"common weights, trained on the {many} samples"
         parts.append(f"at {where}, {'; '.join(lines)}")
+    spans = []
+    for estimator in ESTIMATORS[:2]:
+        columns = ["weights", "samples", "run", "epoch"]
+        estimate, rank = (table[table.estimator == e].set_index(columns).value for e in (estimator, ESTIMATORS[2]))
+        ratio = estimate / rank
+        spans.append(f"{estimator}, {ratio.min():.2g} to {ratio.max():.2g} times the stable rank")
     return (
         f"Stated: during training, Hessians of {few} samples have a consistently larger estimated stable rank than "
         f"those of {many}; found, measurements (run and epoch) in which that of {few} samples is the larger: "
-        f"{'. '.join([parts[0], *(part[0].upper() + part[1:] for part in parts[1:])])}."
+        f"{'. '.join([parts[0], *(part[0].upper() + part[1:] for part in parts[1:])])}. "
+        f"Of the same Hessian: {'; '.join(spans)}."
     )
 
 
