@@ -125,7 +125,7 @@ def gradients_of(model: SpikedModel, server: Side, noise_square: float) -> Clien
 
 
 def closed_form(models: list[SpikedModel], server: Side, noise_square: float, ranks: int) -> Array:
-    """Limit of the cosine by rank, the mean over models; not a number where it is not defined."""
+    """Limit of the cosine by rank, the mean over the models that define it; not a number where none does."""
     found = np.full((len(models), ranks), np.nan)
     for row, model in zip(found, models, strict=True):
         gradients = gradients_of(model, server, noise_square)
@@ -133,8 +133,9 @@ def closed_form(models: list[SpikedModel], server: Side, noise_square: float, ra
             try:
                 row[rank - 1] = alignment_by_rank(model, gradients, [rank])[0]
             except ValueError:
-                continue  # two outliers of equal modulus, as far as doubles tell
-    return found.mean(axis=0)
+                continue  # two outliers of equal overlap, as far as doubles tell: next to no noise was fitted
+    counts = np.isfinite(found).sum(axis=0)
+    return np.divide(np.nansum(found, axis=0), counts, out=np.full(ranks, np.nan), where=counts > 0)
 
 
 def printed_form(models: list[SpikedModel], clients: list[Side]) -> Array:
@@ -179,6 +180,8 @@ def compare(server: Side, clients: list[Side], noise: float, M: int, N: int, epo
     yield from rows("cosine", "measured", mean, (mean - error, mean + error))
     step, error = np.diff(mean), jackknife({pair: np.diff(c) for pair, c in pairs.items()}, len(clients))
     yield from rows("step", "measured", step, (step - error, step + error))
+    rise, error = mean - mean[0], jackknife({pair: c - c[0] for pair, c in pairs.items()}, len(clients))
+    yield from rows("rise", "measured", rise, (rise - error, rise + error))
     # The clients are parts of the server: their difference has 1/M - 1/N of one sample's variance, not 1/M.
     errors = [(client.gradient - server.gradient) / (1.0 - M / N) ** 0.5 for client in clients]
     leading = [(client.vectors.T @ error) ** 2 for client, error in zip(clients, errors, strict=True)]
@@ -271,11 +274,13 @@ def client_alignment_found(table: pd.DataFrame) -> str:
         rises = step[step.value > 0]
         clear = int((rises.value > 2.0 * (rises.high - rises.value)).sum())
         best, last = int(cosine.idxmax()), int(cosine.index.max())
+        rise = series["rise", "measured"].loc[best]
         overlap, tenth = series["overlap", "measured"].value, min(10, last)
         text = (
-            f"epoch {epoch}, M = {M:,}: cosine {cosine[1]:.2f} at r = 1, at most {cosine[best]:.2f} (r = {best}), "
-            f"{cosine[last]:.2f} at r = {last}; it rises at {len(rises)} of {len(step)} ranks ({clear} by over two "
-            f"standard errors)"
+            f"epoch {epoch}, M = {M:,}: cosine {cosine[1]:.2f} at r = 1, at most {cosine[best]:.2f} (r = {best}; a rise "
+            f"of {rise.value:.2f} with a standard error of {rise.high - rise.value:.2f}), "
+            f"{cosine[last]:.2f} at r = {last}; it rises at {len(rises)} of {len(step)} "
+            f"ranks ({clear} by over two standard errors)"
         )
         for name in FITS:
             if ("overlap", name) in series:
@@ -286,7 +291,7 @@ def client_alignment_found(table: pd.DataFrame) -> str:
                     f"; {how}: {series['outliers', name].value[1]:.0f} outliers, overlap of u_1 "
                     f"{series['overlap', name].value[1]:.2f} and of u_{tenth} "
                     f"{series['overlap', name].value[tenth]:.2f}, "
-                    f"closed form {closed[1]:.2f} to {closed[last]:.2f}, printed quotient up to {off:.2f} off"
+                    f"closed form {_number(closed[1])} to {_number(closed[last])}, printed quotient up to {off:.2f} off"
                 )
         parts.append(f"{text}; measured overlaps {overlap[1]:.2f} and {overlap[tenth]:.2f}")
     return (
@@ -294,6 +299,10 @@ def client_alignment_found(table: pd.DataFrame) -> str:
         "between clients' rank-r gradients falls strictly with every r (for one gradient step); found: "
         f"{'. '.join(part[0].upper() + part[1:] for part in parts)}."
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else "undefined"
 
 
 def client_alignment_sizes(table: pd.DataFrame) -> str:

@@ -25,6 +25,7 @@ def draw_client_alignment(table: pd.DataFrame) -> Picture:
     cases = sorted(set(zip(table.epoch, table.M, strict=True)))
     picture = Picture(figsize=(WIDTH, 4.9))
     panels = picture.subplots(2, len(cases), sharex="row", sharey="row", squeeze=False)
+    lowest = max(-1.04, min(0.0, float(table[table.quantity == "cosine"].low.min())) - 0.04)
     letters = [chr(ord("a") + place) for place in range(2 * len(cases))]
     for column, (epoch, M) in enumerate(cases):
         part = table[(table.epoch == epoch) & (table.M == M)]
@@ -32,7 +33,7 @@ def draw_client_alignment(table: pd.DataFrame) -> Picture:
         _draw_overlaps(top, part[part["index"] <= SHOWN])
         _draw_cosines(bottom, part)
         top.set(title=f"({letters[column]}) epoch {epoch}, $M={M}$", xlabel="eigenvector $i$", ylim=(-0.04, 1.04))
-        bottom.set(title=f"({letters[len(cases) + column]})", xlabel="rank $r$", ylim=(-1.04, 1.04))
+        bottom.set(title=f"({letters[len(cases) + column]})", xlabel="rank $r$", ylim=(lowest, 1.04))
     panels[0, 0].set_ylabel(r"$\langle u_i(M),u_i(N)\rangle^2$")
     panels[1, 0].set_ylabel("cosine of two clients")
     _draw_key(picture)

@@ -16,6 +16,7 @@ from figures.hessian_alignment import (
     client_alignment,
     client_alignment_found,
     client_alignment_sizes,
+    closed_form,
     compare,
     cosines,
     gradients_of,
@@ -83,6 +84,16 @@ def test_clients_of_the_model_meet_the_closed_forms():
     assert values["error square, leading", "measured"][1] == pytest.approx(b, rel=0.3)
 
 
+def test_a_closed_form_that_no_model_defines():
+    """Without noise that doubles can tell, the ranks among the outliers have no limit, but the sentence has no hole."""
+    server = Side(np.arange(6.0, 0.0, -1.0), np.eye(6)[:, :4], np.ones(6))
+    noiseless = SpikedModel((6.0, 5.0, 4.0, 3.0), Semicircle(1e-12))
+    clear = SpikedModel((6.0, 5.0, 4.0, 3.0), Semicircle(1.0))
+    assert np.isnan(closed_form([noiseless], server, 0.1, 4)[:3]).all()
+    both, one = closed_form([noiseless, clear], server, 0.1, 3), closed_form([clear], server, 0.1, 3)
+    assert np.allclose(both, one)
+
+
 def test_cosines_against_projections():
     rng = np.random.default_rng(1)
     sides = []
@@ -135,6 +146,8 @@ def test_picture_and_sentences(table):
     assert found.startswith("Stated: ")
     assert "epoch 2, M = 60" in found.lower().replace("m = ", "M = ")
     assert "nan" not in found
+    rises = table[(table.quantity == "rise") & (table["index"] == 1)]
+    assert (rises.value == 0).all()
     assert client_alignment_sizes(table).startswith("$P=118$, 400 samples of the server, 4 clients")
     assert ALIGNMENT.datasets == ("fashion-mnist",)
 
