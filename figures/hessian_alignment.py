@@ -277,8 +277,8 @@ def client_alignment_found(table: pd.DataFrame) -> str:
         rise = series["rise", "measured"].loc[best]
         overlap, tenth = series["overlap", "measured"].value, min(10, last)
         text = (
-            f"epoch {epoch}, M = {M:,}: cosine {cosine[1]:.2f} at r = 1, at most {cosine[best]:.2f} (r = {best}; a rise "
-            f"of {rise.value:.2f} with a standard error of {rise.high - rise.value:.2f}), "
+            f"epoch {epoch}, M = {M:,}: cosine {cosine[1]:.2f} at r = 1, at most {cosine[best]:.2f} (r = {best}; a "
+            f"rise of {rise.value:.2f} with a standard error of {rise.high - rise.value:.2f}), "
             f"{cosine[last]:.2f} at r = {last}; it rises at {len(rises)} of {len(step)} "
             f"ranks ({clear} by over two standard errors)"
         )
