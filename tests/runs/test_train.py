@@ -74,7 +74,7 @@ BAD = {
     "problem": (lambda folder: run(folder, problem="mnist"), "unknown problem"),
     "executor": (lambda folder: run(folder, executor="ray"), "unknown executor"),
     "rank": (lambda folder: run(folder, "fedlora", rank=9), "rank 9 does not fit"),
-    "diverging": (lambda folder: run(folder, learning_rate=1e30), "round 1: the loss is nan|not finite"),
+    "diverging": (lambda folder: run(folder, learning_rate=1e30), r"the loss is|not finite"),
     "cohort": (lambda folder: run(folder, cohort=9), "between 1 and 3"),
     "another run": (lambda folder: (run(folder), run(folder, "fedlin")), "holds a run with other algorithm"),
     "no run": (stored_run, "holds no run"),
