@@ -1,4 +1,4 @@
-r"""FedLoRU, pFedLoRU, mFedLoRU and pFedLoRA: low-rank updates that accumulate (FedLoRU, Algorithms 1 to 4).
+r"""FedLoRU, pFedLoRU and mFedLoRU: low-rank updates that accumulate (FedLoRU, Algorithms 1 to 3).
 
 The model is $W + \alpha AB$; every $\tau$ rounds each client adds the averaged $\alpha AB$ to its W, and the factors
 start anew. The listing of Algorithm 1 prints no restart, by which the same product counts twice; the paper's Appendix B
@@ -13,12 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from algorithms.descent import Descent, descend
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
 from algorithms.lora import AB, Adapter, train_factors
+from algorithms.pfedlora import pair
 from algorithms.tree import Tree
 
 RESTARTS = ("random", "momentum", "keep A")
@@ -127,11 +129,8 @@ class PersonalFedLoRU(FedLoRU):
         mine = fed.state.personal.get(client, {}).get("LU", fed.state.shared["fresh"])
         return self.personal_adapter.weights(self.weights(state), mine)
 
-    def _draws(self, client: Client, rng: object) -> tuple[Tensor, Tensor] | None:
-        personal, shared = self.personal.draw(client, rng), self.local.draw(client, rng)  # type: ignore[arg-type]
-        if (personal is None) != (shared is None):
-            raise FederationError("name a batch for both kinds of local steps, or for none")
-        return None if personal is None or shared is None else (personal, shared)
+    def _draws(self, client: Client, rng: np.random.Generator) -> tuple[Tensor, Tensor] | None:
+        return pair(self.personal.draw(client, rng), self.local.draw(client, rng))
 
 
 def train_personal_then_shared(client: Client, memory: Memory, factors: AB, algorithm: PersonalFedLoRU) -> Reply:

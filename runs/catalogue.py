@@ -16,6 +16,8 @@ from algorithms.fedloru import FedLoRU, NestedFedLoRU, PersonalFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.lora import Adapter, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
 from algorithms.low_rank import Truncation
+from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.vmap import Vmap
 from runs.run import Algorithm, FederatedProblem
 from toymodels.quadratic import random_quadratics
@@ -90,6 +92,9 @@ ALGORITHMS: Mapping[str, Callable[[TrainSettings], Algorithm]] = {
     "pfedloru": lambda s: PersonalFedLoRU(
         s.local, s.adapter, s.tau, s.restart, personal=s.local, personal_adapter=Adapter(1, s.scale, s.seed + 1)
     ),
+    "pfedlora-1": lambda s: PersonalFedLoRA(s.local, s.local, s.adapter),
+    "pfedlora-2": lambda s: PersonalFedLoRA(s.local, s.local, s.adapter, jointly=True),
+    "fedlrt-naive": lambda s: NaiveFeDLRT(s.local, s.rank, Truncation(s.truncation)),
     "mfedloru": lambda s: NestedFedLoRU(
         s.local, s.adapter, s.tau, s.restart, ranks=((max(1, s.rank // 2),) * 2,) * s.clients
     ),

@@ -11,7 +11,9 @@ from algorithms.fedlin import FedLin
 from algorithms.fedloru import FedLoRU, NestedFedLoRU, PersonalFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.lora import Adapter, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
-from algorithms.low_rank import Truncation
+from algorithms.low_rank import Truncation, factorise, product
+from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from toymodels.quadratic import centred, mean_of, quadratic_problem, random_quadratics
@@ -31,6 +33,9 @@ ALGORITHMS = {
     "FlexLoRA": FlexLoRA(LOCAL, Adapter(2)),
     "FedLoRU": FedLoRU(LOCAL, Adapter(2), tau=2),
     "pFedLoRU": PersonalFedLoRU(LOCAL, Adapter(2), tau=2, personal=Descent(3, 0.05)),
+    "pFedLoRA (1)": PersonalFedLoRA(LOCAL, Descent(3, 0.05), Adapter(1)),
+    "pFedLoRA (2)": PersonalFedLoRA(LOCAL, Descent(3, 0.05), Adapter(1), jointly=True),
+    "naive FeDLRT": NaiveFeDLRT(LOCAL, 2, Truncation(0.05)),
     "mFedLoRU": NestedFedLoRU(LOCAL, Adapter(2), tau=2, ranks=((1, 1), (2, 1), None, (1, 2))),
 }
 
@@ -57,8 +62,8 @@ def close(one, other, relative=1e-12):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_executors_agree_from_the_same_state(name):
     algorithm, given = ALGORITHMS[name], problem()
-    if name == "mFedLoRU":
-        pytest.skip("clients of several ranks cannot be stacked")
+    if name in ("mFedLoRU", "naive FeDLRT"):
+        pytest.skip("clients of several ranks, or that cut ranks, cannot be stacked")
     one, other = Federation(given.clients, seed=3), Federation(given.clients, seed=3, executor=Vmap())
     state = algorithm.start(one, Tree(given.start))
     algorithm.start(other, Tree(given.start))
@@ -219,14 +224,38 @@ def test_accumulated_updates_outgrow_the_rank_of_the_factors():
     assert moved[2] == 6
 
 
-def test_personal_factors_serve_their_client():
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        PersonalFedLoRU(LOCAL, Adapter(1), tau=5, personal=Descent(10, 0.05)),
+        PersonalFedLoRA(LOCAL, Descent(10, 0.05), Adapter(1)),
+        PersonalFedLoRA(LOCAL, Descent(10, 0.05), Adapter(1), jointly=True),
+    ],
+)
+def test_personal_factors_serve_their_client_and_do_not_travel(algorithm):
     given = problem()
     fed = Federation(given.clients)
-    algorithm = PersonalFedLoRU(LOCAL, Adapter(1), tau=5, personal=Descent(10, 0.05))
     state = algorithm.start(fed, Tree(given.start))
-    for _ in range(10):
+    for _ in range(11):
         fed.begin()
         state = algorithm.round(fed, fed.cohort(), state)
     for number, client in enumerate(given.clients):
         mine = algorithm.personal_weights(fed, state, number)
         assert float(client.loss(mine)) < float(client.loss(algorithm.weights(state)))
+    m, n = given.start["W"].shape
+    sent = m + n if isinstance(algorithm, PersonalFedLoRU) else m * n
+    assert fed.ledger.count("up", 11) == len(given.clients) * sent
+
+
+def test_naive_fedlrt_rebuilds_the_mean_and_the_printed_form_mixes_bases():
+    given = problem()
+    one_step = Descent(1, 0.05)
+    whole = mean_of(given.clients, given.weights)
+    loss = {}
+    for printed in (False, True):
+        W, fed, _ = run(NaiveFeDLRT(one_step, 2, EVERYTHING, printed), given, 1)
+        loss[printed] = float(whole.loss({"W": W}))
+        assert fed.ledger.count("up", 1) == 4 * ((6 + 4) * 4 + 16)
+    start = float(whole.loss({"W": product(factorise(Tree(given.start), 2))["W"]}))
+    assert loss[False] < loss[True]
+    assert loss[False] < start
