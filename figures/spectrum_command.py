@@ -206,14 +206,14 @@ def _fit_lines(measured: MeasuredNetwork) -> list[str]:
     others = ", ".join(f"{law.name} {law.distance.value:.2f}" for law in fit.alternatives)
     four = predict(fit, 0.5)
     rank = {scale: model.stable_rank(report.P).value for scale, model in ((1, fit.model), (4, four))}
+    certain = "" if fit.complete else "; noise with the outliers that were not computed: raise --outliers"
     return [
         f"spiked model   sigma {fit.sigma:.3g} +- {fit.sigma_sd:.1g}, bulk edge {2 * fit.sigma:.3g}; outliers: "
-        f"{fit.outlier_count}",
+        f"{fit.outlier_count}{certain}",
         f"bulk           Kolmogorov distance {fit.distance.value:.2f} from the fitted semicircle, "
         f"{fit.distance.low:.2f} to {fit.distance.high:.2f}: {verdict}",
         f"other laws     {others or 'none has the moments of the bulk'}",
-        f"model's rank   {rank[1]:.4g} here, {rank[4]:.4g} at 4 times the samples (noise halved)"
-        + ("" if fit.complete else "; without the outliers that were not computed"),
+        f"model's rank   {rank[1]:.4g} here, {rank[4]:.4g} at 4 times the samples (noise halved)",
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, pi, sqrt
+from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,7 +88,7 @@ def _draw_density(
 
 
 def _draw_distribution(axes: Axes, report: SpectrumReport, cut: float) -> None:
-    bulk = report.fit.bulk if report.fit is not None else Bulk.of(report.measure, inf)
+    bulk = report.fit.bulk if report.fit is not None else Bulk.of(report.measure, 0, report.eigenvalues)
     x = np.linspace(-1.15 * cut, 1.15 * cut, POINTS)
     axes.plot(x, bulk.cdf(x), color=BLUE, lw=2.0, label="measured")
     title = "(c) share of the bulk below"

@@ -27,39 +27,37 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Bulk:
-    """What of a measured spectrum lies between two cuts, of total mass 1.
+    """What is left of a measured spectrum without its outliers, of total mass 1.
 
     Attributes:
-        size: Number of eigenvalues, an estimate where the cuts go through the quadrature.
+        size: Number of eigenvalues.
         nodes: One increasing array per probe.
         weights: Their weights; each probe's and the eigenvalues' masses add up to 1.
-        eigenvalues: Those that were computed, increasing, each of mass `share`.
-        share: Mass of one computed eigenvalue.
+        eigenvalues: Those that were computed, increasing, each of mass 1/size.
     """
 
-    size: float
+    size: int
     nodes: tuple[Array, ...]
     weights: tuple[Array, ...]
     eigenvalues: Array
-    share: float
 
     @staticmethod
-    def of(measure: SpectralMeasure, cut: float) -> Bulk:
-        """The part of modulus at most ``cut``."""
-        inside = [np.abs(x) <= cut for x in measure.nodes]
-        nodes = tuple(x[kept] for x, kept in zip(measure.nodes, inside, strict=True))
-        weights = [w[kept] for w, kept in zip(measure.weights, inside, strict=True)]
-        eigenvalues = np.sort(measure.atoms[np.abs(measure.atoms) <= cut])
-        known = len(eigenvalues) / measure.P
-        mean = known + (sum(float(w.sum()) for w in weights) / len(weights) if weights else 0.0)
-        # Each probe is scaled to the mean mass, so that all have one computed eigenvalue of the same mass.
-        scaled = tuple(w * ((mean - known) / max(float(w.sum()), 1e-300)) / mean for w in weights)
-        return Bulk(measure.P * mean, nodes, scaled, eigenvalues, 1.0 / (measure.P * mean))
+    def of(measure: SpectralMeasure, outliers: int, eigenvalues: Array) -> Bulk:
+        """The bulk beside some outliers.
+
+        Args:
+            measure: Of the whole spectrum.
+            outliers: How many of its atoms are outliers.
+            eigenvalues: Its other atoms.
+        """
+        size = measure.P - outliers
+        weights = tuple(w * (measure.P / size) for w in measure.weights)
+        return Bulk(size, measure.nodes, weights, np.sort(eigenvalues))
 
     def moment(self, power: int, about: float = 0.0) -> float:
         """Mean power of the eigenvalues' distance from a point."""
         parts = [float(w @ (x - about) ** power) for x, w in zip(self.nodes, self.weights, strict=True)]
-        known = self.share * float(((self.eigenvalues - about) ** power).sum())
+        known = float(((self.eigenvalues - about) ** power).sum()) / self.size
         return known + (sum(parts) / len(parts) if parts else 0.0)
 
     def cdf(self, points: Array) -> Array:
@@ -86,7 +84,7 @@ class Bulk:
         least, most = self._bracket(at, tight=False)
         possible = max(float((most - below).max()), float((upto - least).max()))
         probes = len(self.nodes)
-        spread = float(kstwobign.ppf(confidence)) * sqrt(2.0 / (probes * max(self.size, 1.0))) if probes else 0.0
+        spread = float(kstwobign.ppf(confidence)) * sqrt(2.0 / (probes * self.size)) if probes else 0.0
         low, high = max(0.0, certain - spread), min(1.0, possible + spread)
         return Interval(min(max(value, low), high), low, high)
 
@@ -104,7 +102,7 @@ class Bulk:
 
     def _known(self, points: Array, side: str) -> Array:
         place = np.searchsorted(self.eigenvalues, points, side="left" if side == "left" else "right")
-        return self.share * place
+        return np.asarray(place / self.size, dtype=np.float64)
 
 
 def _middles(x: Array) -> Array:

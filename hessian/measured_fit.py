@@ -1,14 +1,15 @@
 r"""Fit of the spiked model to a measured spectrum: extreme eigenvalues, the Frobenius norm, a quadrature of the rest.
 
-The model, the second-moment equation and the cuts are those of `hessian.spiked_fit`; every node of the quadrature
-stands for as many eigenvalues as its weight says. The sum of squares of the eigenvalues that were not computed is
+The model, the second-moment equation and the cuts are those of `hessian.spiked_fit`; only computed eigenvalues can be
+outliers, and all others count as bulk. The sum of squares of the eigenvalues that were not computed is
 estimated twice, by $\|H\|_F^2$ less the computed ones and by the quadrature itself, and the two are averaged with the
 inverse of their variances: the first is the sharper where the computed eigenvalues are a small part of the norm, the
 second where they are nearly all of it. A probe's sum has relative variance $2 (m_4/m_2^2 - 1)/(d + 2)$ over the sphere
 in dimension d, with $m_k$ the moments of the rest.
 
 A quadrature node is a Ritz value, so one beyond a cut proves an eigenvalue beyond it. Where the computed pairs do not
-reach the bulk, or such a node exists, the outliers counted are "at least" so many.
+reach the bulk, or such a node exists, the outliers counted are "at least" so many, and the noise contains the others:
+$\sigma$ is then the second moment of what was left, and no more.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class MeasuredFit:
 
     Attributes:
         model: Spikes of the computed outliers, largest first, and semicircular noise at scale 1; hidden outliers are
-            not in it.
+            part of the noise.
         R: Dimension.
         outliers: Computed eigenvalues called outliers, largest first, one for each spike.
         spike_sd: Standard deviations of the spikes: by theory, by the error of $\sigma$, and the Ritz residual taken as
@@ -145,26 +146,22 @@ def fit_measured(
     by_quadrature = _rest_by_quadrature(measure, left, pairs)
     by_norm = _rest_by_norm(frobenius, values, confidence)
     rest = _averaged(by_norm, by_quadrature) if left else Moment(0.0, 0.0)
-    nodes, counts = _counted(measure)
-    if left and by_quadrature.value > 0.0:
-        counts = counts * (rest.value / by_quadrature.value)
-    points, standing = np.concatenate([values, nodes]), np.concatenate([np.ones(len(values)), counts])
-    called = call_outliers(points, standing, R, mistaken)
-    mine, sigma = called.outlying[: len(values)], called.sigma
+    called = call_outliers(values, R, mistaken, rest.value)
+    mine, sigma = called.outlying, called.sigma
     if sigma <= ROUNDING * torch.finfo(pairs.vectors.dtype).eps * frobenius.value:
         raise ValueError(
-            f"no noise is left above rounding: {called.sigma:.1e} beside a norm of {frobenius.value:.3g}; the matrix is "
-            "(nearly) of low rank, and the spiked model has nothing to fit"
+            f"no noise is left above rounding: {called.sigma:.1e} beside a norm of {frobenius.value:.3g}; the matrix "
+            "is (nearly) of low rank, and the spiked model has nothing to fit"
         )
     model, theory = fitted_model(values[mine], sigma, R)
-    inside = float((standing[~called.outlying] * points[~called.outlying] ** 2).sum())
-    measured_sd = sigma * rest.sd / (2.0 * inside)
+    measured_sd = sigma * rest.sd / (2.0 * (rest.value + float((values[~mine] ** 2).sum())))
     ratios = sigma / np.array(model.spikes)
     steepness = 1.0 / (1.0 - ratios**2)
     spike_sd = np.sqrt(
         theory**2 + (2.0 * ratios * steepness * measured_sd) ** 2 + (steepness * pairs.residuals[mine]) ** 2
     )
-    bulk = Bulk.of(measure, called.cut)
+    bulk = Bulk.of(measure, int(mine.sum()), values[~mine])
+    nodes, counts = _counted(measure)
     return MeasuredFit(
         model=model,
         R=R,

@@ -89,7 +89,7 @@ def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
     R = len(values)
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")
-    called = call_outliers(values, np.ones(R), R, mistaken)
+    called = call_outliers(values, R, mistaken)
     model, sd = fitted_model(values[called.outlying], called.sigma, R)
     return SpikedFit(
         model=model,
@@ -121,16 +121,14 @@ class Called:
     iterations: int
 
 
-def call_outliers(
-    values: NDArray[np.float64], counts: NDArray[np.float64], R: int, mistaken: float = MISTAKEN
-) -> Called:
-    """The iteration of the module's docstring, for eigenvalues that may stand for several.
+def call_outliers(values: NDArray[np.float64], R: int, mistaken: float = MISTAKEN, rest: float = 0.0) -> Called:
+    """The iteration of the module's docstring, for known eigenvalues beside others in the bulk.
 
     Args:
-        values: Eigenvalues, shape ``(k,)``.
-        counts: Number of eigenvalues that each stands for, shape ``(k,)``.
+        values: Known eigenvalues, shape ``(k,)``.
         R: Dimension.
         mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        rest: Sum of squares of the R - k others, which stay in the bulk.
 
     Raises:
         ValueError: No noise left beside the outliers, or ``mistaken`` outside (0, 1/2).
@@ -142,7 +140,7 @@ def call_outliers(
     iterations = 0
     while True:
         iterations += 1
-        sigma = _noise(values, counts, outlying, R)
+        sigma = _noise(values[outlying], rest + float((values[~outlying] ** 2).sum()), R)
         called = np.abs(values) > beyond * sigma
         if (called == outlying).all():
             return Called(outlying, sigma, beyond * sigma, iterations)
@@ -194,24 +192,21 @@ def spike_of(outliers: ArrayLike, sigma: float) -> NDArray[np.float64]:
     return (located + np.sign(located) * np.sqrt(located**2 - 4.0 * sigma**2)) / 2.0
 
 
-def _noise(values: NDArray[np.float64], counts: NDArray[np.float64], outlying: NDArray[np.bool_], R: int) -> float:
+def _noise(outliers: NDArray[np.float64], rest: float, R: int) -> float:
     """The sigma that solves the second-moment equation of the module's docstring for given outliers."""
-    outliers, copies = values[outlying], counts[outlying]
-    rest = float((counts[~outlying] * values[~outlying] ** 2).sum())
-    full = R + 1 - 2.0 * float(copies.sum())
-    weight, sigma_squared = full, 0.0
+    weight, sigma_squared = float(R + 1 - 2 * len(outliers)), 0.0
     # The correction is a fraction of one eigenvalue for each outlier: a contraction.
     for _ in range(100):
         if rest <= 0.0 or weight <= 0.0:
             raise ValueError(
-                f"no noise is left beside {copies.sum():.0f} outliers among {R} eigenvalues: the matrix is (nearly) of "
+                f"no noise is left beside {len(outliers)} outliers among {R} eigenvalues: the matrix is (nearly) of "
                 "low rank, and the spiked model has nothing to fit"
             )
         before, sigma_squared = sigma_squared, rest / weight
         if abs(sigma_squared - before) <= 1e-14 * sigma_squared:
             break
         ratios = sigma_squared / spike_of(outliers, min(sqrt(sigma_squared), _largest_sigma(outliers))) ** 2
-        weight = full - float(copies @ ratios)
+        weight = R + 1 - 2 * len(outliers) - float(ratios.sum())
     return sqrt(sigma_squared)
 
 
