@@ -203,16 +203,19 @@ def _fit_lines(measured: MeasuredNetwork) -> list[str]:
     if fit is None:
         return [f"spiked model   not fitted: {measured.report.no_fit}"]
     verdict = "no semicircle" if fit.distance.low > 0.0 else "a semicircle is possible"
-    others = ", ".join(f"{law.name} {law.distance.value:.2f}" for law in fit.alternatives)
+    others = [
+        f"{law.name} {law.distance.value:.2f} ({law.distance.low:.2f} to {law.distance.high:.2f})"
+        for law in fit.alternatives
+    ]
     four = predict(fit, 0.5)
     rank = {scale: model.stable_rank(report.P).value for scale, model in ((1, fit.model), (4, four))}
-    certain = "" if fit.complete else "; noise with the outliers that were not computed: raise --outliers"
+    certain = "" if fit.complete else "\n" + 15 * " " + "the noise holds those that were not computed: raise --outliers"
     return [
-        f"spiked model   sigma {fit.sigma:.3g} +- {fit.sigma_sd:.1g}, bulk edge {2 * fit.sigma:.3g}; outliers: "
-        f"{fit.outlier_count}{certain}",
+        f"spiked model   sigma {fit.sigma:.3g} +- {fit.sigma_sd:.1g}, bulk edge {2 * fit.sigma:.3g}",
+        f"outliers       above: {fit.above}; below: {fit.below}{certain}",
         f"bulk           Kolmogorov distance {fit.distance.value:.2f} from the fitted semicircle, "
         f"{fit.distance.low:.2f} to {fit.distance.high:.2f}: {verdict}",
-        f"other laws     {others or 'none has the moments of the bulk'}",
+        f"other laws     {(chr(10) + ' ' * 15).join(others) or 'none has the moments of the bulk'}",
         f"model's rank   {rank[1]:.4g} here, {rank[4]:.4g} at 4 times the samples (noise halved)",
     ]
 

@@ -9,13 +9,15 @@ import numpy as np
 
 from figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, WIDTH
 from hessian.bulk_laws import Bulk
+from hessian.density_estimate import smoothed_density
 from hessian.spectrum import SpectrumReport
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Picture
 
-POINTS = 2000
+POINTS = 1500
+QUANTILES = 500
 KERNELS = 200
 """Widths of the smoothing kernel across the whole spectrum."""
 LAWS: tuple[dict[str, Any], ...] = (
@@ -39,7 +41,7 @@ def draw_spectrum_report(report: SpectrumReport) -> Picture:
     width = span / KERNELS
     _draw_density(a, report, (nodes[0] - 0.04 * span, nodes[-1] + 0.04 * span), width, legend=True)
     inner = nodes[np.abs(nodes) <= cut]
-    fine = 2.0 * cut * len(report.measure.nodes) / max(len(inner), 20)  # about one gap of a single rule
+    fine = 2.0 * cut * max(len(report.measure.nodes), 1) / max(len(inner), 20)  # about one gap of a single rule
     _draw_density(b, report, (-1.6 * cut, 1.6 * cut), fine, legend=False)
     a.set_title(f"(a) all {report.P:,} eigenvalues; smoothed by a normal kernel of sd {width:.2g}")
     b.set_title(f"(b) the bulk; kernel of sd {fine:.2g}")
@@ -68,8 +70,9 @@ def _draw_density(
             axes.vlines(values, single / 100, single, color=color, lw=1.0)
             axes.errorbar(values, np.full(len(values), single), xerr=errors, fmt="o", color=color, ms=3.0, label=label)
     if fit is not None:
-        law = fit.model.noise_law
-        axes.plot(x, law.pdf(x) * fit.bulk.size / report.P, color=BLACK, ls=(0, (4, 2)), lw=1.2, label="fitted noise")
+        noise = fit.model.noise_law.quantile((np.arange(QUANTILES) + 0.5) / QUANTILES)
+        smooth = smoothed_density(noise, x, width) * fit.bulk.size / report.P
+        axes.plot(x, smooth, color=BLACK, ls=(0, (4, 2)), lw=1.2, label="fitted noise, smoothed alike")
         spots = [o for o in fit.model.outliers if o.separated and limits[0] <= o.location <= limits[1]]
         if spots:
             axes.errorbar(
@@ -79,8 +82,6 @@ def _draw_density(
                 fmt="v", color=BLACK, mfc="white", ms=4.0, lw=1.0, label=r"fitted outlier $\pm 2$ sd",
             )  # fmt: skip
     top = max(float(density.max()), single)
-    if fit is not None:
-        top = max(top, 1.0 / (pi * fit.sigma))
     axes.set(yscale="log", xlim=limits, ylim=(single / 20, 4.0 * top), xlabel="eigenvalue", ylabel="density")
     axes.minorticks_off()
     if legend:
@@ -90,6 +91,8 @@ def _draw_density(
 def _draw_distribution(axes: Axes, report: SpectrumReport, cut: float) -> None:
     bulk = report.fit.bulk if report.fit is not None else Bulk.of(report.measure, 0, report.eigenvalues)
     x = np.linspace(-1.15 * cut, 1.15 * cut, POINTS)
+    least, most = bulk.bracket(x)
+    axes.fill_between(x, least, most, color=BLUE, alpha=0.15, lw=0, step="mid", label="left open by the quadrature")
     axes.plot(x, bulk.cdf(x), color=BLUE, lw=2.0, label="measured")
     title = "(c) share of the bulk below"
     if report.fit is not None:
@@ -101,7 +104,7 @@ def _draw_distribution(axes: Axes, report: SpectrumReport, cut: float) -> None:
             axes.plot(x, law.cdf(x), lw=1.0, label=f"{_short(law.name)}: {law.distance.value:.2f}", **look)
         title += ", and distances"
     axes.set(xlabel="eigenvalue", ylim=(-0.03, 1.03), xlim=(x[0], x[-1]), title=title)
-    axes.legend(loc="upper left", labelspacing=0.25, handletextpad=0.5, handlelength=1.6, fontsize=7)
+    axes.legend(loc="lower right", labelspacing=0.25, handletextpad=0.5, handlelength=1.6, fontsize=7)
 
 
 def _short(name: str) -> str:

@@ -68,6 +68,10 @@ class Bulk:
             parts.append(np.interp(points, middles, np.concatenate([[0.0], np.cumsum(w)])))
         return self._known(points, "right") + (sum(parts) / len(parts) if parts else 0.0)
 
+    def bracket(self, points: Array) -> tuple[Array, Array]:
+        """What the rules leave open: the mean over the probes of the lower and of the upper bounds."""
+        return self._bracket(points, tight=True)
+
     def distance(self, cdf: Callable[[Array], Array], confidence: float = CONFIDENCE) -> Interval:
         """Kolmogorov distance from a law.
 
