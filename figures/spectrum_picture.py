@@ -90,7 +90,7 @@ def _draw_density(
 
 def _draw_distribution(axes: Axes, report: SpectrumReport, cut: float) -> None:
     bulk = report.fit.bulk if report.fit is not None else Bulk.of(report.measure, 0, report.eigenvalues)
-    x = np.linspace(-1.15 * cut, 1.15 * cut, POINTS)
+    x = np.linspace(-1.3 * cut, 4.0 * cut, POINTS)  # room for the legend on the right
     least, most = bulk.bracket(x)
     axes.fill_between(x, least, most, color=BLUE, alpha=0.15, lw=0, step="mid", label="left open by the quadrature")
     axes.plot(x, bulk.cdf(x), color=BLUE, lw=2.0, label="measured")
@@ -104,7 +104,8 @@ def _draw_distribution(axes: Axes, report: SpectrumReport, cut: float) -> None:
             axes.plot(x, law.cdf(x), lw=1.0, label=f"{_short(law.name)}: {law.distance.value:.2f}", **look)
         title += ", and distances"
     axes.set(xlabel="eigenvalue", ylim=(-0.03, 1.03), xlim=(x[0], x[-1]), title=title)
-    axes.legend(loc="lower right", labelspacing=0.25, handletextpad=0.5, handlelength=1.6, fontsize=7)
+    axes.locator_params(axis="x", nbins=5)
+    axes.legend(loc="center right", labelspacing=0.25, handletextpad=0.5, handlelength=1.6, fontsize=7)
 
 
 def _short(name: str) -> str:

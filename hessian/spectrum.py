@@ -42,7 +42,7 @@ class SpectrumSettings:
     width: float = 0.05
     confidence: float = 0.95
     outliers: int = 10
-    tolerance: float = 1e-3
+    tolerance: float = 1e-4
     probes: int = 4
     steps: int = 60
     seed: int = 0

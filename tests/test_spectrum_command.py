@@ -99,13 +99,9 @@ def test_parts_matrices_and_policies(capsys, tmp_path):
     assert head["parameters"] == 27
     assert all(entry["value"] > -1e-5 for entry in head["eigenvalues"])
     assert head["request"]["parameters"] == ["2.*"]
-    for policy in ("running", "batch"):
-        found, _ = measured(capsys, tmp_path, "--batch-norm", policy, model="batch_norm")
-        assert found["request"]["batch_norm"] == policy
-    again, _ = measured(capsys, tmp_path, "--batch-norm", "batch", model="batch_norm")
-    assert {key: again[key] for key in ("stable_rank", "fit", "quadrature")} == {
-        key: found[key] for key in ("stable_rank", "fit", "quadrature")
-    }
+    found, again = (measured(capsys, tmp_path, "--batch-norm", "batch", model="batch_norm")[0] for _ in range(2))
+    assert found["request"]["batch_norm"] == "batch"
+    assert all(found[key] == again[key] for key in ("stable_rank", "eigenvalues", "quadrature", "fit"))
 
 
 def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
@@ -207,6 +203,18 @@ def test_modules_are_found_in_the_folder_it_is_called_from(tmp_path):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "results" / "spectrum.json").exists()
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory."), MemoryError()])
+def test_too_little_memory_is_one_line(capsys, tmp_path, monkeypatch, error):
+    def exhausted(*arguments):
+        raise error
+
+    monkeypatch.setattr("figures.spectrum_command.measure_spectrum", exhausted)
+    names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
+    status, _, err = run(capsys, *names)
+    assert status == 2
+    assert "smaller batches" in err
 
 
 def test_help_helps(capsys):
