@@ -234,6 +234,9 @@ def extreme_eigenpairs(
 ) -> RitzPairs:
     """The algebraically largest and smallest eigenpairs, by thick-restarted (block) Lanczos.
 
+    Residuals say how near an eigenvalue is, not which one: at a loose tolerance a pair that has not shown yet may lie
+    before the last ones returned.
+
     Args:
         operator: The matrix.
         largest: Number of largest eigenpairs.
