@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from runs.command import add_arguments as add_train_arguments
+
 if TYPE_CHECKING:
     from figures.figure import Figure
     from figures.make import Made
@@ -47,9 +49,14 @@ def _is_for_users(error: Exception) -> bool:
         return True
     from figures.figure import FigureError
 
-    # An error of a module that was never imported cannot have been raised: this one would bring torch with it.
-    symmetric = sys.modules.get("hessian.symmetric")
-    return isinstance(error, FigureError) or (symmetric is not None and isinstance(error, symmetric.CurvatureError))
+    # An error of a module that was never imported cannot have been raised: these would bring torch with them.
+    heavy = {
+        "hessian.symmetric": "CurvatureError",
+        "algorithms.federation": "FederationError",
+        "toymodels.problem": "ProblemError",
+    }
+    late = tuple(getattr(sys.modules[name], kind) for name, kind in heavy.items() if name in sys.modules)
+    return isinstance(error, (FigureError, *late))
 
 
 def _one_line(error: Exception) -> str:
@@ -229,6 +236,12 @@ def _data(options: argparse.Namespace) -> int:
     return AS_EXPECTED if complete else BAD_USAGE
 
 
+def _train(options: argparse.Namespace) -> int:
+    from runs.command import train
+
+    return train(options)
+
+
 def _report(options: argparse.Namespace) -> int:
     from figures.ledger import all_figures
     from paper_checks.card import summary_table
@@ -315,6 +328,9 @@ def _parser() -> argparse.ArgumentParser:
     data.add_argument("action", choices=("list", "fetch", "verify"))
     data.add_argument("names", nargs="*", metavar="NAME", help="default: all")
     data.add_argument("--root", metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data")
+
+    train = command("train", _train, "train a federation by one of the algorithms, into a folder that can be resumed")
+    add_train_arguments(train)
 
     report = command("report", _report, "check every claim, draw every figure, write one HTML file")
     report.add_argument("--out", default="report", metavar="DIR", help="default: report")
