@@ -258,6 +258,6 @@ def _require_visible(values: Array, least: float) -> None:
     smallest = float(np.abs(values).min())
     if smallest < least:
         raise CurvatureError(
-            f"PyHessian adds {SHIFT:g} to what it divides by, so that an eigenvalue of modulus {smallest:.2g} cannot be "
-            f"had to this tolerance, only from {least:.2g} on; multiply the loss by a constant, or ask for fewer"
+            f"PyHessian adds {SHIFT:g} to what it divides by, so that an eigenvalue of modulus {smallest:.2g} cannot "
+            f"be had to this tolerance, only from {least:.2g} on; multiply the loss by a constant, or ask for fewer"
         )
