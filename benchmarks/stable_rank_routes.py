@@ -1,0 +1,238 @@
+"""How each library estimates a stable rank from its public pieces: openers, routes to the norm, routes to the squares.
+
+A session is a library's operator on one problem; building it is part of every timed run. No peer has a stable rank, so
+each is given the best combination of its pieces: its eigenvalue solvers, its plain Frobenius probes, and, where it has
+one, a sketched trace of the squared matrix (XTrace, Hutch++).
+"""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from hessian import Curvature, Krylov, stable_rank
+from hessian.pyhessian_guards import torch_supplied
+
+Route = Callable[[float, int], float]
+"""Maps (parameter, seed) to an estimate."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A model, its loss over one resident batch, and what its stable rank is.
+
+    Attributes:
+        truth: The stable rank, and how it was got.
+        top: The eigenvalue of largest modulus.
+        square: The squared Frobenius norm.
+        variance: Relative variance of one Rademacher probe of the squared Frobenius norm.
+    """
+
+    name: str
+    model: nn.Module
+    loss: nn.Module
+    inputs: Tensor
+    targets: Tensor
+    truth: float
+    top: float
+    square: float
+    variance: float
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def P(self) -> int:
+        """Number of parameters."""
+        return sum(p.numel() for p in self.model.parameters())
+
+    @property
+    def data(self) -> tuple[Tensor, Tensor]:
+        """The batch."""
+        return self.inputs, self.targets
+
+    def gradient(self) -> None:
+        """One gradient over the batch."""
+        value = self.loss(self.model(self.inputs), self.targets)
+        torch.autograd.grad(value, list(self.model.parameters()))
+
+
+@dataclass(frozen=True)
+class Session:
+    """One library on one problem.
+
+    Attributes:
+        product: The Hessian times a vector (P,).
+        norms: Routes to the largest modulus of an eigenvalue, each with parameters from loose to tight.
+        probes: (number, seed) to the mean of squared norms of products with Rademacher vectors.
+        sketch: (products, seed) to the squared Frobenius norm by a sketch, if there is one.
+        close: Undoes what the library left on the model.
+        moment: The same as `probes` by its documented density, at two products a probe.
+    """
+
+    product: Callable[[Tensor], Any]
+    norms: dict[str, tuple[Route, tuple[float, ...]]]
+    probes: Route
+    sketch: Route | None
+    close: Callable[[], None]
+    moment: Route | None = None
+
+
+Opener = Callable[[Problem], Session]
+
+
+def version_of(package: str) -> str | None:
+    """Of a distribution; `None` where it is absent."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def open_pyhessian(problem: Problem) -> Session:
+    """PyHessian 0.1: power iteration or the top node of its Lanczos; plain probes by its product."""
+    pyhessian = importlib.import_module("pyhessian")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own = pyhessian.hessian(problem.model, problem.loss, data=problem.data, cuda=False)
+    shapes = [p.shape for p in own.params]
+
+    def product(vector: Tensor) -> Any:
+        parts = [
+            part.view(shape) for part, shape in zip(vector.split([s.numel() for s in shapes]), shapes, strict=True)
+        ]
+        return pyhessian.hessian_vector_product(own.gradsH, own.params, parts)
+
+    def power(tolerance: float, seed: int) -> float:
+        torch.manual_seed(seed)
+        return abs(own.eigenvalues(maxIter=2000, tol=tolerance)[0][0])
+
+    def lanczos(steps: float, seed: int) -> float:
+        torch.manual_seed(seed)
+        with torch_supplied(torch.float32):
+            return float(np.abs(own.density(iter=int(steps), n_v=1)[0]).max())
+
+    def probes(count: float, seed: int) -> float:
+        torch.manual_seed(seed)
+        total = 0.0
+        for _ in range(int(count)):
+            signs = [torch.randint_like(p, high=2) * 2 - 1 for p in own.params]
+            image = pyhessian.hessian_vector_product(own.gradsH, own.params, signs)
+            total += pyhessian.group_product(image, image).item()
+        return total / count
+
+    def moment(count: float, seed: int) -> float:
+        torch.manual_seed(seed)
+        with torch_supplied(torch.float32):
+            nodes, weights = own.density(iter=2, n_v=int(count))
+        return problem.P * sum(float(np.dot(w, np.square(x))) for x, w in zip(nodes, weights, strict=True)) / count
+
+    norms = {"eigenvalues": (power, (1e-2, 1e-3, 1e-4, 1e-5)), "density": (lanczos, (10, 20, 40, 80))}
+    return Session(product, norms, probes, None, lambda: problem.model.zero_grad(set_to_none=True), moment)
+
+
+def open_curvlinops(problem: Problem) -> Session:
+    """curvlinops: SciPy's eigsh; `hutchinson_squared_fro` by 16 probes, where vmap is fast; `xtrace` of H@H."""
+    curvlinops = importlib.import_module("curvlinops")
+    eigsh = importlib.import_module("scipy.sparse.linalg").eigsh
+    parameters = [p for p in problem.model.parameters() if p.requires_grad]
+    own = curvlinops.HessianLinearOperator(
+        problem.model, problem.loss, parameters, [problem.data], check_deterministic=False
+    )
+
+    def norm(tolerance: float, seed: int) -> float:
+        start = np.random.default_rng(seed).standard_normal(problem.P)
+        found = eigsh(own.to_scipy(), k=1, which="LM", tol=tolerance, v0=start, return_eigenvectors=False)
+        return float(abs(found[0]))
+
+    def probes(count: float, seed: int) -> float:
+        torch.manual_seed(seed)
+        sizes = [min(16, int(count) - start) for start in range(0, int(count), 16)]
+        return sum(curvlinops.hutchinson_squared_fro(own, size).item() * size for size in sizes) / count
+
+    def sketch(products: float, seed: int) -> float:
+        torch.manual_seed(seed)
+        return curvlinops.xtrace(own @ own, 2 * (int(products) // 4)).item()  # two products each
+
+    norms = {"eigsh": (norm, (1e-1, 1e-2, 1e-3, 1e-4))}
+    return Session(lambda vector: own @ vector, norms, probes, sketch, lambda: None)
+
+
+def open_eigenthings(problem: Problem) -> Session:
+    """hessian-eigenthings: its Lanczos or power iteration; plain probes by its product; its Hutch++ of the square."""
+    operators = importlib.import_module("hessian_eigenthings.operators")
+    algorithms = importlib.import_module("hessian_eigenthings.algorithms")
+
+    def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        return problem.loss(model(batch[0]), batch[1])
+
+    own = operators.HessianOperator(problem.model, [problem.data], loss)
+
+    def lanczos(steps: float, seed: int) -> float:
+        return abs(
+            algorithms.lanczos(own, k=1, max_iter=int(steps), reorthogonalize=True, seed=seed).eigenvalues.item()
+        )
+
+    def power(tolerance: float, seed: int) -> float:
+        found = algorithms.deflated_power_iteration(own, k=1, max_iter=2000, tol=tolerance, seed=seed)
+        return abs(found.eigenvalues[0].item())
+
+    def probes(count: float, seed: int) -> float:
+        generator = torch.Generator().manual_seed(seed)
+        total = 0.0
+        for _ in range(int(count)):
+            signs = torch.randint(2, (problem.P,), generator=generator).to(torch.float32) * 2 - 1
+            total += (own.matvec(signs) ** 2).sum().item()
+        return total / count
+
+    squared = operators.LambdaOperator(
+        lambda v: own.matvec(own.matvec(v)), size=own.size, device=own.device, dtype=own.dtype
+    )
+
+    def sketch(products: float, seed: int) -> float:
+        return float(algorithms.hutch_plus_plus(squared, num_matvecs=3 * (int(products) // 6), seed=seed).estimate)
+
+    norms = {"lanczos": (lanczos, (10, 20, 40, 80)), "power": (power, (1e-2, 1e-3, 1e-4, 1e-5))}
+    return Session(own.matvec, norms, probes, sketch, lambda: None)
+
+
+PEERS: dict[str, tuple[str, Opener]] = {
+    "PyHessian": ("pyhessian", open_pyhessian),
+    "curvlinops": ("curvlinops-for-pytorch", open_curvlinops),
+    "hessian-eigenthings": ("hessian-eigenthings", open_eigenthings),
+}
+"""Distribution and opener of each peer. PyHessian is given the `torch.eig` that it lacks."""
+
+
+def ours(problem: Problem, width: float, seed: int) -> Any:
+    """The public call, construction and its three timed gradients included."""
+    return stable_rank(problem.model, problem.loss, problem.data, relative_width=width, seed=seed)
+
+
+def ours_by_budget(operator: Curvature, probes: int, seed: int, tolerance: float = 1e-3) -> float:
+    """A budget in place of a width: Lanczos until the top pair's residual is small, then so many probes of the rest."""
+    rng = np.random.default_rng(seed)
+    krylov = Krylov(operator, rng)
+    while True:
+        krylov.extend(1)
+        values, _, residuals = krylov.ritz()
+        top = int(np.abs(values).argmax())
+        if krylov.invariant or residuals[top] <= tolerance * abs(values[top]):
+            break
+    V = krylov.basis
+    rest = []
+    for _ in range(probes):
+        z = torch.from_numpy(rng.standard_normal(operator.P)).to(V)
+        z -= (V @ z) @ V
+        z *= (operator.P - len(V)) ** 0.5 / torch.linalg.vector_norm(z)
+        image = operator @ z
+        image -= (V @ image) @ V
+        rest.append(float(image @ image))
+    known = (krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum()
+    return float((known + np.mean(rest)) / values[top] ** 2)

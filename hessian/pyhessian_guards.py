@@ -1,0 +1,166 @@
+"""What surrounds a call of PyHessian: checks before it, what it lacks during it, everything restored after it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hessian.batches import Batches, Loss, loss_of
+from hessian.symmetric import CurvatureError
+
+
+@dataclass(frozen=True)
+class PlainBatches:
+    """Batches as PyHessian takes them: one tensor of inputs, one of targets."""
+
+    source: Batches
+    device: torch.device
+    dtype: torch.dtype
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        for number, batch in enumerate(self.source.on(self.device, self.dtype), start=1):
+            if isinstance(batch, Mapping) or not isinstance(batch[0], Tensor):
+                kind = "a mapping" if isinstance(batch, Mapping) else f"inputs of {type(batch[0]).__name__}"
+                raise CurvatureError(
+                    f"batch {number} is or has {kind}; PyHessian takes (inputs, targets), a tensor each: use Curvature"
+                )
+            yield batch[0].detach(), batch[1]
+
+
+def require_fit(model: nn.Module, loss: Loss, batches: PlainBatches) -> None:
+    """Reads the data twice, and refuses what PyHessian would get wrong or stumble over.
+
+    Raises:
+        CurvatureError: No data, random data, a sum over samples in batches, or parameters without curvature.
+    """
+
+    def read() -> list[float]:
+        return [loss_of(loss, model(x), (x, y), number).item() for number, (x, y) in enumerate(batches, start=1)]
+
+    with torch.no_grad():
+        one, other = read(), read()
+    if not one:
+        raise CurvatureError("the data are empty: no batch")
+    unit = 1e3 * torch.finfo(batches.dtype).eps
+    if len(one) != len(other) or any(abs(a - b) > unit * max(1.0, abs(a)) for a, b in zip(one, other, strict=True)):
+        raise CurvatureError("two readings of the data gave other losses: fix the order of the data; no randomness")
+    inputs, targets = next(iter(batches))
+    if not batches.source.resident and len(inputs) > 1:
+        _require_no_sum(model, loss, inputs, targets, unit)
+    _require_used(model, loss, inputs, targets)
+
+
+def _require_no_sum(model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor, unit: float) -> None:
+    """A functional loss has no attribute to tell a sum by: its parts do, split unequally."""
+    cut = (len(inputs) + 2) // 3
+    with torch.no_grad():
+        whole = loss(model(inputs), targets).item()
+        parts = [loss(model(inputs[part]), targets[part]).item() for part in (slice(cut), slice(cut, None))]
+    mean = (cut * parts[0] + (len(inputs) - cut) * parts[1]) / len(inputs)
+    close = unit * max(1.0, abs(whole))
+    if abs(whole - sum(parts)) <= close < abs(whole - mean):
+        raise CurvatureError("the loss is a sum over samples, and PyHessian weighs batches as means; use its mean")
+
+
+def _require_used(model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor) -> None:
+    named = {name: p for name, p in model.named_parameters() if p.requires_grad}
+    value = loss(model(inputs), targets)
+    if not value.requires_grad:
+        raise CurvatureError("the loss does not depend on any of the parameters: look for detach() or no_grad()")
+    gradients = torch.autograd.grad(value, list(named.values()), create_graph=True, allow_unused=True)
+    alive = [gradient for gradient in gradients if gradient is not None and gradient.requires_grad]
+    rows: tuple[Tensor | None, ...] = (None,) * len(named)
+    if alive:
+        rows = torch.autograd.grad(alive, list(named.values()), [torch.ones_like(g) for g in alive], allow_unused=True)
+    pairs = zip(named, gradients, rows, strict=True)
+    flat = [name for name, g, row in pairs if g is None or not g.requires_grad or row is None]
+    if flat:
+        raise CurvatureError(
+            f"the loss does not depend on {', '.join(flat[:4])}{' ...' if flat[4:] else ''}, or only linearly, where "
+            "PyHessian fails; set requires_grad_(False) there, its rows of the Hessian are zero"
+        )
+
+
+@contextmanager
+def restored(model: nn.Module, loss: Loss) -> Iterator[None]:
+    """Modes and gradients: gradients are out of the way inside, and back afterwards."""
+    modules = [*model.modules(), *(loss.modules() if isinstance(loss, nn.Module) else ())]
+    modes = [(module, module.training) for module in modules]
+    parameters = [p for module in modules for p in module.parameters(recurse=False)]
+    gradients = [(p, p.grad) for p in parameters]
+    try:
+        for parameter in parameters:
+            parameter.grad = None
+        yield
+    finally:
+        for parameter, gradient in gradients:
+            parameter.grad = gradient
+        for module, mode in modes:
+            module.training = mode
+
+
+@contextmanager
+def seeded(device: torch.device, seed: int) -> Iterator[None]:
+    """A random state of its own, and the model's device as the current one."""
+    devices = [device] if device.type == "cuda" else []
+    with ExitStack() as stack:
+        stack.enter_context(torch.random.fork_rng(devices=devices))
+        torch.default_generator.manual_seed(seed)
+        if devices:
+            stack.enter_context(torch.cuda.device(device))  # PyHessian says 'cuda' and means the current one
+            torch.cuda.manual_seed(seed)
+        yield
+
+
+class _SuppliedTorch:
+    """`torch` as PyHessian sees it: with `eig` where that is gone, and new tensors in the parameters' dtype."""
+
+    def __init__(self, dtype: torch.dtype) -> None:
+        self._dtype = dtype
+        if not _has_eig():
+            self.eig = _symmetric_eig
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    def zeros(self, *size: Any, **options: Any) -> Tensor:
+        """In the parameters' dtype: the tridiagonal matrix would be float32 otherwise."""
+        return torch.zeros(*size, **{"dtype": self._dtype, **options})
+
+    def randn(self, *size: Any, **options: Any) -> Tensor:
+        """In the parameters' dtype."""
+        return torch.randn(*size, **{"dtype": self._dtype, **options})
+
+
+@contextmanager
+def torch_supplied(dtype: torch.dtype) -> Iterator[None]:
+    """While open, the name `torch` of PyHessian's module is a stand-in; `torch` itself is not changed for anyone."""
+    module: Any = importlib.import_module("pyhessian.hessian")
+    before = module.torch
+    module.torch = _SuppliedTorch(dtype)
+    try:
+        yield
+    finally:
+        module.torch = before
+
+
+def _has_eig() -> bool:
+    try:
+        torch.eig(torch.eye(1), eigenvectors=True)
+    except (AttributeError, RuntimeError):
+        return False
+    return True
+
+
+def _symmetric_eig(matrix: Tensor, eigenvectors: bool = False) -> tuple[Tensor, Tensor]:
+    """What `torch.eig` returned for a real symmetric matrix: real and imaginary parts, and columns."""
+    if float((matrix - matrix.T).abs().max()) > 0.0:
+        raise CurvatureError("PyHessian asked for eigenvalues of a matrix that is not symmetric: an unknown version?")
+    values, vectors = torch.linalg.eigh(matrix.double())
+    return torch.stack([values, torch.zeros_like(values)], dim=1), vectors
