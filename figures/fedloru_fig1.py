@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
@@ -14,9 +13,9 @@ from figures.figure import Figure, Scale, Settings
 from figures.spiked_prediction import shuffled
 from figures.threads import few_threads
 from hessian import Curvature, stable_rank_of
-from hessian.density_estimate import density_stable_rank
-from hessian.quadrature import spectral_measure
-from hessian.symmetric import SymmetricOperator
+from hessian.density_reading import AS_PLOTTED, RAW_NODES, printed_stable_rank
+from hessian.pyhessian_backend import PyHessianSettings, density_quadrature
+from hessian.quadrature import SpectralMeasure
 from workloads.datasets import ImageSet, load
 from workloads.fit import FitSettings, fit
 from workloads.resnet import resnet
@@ -28,30 +27,12 @@ WEIGHTS = ("own", "common")
 
 
 @dataclass(frozen=True)
-class DensitySettings:
-    """What eq. (87) leaves open; the defaults are those of PyHessian's density plot.
-
-    Attributes:
-        steps: Lanczos steps of a run.
-        runs: Random starting vectors.
-        variance: Variance of the kernel over the range of the spectrum (or over 1, if the range is smaller).
-        points: Points of the grid.
-        overhead: What the grid extends beyond the spectrum.
-    """
-
-    steps: int = 100
-    runs: int = 1
-    variance: float = 1e-5
-    points: int = 10_000
-    overhead: float = 0.01
-
-
-@dataclass(frozen=True)
 class Fig1Sizes:
     """Side of the pooled images, network, samples of client and server, runs, training, when to measure, and how.
 
     Attributes:
         every: Epochs between measurements.
+        iterations: Lanczos steps of PyHessian's density, from one random vector; its default is 100.
         relative_width: Asked of the interval of the stable rank.
     """
 
@@ -63,44 +44,22 @@ class Fig1Sizes:
     runs: int
     epochs: int
     every: int
-    density: DensitySettings
+    iterations: int
     learning_rate: float = 0.05
     batch: int = 32
     relative_width: float = 0.1
 
 
 FIG1_SIZES: dict[Scale, Fig1Sizes] = {
-    "quick": Fig1Sizes(7, 10, 1, 20, 100, 2, 4, 2, DensitySettings(steps=12)),
-    "laptop": Fig1Sizes(14, 10, 4, 50, 500, 3, 30, 5, DensitySettings(steps=40)),
-    "paper": Fig1Sizes(28, 18, 64, 50, 500, 5, 100, 5, DensitySettings()),
+    "quick": Fig1Sizes(7, 10, 1, 20, 100, 2, 4, 2, 12),
+    "laptop": Fig1Sizes(14, 10, 4, 50, 500, 3, 30, 5, 40),
+    "paper": Fig1Sizes(28, 18, 64, 50, 500, 5, 100, 5, 100),
 }
 
 
-def eq_87(operator: SymmetricOperator, settings: DensitySettings, rng: np.random.Generator) -> tuple[float, float]:
-    """The estimate of eq. (87) from a density measured by stochastic Lanczos quadrature.
-
-    Args:
-        operator: The Hessian.
-        settings: Every choice that the paper leaves open.
-        rng: Source of the starting vectors.
-
-    Returns:
-        The estimate with smoothed densities as p, and with the masses of the Ritz values (those within
-        the kernel's standard deviation of the largest count as one) instead, the mean over runs.
-    """
-    measure = spectral_measure(operator, rng=rng, probes=settings.runs, steps=settings.steps)
-    low = float(np.mean([nodes.min() for nodes in measure.nodes])) - settings.overhead
-    high = float(np.mean([nodes.max() for nodes in measure.nodes])) + settings.overhead
-    grid = np.linspace(low, high, settings.points)
-    width = (settings.variance * max(1.0, high - low)) ** 0.5
-    top = max((float(nodes[np.abs(nodes).argmax()]) for nodes in measure.nodes), key=abs)
-    masses = []
-    for nodes, weights in zip(measure.nodes, measure.weights, strict=True):
-        largest = float(nodes[np.abs(nodes).argmax()])
-        # Rounding can give a repeated eigenvalue a second Ritz value of hardly any mass.
-        mass = float(weights[np.abs(nodes - largest) <= width].sum())
-        masses.append(float(weights @ nodes**2) / (mass * largest**2))
-    return density_stable_rank(grid, measure.density(grid, width), top), float(np.mean(masses))
+def eq_87(measure: SpectralMeasure) -> tuple[float, float]:
+    """The estimate of eq. (87), with smoothed densities as PyHessian plots them, and with the masses of its nodes."""
+    return printed_stable_rank(measure, AS_PLOTTED).value, printed_stable_rank(measure, RAW_NODES).value
 
 
 def fig1(images: ImageSet, sizes: Fig1Sizes, settings: Settings) -> pd.DataFrame:
@@ -154,7 +113,9 @@ def trajectory(
             settings.report(f"run {run + 1}, epoch {epoch}, {len(data[1])}-sample weights, {samples}-sample Hessian")
             operator = Curvature(model, nn.functional.cross_entropy, batch, batch_norm=BATCH_NORM)
             rng = settings.rng("fig-1", run, weights, samples, epoch)
-            densities, masses = eq_87(operator, sizes.density, rng)
+            asked = PyHessianSettings(iterations=min(sizes.iterations, operator.P), seed=int(rng.integers(2**31)))
+            quadrature = density_quadrature(model, nn.CrossEntropyLoss(), batch, asked)
+            densities, masses = eq_87(quadrature.measure)
             found = stable_rank_of(operator, rng=rng, relative_width=sizes.relative_width)
             at = {"weights": weights, "samples": samples, "run": run, "epoch": epoch, "loss": loss,
                   "parameters": operator.P}  # fmt: skip
@@ -246,8 +207,8 @@ FIG1 = Figure(
     r"used ResNet-18 on CIFAR-100. Hessians of the cross entropy over the client's (fewer) and the server's (more) "
     r"samples, the former among the latter, with the running statistics of batch norm. Top: each at the weights "
     r"trained on the same samples, as in the paper; bottom: both at the weights trained on the server's samples. Left: "
-    r"eq. (87) with smoothed densities on a grid (PyHessian's kernel and grid, one starting vector); middle: eq. (87) "
-    r"with the masses of the same Ritz values; right: $\Vert H\Vert_F^2/\Vert H\Vert_2^2$, bars: 95% intervals. Thin "
+    r"eq. (87) from PyHessian's density, smoothed as it plots it (one random vector); middle: eq. (87) with the masses "
+    r"of the same nodes; right: $\Vert H\Vert_F^2/\Vert H\Vert_2^2$, bars: 95% intervals. Thin "
     r"lines: runs; thick: their mean.",
     data=fig1_data,
     draw=draw_fig1,

@@ -10,7 +10,6 @@ import torch
 from figures.fedloru_fig1 import (
     ESTIMATORS,
     FIG1,
-    DensitySettings,
     Fig1Sizes,
     eq_87,
     fig1,
@@ -20,10 +19,10 @@ from figures.fedloru_fig1 import (
 )
 from figures.fedloru_fig1_picture import draw_fig1
 from figures.figure import Settings
-from hessian import DenseOperator
+from hessian.quadrature import SpectralMeasure
 from workloads.datasets import ImageSet
 
-SIZES = Fig1Sizes(4, 10, 1, 10, 40, 2, 2, 1, DensitySettings(steps=8), relative_width=0.5)
+SIZES = Fig1Sizes(4, 10, 1, 10, 40, 2, 2, 1, 8, relative_width=0.5)
 
 
 def stripes(samples=200):
@@ -80,31 +79,16 @@ def test_the_same_seed_gives_the_same_table(table):
     assert np.allclose(ranks, before, rtol=1e-3)
 
 
-def spectrum(*eigenvalues):
-    return DenseOperator(torch.diag(torch.tensor(eigenvalues, dtype=torch.float64)))
-
-
 def test_eq_87_by_hand():
-    """Two eigenvalues, one starting vector z: masses z_i^2, and densities of height proportional to these."""
-    settings = DensitySettings(steps=2, points=2001, overhead=1.0)
-    densities, masses = eq_87(spectrum(9.0, 3.0), settings, np.random.default_rng(3))
-    z = np.random.default_rng(3).standard_normal((1, 2))[0]
-    ratio = (z[1] / z[0]) ** 2 * 9.0 / 81.0
-    assert masses == pytest.approx(1.0 + ratio)
-    # The grid runs from 2 to 10; a kernel of variance 1e-5 times its length covers sqrt(2 pi) h / spacing points.
-    kernel = np.sqrt(2.0 * np.pi * 8e-5) / (8.0 / 2000)
-    assert densities == pytest.approx(kernel * (1.0 + ratio), rel=0.01)
-
-
-def test_masses_scatter_around_the_stable_rank_and_densities_depend_on_the_kernel():
-    rng = np.random.default_rng(0)
-    operator = spectrum(*([5.0] * 40), *rng.uniform(-1, 1, 160))
-    settings = DensitySettings(steps=40, runs=6)
-    densities, masses = eq_87(operator, settings, np.random.default_rng(1))
-    exact = float((operator.matrix**2).sum() / 25.0)
-    assert masses == pytest.approx(exact / 40, rel=0.1)  # forty equal eigenvalues make one Ritz value of their mass
-    wide, _ = eq_87(operator, DensitySettings(steps=40, runs=6, variance=4e-5), np.random.default_rng(1))
-    assert wide / densities == pytest.approx(2.0, rel=0.2)
+    """Two nodes: with masses their ratio counts, with densities the kernel's height over the grid's spacing as well."""
+    measure = SpectralMeasure(2, (np.array([3.0, 9.0]),), (np.array([0.4, 0.6]),), np.empty(0))
+    densities, masses = eq_87(measure)
+    exact = 1.0 + 0.4 * 9.0 / (0.6 * 81.0)
+    assert masses == pytest.approx(exact)
+    length = 6.0 + 2 * 0.01
+    kernel = np.sqrt(2.0 * np.pi * 1e-5 * length) / (length / 9999)
+    # The top node lies 0.01 inside the grid's end, nearer than the kernel reaches: a part of its mass is cut off.
+    assert 0.5 * kernel * exact < densities < kernel * exact
 
 
 def test_found_counts_what_the_table_says(table):
