@@ -12,7 +12,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Executor, FederationError, Sequential
 from algorithms.fedlin import FedLin
-from algorithms.fedloru import FedLoRU, NestedFedLoRU, PersonalFedLoRU
+from algorithms.fedloru import FedLoRU, FineTuneFedLoRU, NestedFedLoRU, PersonalFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
 from algorithms.low_rank import Truncation
@@ -93,6 +93,7 @@ ALGORITHMS: Mapping[str, Callable[[TrainSettings], Algorithm]] = {
     "rolora": lambda s: RoLoRA(s.local, s.adapter),
     "flexlora": lambda s: FlexLoRA(s.local, s.adapter),
     "fedloru": lambda s: FedLoRU(s.local, s.adapter, s.tau, s.restart),
+    "fedloru-finetune": lambda s: FineTuneFedLoRU(s.local, s.adapter, s.tau, s.restart),
     "pfedloru": lambda s: PersonalFedLoRU(
         s.local, s.adapter, s.tau, s.restart, personal=s.local, personal_adapter=Adapter(1, s.scale, s.seed + 1)
     ),
