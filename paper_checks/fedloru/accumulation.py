@@ -72,17 +72,11 @@ def draw_runs(context: Context) -> list[Run]:
     """The run by hand with T a multiple of tau and not; then tall, wide and square weights, several clients."""
     runs = [by_hand(), by_hand(rounds=2)]
     rng = context.rng("runs")
-    for shape in [(4, 3), (2, 5), (3, 3), (1, 4)] * context.size(1, 4):
-        rank, clients = int(rng.integers(1, min(shape) + 1)), int(rng.integers(1, 4))
-        made = random_quadratics(shape, clients, rng, curvatures=(float(rng.choice([-0.2, 0.1])), 1.0))
-        tau = int(rng.integers(1, 4))
-        runs.append(
-            Run(
-                tuple(made.clients), made.start["W"], torch.from_numpy(rng.standard_normal((shape[0], rank))),
-                torch.from_numpy(rng.standard_normal((rank, shape[1]))), float(rng.choice([0.5, 2.0])), tau,
-                2 * tau + int(rng.integers(0, 2)), Descent(3, 0.01),
-            )
-        )  # fmt: skip
+    kinds = [((4, 3), 2, 0.5, 2, 5), ((2, 5), 1, 2.0, 1, 2), ((3, 3), 3, 0.5, 3, 7), ((1, 4), 1, 2.0, 1, 3)]
+    for shape, rank, alpha, tau, rounds in kinds * context.size(1, 4):
+        made = random_quadratics(shape, int(rng.integers(1, 4)), rng, curvatures=(float(rng.choice([-0.2, 0.1])), 1.0))
+        A, B = (torch.from_numpy(0.3 * rng.standard_normal(size)) for size in ((shape[0], rank), (rank, shape[1])))
+        runs.append(Run(tuple(made.clients), made.start["W"], A, B, alpha, tau, rounds, Descent(3, 0.01)))
     return runs
 
 

@@ -30,7 +30,7 @@ def draw_personal(context: Context) -> list[tuple[Run, AB, float]]:
     for number, run in enumerate([by_hand(**PERSONAL), *draw_runs(context)[2:]]):
         if number:
             m, n = run.W.shape
-            L, U = torch.from_numpy(rng.standard_normal((m, 1))), torch.from_numpy(rng.standard_normal((1, n)))
+            L, U = (torch.from_numpy(0.3 * rng.standard_normal(size)) for size in ((m, 1), (1, n)))
             scale = float(rng.choice([0.25, 2.0]))
         else:
             L, U = (torch.full((1, 1), PERSONAL[name], dtype=torch.float64) for name in ("L", "U"))
@@ -136,7 +136,8 @@ def judge_return(
                 same("every client holds W plus alpha times the sum of products", copied, last.copy, last.case)
             )
         if "continue" in keep:
-            promises += [same("after an accumulation training goes on from the model that was reached", *jump, last.case)
+            name = "after an accumulation training goes on from the model that was reached"
+            promises += [same(name, *jump, last.case)
                          for jump in last.jumps]  # fmt: skip
         if "uploads" in keep:
             promises.append(Promise("what a client sends is what the text says", *last.uploads))
