@@ -227,11 +227,11 @@ def total(rows: Iterable[Row], method: str) -> Rounded:
         "the opposite of the stated one; Figure 4, with 3 clients on GLUE, may show it.",
         {"rank": 8},
     ),
-    vary=("lead",),
+    vary=("factor",),
     expect="refuted",
     method="printed",
 )
-def txt_fewer_params(tables: Mapping[int, Sequence[Row]], rank: int = 2, lead: float = 0.0) -> Evidence:
+def txt_fewer_params(tables: Mapping[int, Sequence[Row]], rank: int = 2, factor: float = 1.0) -> Evidence:
     """Means over the eight tasks at one rank."""
     rows = tables[rank]
     inputs = {"rank": rank, **{
@@ -240,7 +240,7 @@ def txt_fewer_params(tables: Mapping[int, Sequence[Row]], rank: int = 2, lead: f
     }}  # fmt: skip
     eighth = exact(Fraction(1, len(COMMONSENSE)))
     means = {method: total(rows, method) * eighth for method in METHODS}
-    order = Order(means["LoRA"], means["FFA-LoRA"] + exact(Fraction(lead)), inputs)
+    order = Order(means["LoRA"], means["FFA-LoRA"] * exact(Fraction(factor)), inputs)
     ahead = {
         which: sum(Fraction(ffa.scores[name].mean) > Fraction(lora.scores[name].mean) for name in COMMONSENSE)
         for which, table in tables.items() for lora, ffa in [table[:2]]
@@ -284,8 +284,8 @@ def table_12(
 @claim(
     "rolora/txt-table12-most",
     where="Appendix B.2.5, Table 12",
-    says="RoLoRA has the highest scores across most metrics, and the improvements are more evident in certain groups of "
-    "MMLU (read as: some group has a larger lead than MMLU as a whole).",
+    says="RoLoRA has the highest scores across most metrics, and the improvements are more evident in certain groups "
+    "of MMLU (read as: some group has a larger lead than MMLU as a whole).",
     measure=lambda context: TABLE_12,
     mutants=[{"method": "FFA-LoRA"}, {"method": "LoRA"}, {"share": 0.9}, {"group": "social"}],
     vary=("share",),

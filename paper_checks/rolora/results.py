@@ -207,8 +207,8 @@ def table_6_levels(
         if Fraction(row.scores["RTE"].mean) - Fraction(row.scores["RTE"].deviation) <= share["RTE"] and row.clients > 3
     ]  # fmt: skip
     scope = (
-        f"{len(cells)} cells with deviation 0.00; means on RTE with more than 3 clients at most one deviation above the "
-        f"constant answer: {', '.join(near)}"
+        f"{len(cells)} cells with deviation 0.00; means on RTE with more than 3 clients at most one deviation above "
+        f"the constant answer: {', '.join(near)}"
     )
     return judge_printed(cells, scope)
 
@@ -262,8 +262,8 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
             kept.append(name)
     count = Order(Rounded(Fraction(sure), Fraction(possible)), exact(Fraction(share) * len(GLUE)), {})
     scope = (
-        f"{told(rows, method)}; not at both steps: {', '.join(kept) or 'none'}; on RTE 51.87 and 52.23 are at the level "
-        "of a constant answer, 52.71, below which there is little to lose"
+        f"{told(rows, method)}; not at both steps: {', '.join(kept) or 'none'}; on RTE 51.87 and 52.23 are at the "
+        "level of a constant answer, 52.71, below which there is little to lose"
     )
     return judge_order({"data sets that fall beyond the deviations at both steps": count}, scope)
 

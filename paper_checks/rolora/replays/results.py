@@ -17,8 +17,8 @@ def half_unit(text: str) -> Fraction:
 def table_1(values: Values) -> Violation:
     """Distance of the printed average from the mean of its row, against all roundings together."""
     texts, average = values["accuracies"].split(), values["average"]
-    distance = abs(sum(Fraction(text) for text in texts) / len(texts) - Fraction(average))
-    rounding = half_unit(average) + sum(half_unit(text) for text in texts) / len(texts)
+    distance = abs(sum((Fraction(text) for text in texts), Fraction(0)) / len(texts) - Fraction(average))
+    rounding = half_unit(average) + sum((half_unit(text) for text in texts), Fraction(0)) / len(texts)
     unmet = "" if len(texts) == 5 and all(0 <= Fraction(text) <= 100 for text in texts) else "five accuracies"
     return Violation(distance, rounding, unmet=unmet, reads="distance of the average from the mean of its row")
 
@@ -41,6 +41,6 @@ def txt_table1_rolora(values: Values) -> Violation:
     fall = Fraction(before) - Fraction(after) - half_unit(before) - half_unit(after)
     unmet = "" if values["clients"] in (20, 50) else "20 or 50 clients"
     return Violation(
-        fall, sum(Fraction(text) + half_unit(text) for text in deviations), unmet=unmet,
+        fall, sum((Fraction(text) + half_unit(text) for text in deviations), Fraction(0)), unmet=unmet,
         reads=f"fall on {values['dataset']} against the two deviations added",
     )  # fmt: skip
