@@ -340,7 +340,7 @@ def judge_configuration(
     samples = setup.rounds * setup.epochs * setup.batch
     scope = (
         f"Llama-2-7B, {where.adapted} square matrices in {where.layers} layers; LoRA parameters: {sizes}; A and B are "
-        f"trained in {setup.rounds // 2} rounds each; if epochs are batches, {samples} samples a client and "
+        f"trained by RoLoRA in {setup.rounds // 2} rounds each; if epochs are batches, {samples} samples a client and "
         f"{50 * samples:,} of 50 clients"
     )
     return judge_printed(cells, scope)
