@@ -18,8 +18,9 @@ from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.fedlrt.federations import SCOPE, Case, Watched, draw_cases
+from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+from paper_checks.watched import Watched
 from toymodels.quadratic import Quadratic, centred, mean_of
 
 STEPS, TAU, ROUNDS = 4, 0.1, 3
