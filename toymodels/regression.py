@@ -76,6 +76,7 @@ def regression(
     rank: int = 1,
     heterogeneity: float = 0.0,
     sine: float | None = None,
+    constants: bool = True,
 ) -> Problem:
     r"""A federation of regressors that share the columns of $A^*$, up to their own $B_i^*$.
 
@@ -88,11 +89,13 @@ def regression(
         rank: r.
         heterogeneity: Size of the clients' own part of $B_i^*$, relative to the common one.
         sine: Sine of the largest angle between the start's column space and that of $A^*$; default: a random start.
+        constants: Work out the least L and the minimiser, which takes eigenvalues of every Gram matrix; without them L
+            is a bound, twice the largest Frobenius norm.
 
     Returns:
         The problem, with the start $A^0B^0$ of rank r and `angle` (that sine) among the measures. Its facts: $A^*$
-        (`truth`), $A^0$ (`first`), all $B_i^*$ (`own_B`), their mean weighted like the clients (`mean_B`), and their
-        mean square distance from it (`gamma_squared`, RoLoRA's Definition A.13).
+        (`truth`), $A^0$ (`first`), the numbers of samples (`sizes`), all $B_i^*$ (`own_B`), their mean weighted like
+        the clients (`mean_B`), and their mean square distance from it (`gamma_squared`, RoLoRA's Definition A.13).
 
     Raises:
         ProblemError: Sizes that do not fit.
@@ -125,6 +128,7 @@ def regression(
     facts = {
         "truth": torch.from_numpy(truth),
         "first": torch.from_numpy(first),
+        "sizes": tuple(sizes),
         "own_B": torch.from_numpy(np.stack(own)),
         "mean_B": torch.from_numpy(mean),
         "gamma_squared": float(np.average([((one - mean) ** 2).sum() for one in own], weights=share)),
@@ -132,19 +136,21 @@ def regression(
     problem = Problem(
         "linear regression", tuple(made), {"W": start}, share, 0.0, facts=facts, measures={"angle": _angle_to(truth)}
     )
-    return _with_constants(problem, made)
+    return _known(problem, made, constants)
 
 
-def with_fresh_data(problem: Problem, rng: np.random.Generator) -> Problem:
-    """The same truth and start with new samples, as many for each client."""
-    clients = [replace(client, G=_gram(len(client.G), int(client.samples), rng)) for client in problem.clients]
-    return _with_constants(problem, clients)
+def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bool = True) -> Problem:
+    """The same truth and start with new samples, as many for each client; a population loss stays as it is."""
+    sizes = problem.facts["sizes"]
+    clients = [replace(c, G=_gram(len(c.G), size, rng)) for c, size in zip(problem.clients, sizes, strict=True)]
+    return _known(problem, clients, constants)
 
 
 def in_expectation(problem: Problem) -> Problem:
     """The same truth, start and weights with the population loss of every client."""
-    clients = [replace(client, G=torch.eye(len(client.G), dtype=client.G.dtype)) for client in problem.clients]
-    return _with_constants(problem, clients)
+    clients = [replace(client, G=_gram(len(client.G), None)) for client in problem.clients]
+    facts = {**problem.facts, "sizes": (None,) * len(clients)}
+    return _known(replace(problem, facts=facts), clients, True)
 
 
 def best_of_rank(problem: Problem, rank: int) -> Tensor:
@@ -163,8 +169,8 @@ def best_of_rank(problem: Problem, rank: int) -> Tensor:
     return torch.linalg.solve_triangular(L.mT, U[:, :rank] * sigma[:rank] @ Vh[:rank], upper=True)
 
 
-def _gram(d: int, samples: int | None, rng: np.random.Generator) -> Tensor:
-    if samples is None:
+def _gram(d: int, samples: int | None, rng: np.random.Generator | None = None) -> Tensor:
+    if samples is None or rng is None:
         return torch.eye(d, dtype=torch.float64)
     X = rng.standard_normal((samples, d))
     return torch.from_numpy(X.T @ X / samples)
@@ -174,8 +180,11 @@ def _mean_gram(clients: Sequence[Regressor], weights: Sequence[float]) -> Tensor
     return torch.stack([w * c.G for w, c in zip(weights, clients, strict=True)]).sum(dim=0)
 
 
-def _with_constants(problem: Problem, clients: Sequence[Regressor]) -> Problem:
+def _known(problem: Problem, clients: Sequence[Regressor], constants: bool) -> Problem:
     """The problem of these clients, with L, and minimiser and least value where the minimiser is single."""
+    if not constants:
+        bound = 2.0 * max(float(torch.linalg.matrix_norm(client.G)) for client in clients)
+        return replace(problem, clients=tuple(clients), smoothness=bound, minimiser=None, least=None)
     smoothness = 2.0 * max(float(torch.linalg.eigvalsh(client.G)[-1]) for client in clients)
     known = replace(problem, clients=tuple(clients), smoothness=smoothness, minimiser=None, least=None)
     gram = _mean_gram(clients, problem.weights)
