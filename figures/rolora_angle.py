@@ -13,7 +13,12 @@ from figures.rolora_angle_picture import draw_angle
 from figures.rolora_runs import run_exact
 from toymodels.problem import Problem
 from toymodels.regression import regression
-from toymodels.regression_rates import heterogeneous_factor, homogeneous_factor, population_map
+from toymodels.regression_rates import (
+    heterogeneous_factor,
+    homogeneous_factor,
+    largest_step_of_homogeneous_factor,
+    population_map,
+)
 
 CLIENTS, OUTPUTS, START, SPREAD = 5, 10, 0.9, 0.5  # outputs: at most; the start's sine; size of the clients' own parts
 STATED = {"equal": 1.0, "different": 0.5}  # largest eta |b*|^2 of Lemma A.11 and of Lemma A.16
@@ -98,8 +103,8 @@ def _curve(clients: str, data: str, step: float, d: int, samples: int, angles: n
     return [
         {
             "panel": "angle", "clients": clients, "data": data, "step": step, "d": d, "samples": samples,
-            "iteration": t, "median": middle[t], "low": low[t], "high": high[t], "exact": exact[t], "printed": START * factor**t,
-            "over": np.nan, "seeds": len(angles),
+            "iteration": t, "median": middle[t], "low": low[t], "high": high[t], "exact": exact[t],
+            "printed": START * factor**t, "over": np.nan, "seeds": len(angles),
         }
         for t in range(len(middle))
     ]  # fmt: skip
@@ -138,9 +143,10 @@ def angle_found(table: pd.DataFrame) -> str:
     holds = stated[stated.over == 0].step
     last = curves[(curves.iteration == curves.iteration.max()) & (curves.data == "fixed")]
     first = (
-        f"it holds in every step in expectation for eta |b*|^2 up to {holds.max():g} and fails from {fails.min():g} on"
+        f"in expectation it holds in every step for eta |b*|^2 up to {holds[holds < fails.min()].max():g} and fails "
+        f"from {fails.min():g} on (exactly: beyond {largest_step_of_homogeneous_factor(START):.4g} near a*)"
         if len(fails)
-        else f"it holds in every step in expectation at all steps tried, up to {holds.max():g}"
+        else f"in expectation it holds in every step at all steps tried, up to {holds.max():g}"
     )
     edge = curves[(curves.data == "expectation") & (curves.clients == "equal") & (curves.step == STATED["equal"])]
     at_edge = edge[edge.iteration == edge.iteration.max()].iloc[0]

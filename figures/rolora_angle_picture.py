@@ -81,7 +81,7 @@ def _ratios(axes: Any, worst: pd.DataFrame) -> None:
     axes.axhline(1.0, color="0.6", lw=0.8)
     axes.set(title="(e) largest one-step ratio", xlabel=r"step $s=\eta\Vert \bar b^*\Vert^2$", ylim=(0.0, None))
     axes.set(ylabel=r"$\max_t\,\delta^{t+1}/\delta^t$")
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower left")
 
 
 def _shares(axes: Any, worst: pd.DataFrame) -> None:

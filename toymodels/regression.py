@@ -146,11 +146,11 @@ def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bo
     return _known(problem, clients, constants)
 
 
-def in_expectation(problem: Problem) -> Problem:
+def in_expectation(problem: Problem, *, constants: bool = True) -> Problem:
     """The same truth, start and weights with the population loss of every client."""
     clients = [replace(client, G=_gram(len(client.G), None)) for client in problem.clients]
     facts = {**problem.facts, "sizes": (None,) * len(clients)}
-    return _known(replace(problem, facts=facts), clients, True)
+    return _known(replace(problem, facts=facts), clients, constants)
 
 
 def best_of_rank(problem: Problem, rank: int) -> Tensor:

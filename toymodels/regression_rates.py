@@ -36,6 +36,18 @@ def homogeneous_factor(delta_0: float, step: float) -> float:
     return math.sqrt(1.0 - step * (1.0 - delta_0**2))
 
 
+def largest_step_of_homogeneous_factor(delta_0: float) -> float:
+    r"""The step up to which the population map keeps eq. (80) near $a^*$: $(3 + \delta_0^2)/4$, short of the stated 1.
+
+    As $\delta \to 0$ the map contracts by |1 - 2s|, and $(1 - 2s)^2 \le 1 - s(1 - \delta_0^2)$ up to this s.
+
+    Raises:
+        ProblemError: A number out of its range.
+    """
+    _check(delta_0, 0.0)
+    return (3.0 + delta_0**2) / 4.0
+
+
 def heterogeneous_factor(delta_0: float, step: float) -> float:
     r"""The factor of eq. (254), $1 - 2s(1 - \delta_0^2)$, stated for s up to 1/2 (population loss).
 
