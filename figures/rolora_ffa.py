@@ -29,8 +29,9 @@ OWN = 0.5  # size of the clients' own parts where they differ
 
 @dataclass(frozen=True)
 class FFASizes:
-    """Samples (at least 8: with few, the losses' tails are too heavy for a standard error to mean much), clients,
-    dimensions, sines of the start, RoLoRA's iterations, and draws at each point.
+    """Samples, clients, dimensions, sines of the start, RoLoRA's iterations, and draws at each point.
+
+    With fewer than 8 samples the losses' tails are too heavy for a standard error to mean much.
     """
 
     samples: tuple[int, ...]
@@ -236,8 +237,8 @@ def ffa_found(table: pd.DataFrame) -> str:
     return (
         f"Stated (Prop. 5.5): FFA-LoRA's expected loss is (1 + c~) |b*|^2 delta_0^2 with c~ of eq. (242), whatever d "
         f"is; found: on the training samples at {points} points within {distance['training']:.1f} standard errors "
-        f"({distance['training, plain']:.1f} without the control variate); the printed N m c~ is {product.min():.2f} to "
-        f"{product.max():.2f} there. The population loss of the same model lies above |b*|^2 delta_0^2 instead, by "
+        f"({distance['training, plain']:.1f} without the control variate); N m c~ as printed is {product.min():.2f} "
+        f"to {product.max():.2f}. The population loss of the same model lies above |b*|^2 delta_0^2 instead, by "
         f"1/(N(m - 2)) within {distance['population']:.1f} standard errors. Stated for different clients in "
         f"expectation (Prop. A.17): gamma^2 + |b*|^2 delta_0^2; found within {off:.0e} of it. Stated: "
         f"RoLoRA's expected loss is at most (1 + eps) |b*|^2 eps^2; found with eps the angle distance reached: "
