@@ -177,7 +177,11 @@ class FlexLoRA(_LoRA):
             raise FederationError(f"split must be one of {SPLITS}, got {self.split!r}")
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
-        """One round."""
+        """One round.
+
+        Raises:
+            FederationError: The product of a client's factors overflows.
+        """
         uploads = fed.gather(
             train_factors,
             to=cohort,
@@ -186,7 +190,14 @@ class FlexLoRA(_LoRA):
             local=self.local,
             adapter=self.adapter,
         )
-        update = fed.average([A @ B for A, B in uploads], of=cohort)
+        products = [A @ B for A, B in uploads]
+        for number, product in zip(cohort, products, strict=True):
+            if not product.is_finite:
+                raise FederationError(
+                    f"round {fed.state.round}, client {number}: the product of its factors is not finite; "
+                    "lower the learning rate"
+                )
+        update = fed.average(products, of=cohort)
         return state._replace(factors=best_factors(update, self.adapter.rank, self.split))
 
 

@@ -34,6 +34,9 @@ def draw_angle(table: pd.DataFrame) -> Picture:
     ):
         _samples(axes, curves[curves.data.isin(["fixed", "fresh"]) & (curves.clients == clients)])
         axes.set(title=title)
+    # One legend for both panels, where no curve but one passes.
+    shared = {"fontsize": 7, "frameon": True, "framealpha": 1.0, "edgecolor": "none"}
+    grid[1, 1].legend(loc="lower left", ncols=2, columnspacing=1.0, bbox_to_anchor=(0.0, 0.05), **shared)
     for axes in grid[:2].flat:
         axes.set(yscale="log", ylim=(_LEAST, 3.0), xlabel="iteration $t$", ylabel=r"angle distance $\delta^t$")
     _ratios(grid[2, 0], worst)
@@ -48,7 +51,7 @@ def _expectation(axes: Any, curves: pd.DataFrame) -> None:
         axes.plot(part.iteration, part.exact.clip(lower=_LEAST / 1e3), color=color, lw=0.9)
         axes.plot(part.iteration, part.printed, color=color, lw=1.1, ls=_DASHED)
         axes.plot(shown.iteration, shown["median"], color=color, label=f"$s={step:g}$", markevery=2, **style)
-    axes.legend(loc="lower left", ncols=2, columnspacing=1.0)
+    axes.legend(loc="lower left", handletextpad=0.3, borderaxespad=0.0)
 
 
 def _samples(axes: Any, curves: pd.DataFrame) -> None:
@@ -65,7 +68,6 @@ def _samples(axes: Any, curves: pd.DataFrame) -> None:
     part = curves[(curves.d == curves.d.max()) & (curves.data == "fixed")].drop_duplicates("iteration")
     axes.plot(part.iteration, part.exact.clip(lower=_LEAST / 1e3), color=BLACK, lw=0.8, label="expected loss")
     axes.plot(part.iteration, part.printed, color=BLACK, lw=1.1, ls=_DASHED, label="as printed")
-    axes.legend(loc="lower left", fontsize=6.5, ncols=2, columnspacing=1.0)
 
 
 def _ratios(axes: Any, worst: pd.DataFrame) -> None:

@@ -213,6 +213,7 @@ def _losses(axes: Any, part: pd.DataFrame) -> None:
     axes.set(title="(d) angle of the start", xscale="log", yscale="log", xlabel=r"$\delta_0^2$")
     axes.set(ylabel=r"loss$/\Vert b^*\Vert^2$")
     plain_log_ticks(axes.xaxis, (1.0,))
+    axes.set_ylim(part["mean"].min() * 1e-6, 10.0)
     axes.legend(loc="lower right", fontsize=7)
 
 
