@@ -27,7 +27,9 @@ class Flat:
 def test_a_product_that_overflows_names_round_and_client():
     fed, algorithm = Federation([Flat(), Flat()]), FlexLoRA(Descent(), Adapter(1))
     state = algorithm.start(fed, Tree(W=torch.zeros(3, 2).double()))
-    huge = AB(Tree(W=torch.full((3, 1), 1e200).double()), Tree(W=torch.full((1, 2), 1e200).double()))
+    huge = AB(
+        Tree(W=torch.full((3, 1), 1e200, dtype=torch.float64)), Tree(W=torch.full((1, 2), 1e200, dtype=torch.float64))
+    )
     fed.begin()
     with pytest.raises(FederationError, match="round 1, client 0: the product of its factors is not finite"):
         algorithm.round(fed, fed.everyone, state._replace(factors=huge))
