@@ -326,9 +326,9 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
 @claim(
     "rolora/alg-2",
     where="Algorithm 2 with Section 5.1 and eq. (14)",
-    says=r"Every client minimises its loss over b at $a^{t-1}$, the server averages; every client sends its gradient in "
-    r"a at that mean, $\frac2mX_i^\top X_i(ab^\top - a^*b^{*\top})b$, the server steps by $\eta$ along their mean and "
-    r"normalises; d numbers on each of two trips.",
+    says=r"Every client minimises its loss over b at $a^{t-1}$, the server averages; every client sends its gradient "
+    r"in a at that mean, $\frac2mX_i^\top X_i(ab^\top - a^*b^{*\top})b$, the server steps by $\eta$ along their mean "
+    r"and normalises; d numbers on each of two trips.",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
     vary=("factor",),

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``boxes``: the boxes as printed, in fractions."""
+"""Replays of the claims in ``baseline_boxes``: the boxes as printed, in fractions."""
 
 from __future__ import annotations
 
