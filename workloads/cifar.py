@@ -17,15 +17,19 @@ from numpy.typing import NDArray
 from workloads.idx import DataError
 
 SHAPE = (3, 32, 32)
-_ARRAYS = {("numpy.core.multiarray", "_reconstruct"), ("numpy", "ndarray"), ("numpy", "dtype")}
+_ARRAYS: dict[tuple[str, str], Any] = {
+    ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],  # wherever this version of numpy keeps it
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+}
 
 
 class _ArraysOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """The three names that an array is rebuilt from."""
-        if (module.replace("numpy._core", "numpy.core"), name) not in _ARRAYS:
+        if (module, name) not in _ARRAYS:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}")
-        return super().find_class(module, name)
+        return _ARRAYS[module, name]
 
 
 def read_batches(
