@@ -7,7 +7,7 @@ makes its projection on bases cheap: $P M Q$ with the pair products of the bases
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -54,9 +54,8 @@ class ProductGram:
         u, v = U["W"], V["W"]
         P, Q = pair_products(u), pair_products(v)
         # One product for all bases; the second one has less to do.
-        wide = self.pairs @ Q.movedim(-1, 0).flatten(1)
-        half = wide.unflatten(1, Q.shape[:-1]).movedim(0, -2)
-        H = P @ half
+        half = (P.flatten(0, -2) @ self.pairs).unflatten(0, P.shape[:-1])
+        H = half @ Q.mT
         return Coefficients(unpaired(H, u.shape[-1], v.shape[-1]), u.mT @ self.B @ v, self.c, self.samples)
 
     def tensors(self) -> Mapping[str, Tensor]:
@@ -72,13 +71,17 @@ class ProductGram:
         B = self._times(targets)
         return replace(self, B=B, c=0.5 * (targets * B).sum(dim=(-2, -1)))
 
+    def some(self, numbers: Sequence[int]) -> ProductGram:
+        """Some of its problems."""
+        return replace(self, B=self.B[list(numbers)], c=self.c[list(numbers)])
+
     def plain(self) -> Quadratic:
         """The same as a plain quadratic, for a single problem."""
         shape = self.B.shape
         return Quadratic(self.H.reshape(*shape, *shape), self.B, self.c, self.samples)
 
     def _times(self, W: Tensor) -> Tensor:
-        return (W.flatten(-2) @ self.H).unflatten(-1, W.shape[-2:])
+        return (W.flatten(-2) @ self.H).reshape(W.shape)
 
 
 @dataclass(frozen=True, eq=False)
