@@ -74,7 +74,11 @@ class Vmap:
 
     def _data(self, clients: Sequence[Client]) -> Columns:
         last = self._last
-        if last is None or len(last[0]) != len(clients) or any(a is not b for a, b in zip(last[0], clients, strict=True)):
+        if (
+            last is None
+            or len(last[0]) != len(clients)
+            or any(a is not b for a, b in zip(last[0], clients, strict=True))
+        ):
             columns = _columns([dict(client.tensors()) for client in cast(Sequence[StackableClient], clients)])
             self._last = last = (tuple(clients), columns)
         return last[1]
@@ -87,7 +91,9 @@ def _columns(items: Sequence[Any]) -> Columns:
     shapes = [[leaf.shape if isinstance(leaf, Tensor) else None for leaf in one] for one in leaves]
     if any(shape != shapes[0] for shape in shapes) or any(None in shape for shape in shapes):
         raise FederationError("the clients' tensors differ in shape: pad their data, or use the sequential executor")
-    columns = [(column[0], None) if _common(column) else (torch.stack(column), 0) for column in zip(*leaves, strict=True)]
+    columns = [
+        (column[0], None) if _common(column) else (torch.stack(column), 0) for column in zip(*leaves, strict=True)
+    ]
     return [column for column, _ in columns], [place for _, place in columns], structures[0]
 
 
