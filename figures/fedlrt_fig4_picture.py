@@ -30,7 +30,8 @@ def draw_fig4(table: pd.DataFrame) -> Picture:
     colors = dict(zip(counts, (*SERIES, BLACK) * 2, strict=False))
     picture = Picture(figsize=(WIDTH + 1.0, 1.25 * len(readings) + 0.9))
     panels = picture.subplots(len(readings), len(COLUMNS), squeeze=False)
-    for row, reading in zip(panels, readings, strict=True):
+    for place, reading in enumerate(readings):
+        row = panels[place]
         part = table[table.reading == reading]
         rounds = int(part[part.method != "FedLin"]["round"].max())
         for axes, (name, full, title) in zip(row, COLUMNS, strict=True):
@@ -44,9 +45,9 @@ def draw_fig4(table: pd.DataFrame) -> Picture:
                 axes.set_yscale("log")
             if name == "distance":
                 axes.axhline(1e-5, color="0.5", lw=0.8, ls=":")
-            if row is panels[0]:
+            if place == 0:
                 axes.set_title(f"{title}\n")
-            if row is panels[-1]:
+            if place == len(readings) - 1:
                 axes.set_xlabel("round")
             axes.set_xlim(0, rounds)
         losses = [axes.get_ylim() for axes in row[2:]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,12 +146,8 @@ def minimisers(clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
     return torch.linalg.solve(H, B.flatten(1).T).T.reshape(B.shape), H
 
 
-Targets = Callable[[int, np.random.Generator], Tensor]
-"""From a number of clients to targets, ``(clients, starts, m, n)``."""
-
-
 def readings_table(
-    purpose: str, readings: Sequence[Reading], plan: Plan, targets: Targets, settings: Settings
+    purpose: str, readings: Sequence[Reading], plan: Plan, targets: Tensor, settings: Settings
 ) -> pd.DataFrame:
     """Runs every method in every reading; readings of the same data go together.
 
@@ -159,7 +155,7 @@ def readings_table(
         purpose: Names the random streams.
         readings: Which.
         plan: Sizes.
-        targets: Draws them.
+        targets: Of each start, ``(starts, m, n)``, for all clients; or of each client ``(clients, starts, m, n)``.
         settings: Seed and progress.
 
     Returns:
@@ -172,7 +168,7 @@ def readings_table(
     for (basis, split), same in together.items():
         for C in plan.clients:
             settings.report(f"{basis}, {split}, {C} clients")
-            aims = targets(C, settings.rng(purpose, "targets", C))
+            aims = targets.expand(C, *targets.shape[-3:])
             points = settings.rng(purpose, "points")  # the same in every reading and for every number of clients
             clients = many_targets(
                 aims.repeat(1, len(same), 1, 1), points, samples=plan.samples, basis=basis, split=split

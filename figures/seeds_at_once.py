@@ -23,7 +23,7 @@ from algorithms.vmap import Vmap
 from toymodels.product_features import ProductGram
 
 Follow = Callable[[int, list[int], Tensor, int], Sequence[bool]]
-"""Called with a round, numbers of starts, their weights and their rank; says which of them have been followed enough."""
+"""Called with a round, numbers of starts, their weights and rank; says which of them have been followed enough."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def run_fedlrt(
 
 
 def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
-    """A round as $w \\mapsto A w + b$ on weights written as rows.
+    r"""A round as $w \mapsto A w + b$ on weights written as rows.
 
     Args:
         algorithm: Whose round it is.
@@ -113,7 +113,7 @@ def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tu
     Returns:
         The transpose of A, ``(mn, mn)``, and b for each problem, ``(problems, mn)``.
     """
-    problems, m, n = clients[0].B.shape
+    m, n = clients[0].B.shape[-2:]
     unit = torch.eye(m * n, dtype=clients[0].B.dtype).reshape(m * n, m, n)
     aimless = [replace(c, B=torch.zeros_like(c.B[0]), c=torch.zeros_like(c.c[0])) for c in clients]
     fed = Federation(aimless, executor=Vmap())

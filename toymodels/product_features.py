@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class ProductGram:
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> ProductGram:
         """The same with other data."""
-        return replace(self, **tensors)
+        return ProductGram(tensors["pairs"], tensors["H"], tensors["B"], tensors["c"], self.samples)
 
     def aimed(self, targets: Tensor) -> ProductGram:
         """The same features with exact values of some targets ``(..., m, n)``: the loss is zero there."""
@@ -149,13 +149,13 @@ def unpaired(pairs: Tensor, m: int, n: int) -> Tensor:
     return pairs.flatten(-2)[..., flat.reshape(m * n, m * n)]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _upper(m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     rows, columns = np.triu_indices(m)
     return rows.astype(np.int64), columns.astype(np.int64)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _place(m: int) -> NDArray[np.int64]:
     place = np.empty((m, m), dtype=np.int64)
     rows, columns = _upper(m)
