@@ -194,6 +194,7 @@ def _runs(
         "samples": plan.samples,
         "n": n,
         "target_rank": plan.target_rank,
+        "size": float(torch.linalg.vector_norm(W, dim=(-2, -1)).median()),
         "smoothness": max(float(values[-1]) for values in spectra),
         "curvature": float(torch.linalg.eigvalsh(H)[0]),
         "steps": plan.local.steps,
