@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from algorithms.descent import gradient
 from algorithms.federation import Client, FederationError
 from algorithms.tree import Tree
 
@@ -167,6 +168,15 @@ class Projected:
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
         """The loss at coefficients."""
         return self.client.loss(product(USV(self.U, Tree(w), self.V)), batch)
+
+
+def factor_gradient(client: Client, factors: USV) -> USV:
+    """The gradient of a client's loss in U, S and V.
+
+    A client that has a loss of the factors, ``factored(U, S, V)``, never forms their product.
+    """
+    own = getattr(client, "factored", None)
+    return gradient(client, factors, product) if own is None else torch.func.grad(lambda at: own(*at))(factors)
 
 
 def projected(client: Client, U: Tree, V: Tree) -> Any:

@@ -110,10 +110,10 @@ def fig1_found(table: pd.DataFrame) -> str:
     plain, full = LOW_RANK["none"], LOW_RANK["full"]
 
     def at(reading: str, method: str, what: str) -> float:
-        return float(ends.loc[(reading, method), what])
+        return float(ends[what][reading, method])
 
     def far(reading: str, method: str) -> bool:
-        return bool(ends.loc[(reading, method), "resting"]) and at(reading, method, "end") > CLOSE
+        return bool(ends["resting"][reading, method]) and at(reading, method, "end") > CLOSE
 
     plateau = {name for name in names if far(name, "FedAvg") and far(name, plain)}
     exact = {
