@@ -187,8 +187,8 @@ def fig3_found(table: pd.DataFrame) -> str:
     savings = ", ".join(f"{panel} {at[full, panel] / at[low, panel]:.1f}" for panel in PANELS)
     return (
         f"Stated: costs fall by orders of magnitude below an amortisation point of r about {STATED}, 40 % of full "
-        f"rank. Found, rank of equal cost: {'. '.join(part[0].upper() + part[1:] for part in parts)}. Where 2r <= n the "
-        f"ledger counts 6nr + c r^2 numbers, with c: {'; '.join(squares)}. "
+        f"rank. Found, rank of equal cost: {'. '.join(part[0].upper() + part[1:] for part in parts)}. Where 2r <= n "
+        f"the ledger counts 6nr + c r^2 numbers, with c: {'; '.join(squares)}. "
         f"At r = {small}, {full} costs this many times {low}: {savings}."
     )
 
