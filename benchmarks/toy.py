@@ -19,7 +19,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,18 +69,23 @@ def slope(at: Tensor, value: Callable[[Tensor], Tensor]) -> Tensor:
     return found
 
 
+def mean(data: Points, parts: Sequence[Tensor]) -> Tensor:
+    """The mean over clients weighted by their numbers of points."""
+    return sum((len(p) * part for (p, _), part in zip(data, parts, strict=True)), torch.zeros(())) / SAMPLES
+
+
 def plain_fedlin(data: Points, target: Tensor, W: Tensor) -> Tensor:
     """One round for one start, client after client."""
     values = [((p @ target) * q).sum(dim=1) for p, q in data]
     own = [slope(W, lambda w, i=i: loss(*data[i], values[i], w)) for i in range(len(data))]  # type: ignore[misc]
-    mean = torch.stack(own).mean(dim=0)
+    G = mean(data, own)
     ends = []
     for i, (p, q) in enumerate(data):
         w = W
         for _ in range(LOCAL.steps):
-            w = w - LOCAL.learning_rate * (slope(w, lambda v: loss(p, q, values[i], v)) + mean - own[i])  # noqa: B023
+            w = w - LOCAL.learning_rate * (slope(w, lambda v: loss(p, q, values[i], v)) + G - own[i])  # noqa: B023
         ends.append(w)
-    return torch.stack(ends).mean(dim=0)
+    return mean(data, ends)
 
 
 def plain_fedlrt(data: Points, target: Tensor, U: Tensor, S: Tensor, V: Tensor) -> Tensor:
@@ -90,7 +95,7 @@ def plain_fedlrt(data: Points, target: Tensor, U: Tensor, S: Tensor, V: Tensor) 
     for (p, q), f in zip(data, values, strict=True):
         factors = [part.detach().requires_grad_() for part in (U, S, V)]
         slopes.append(torch.autograd.grad(loss(p @ factors[0], q @ factors[2], f, factors[1]), factors))
-    G_U, G_S, G_V = (torch.stack(parts).mean(dim=0) for parts in zip(*slopes, strict=True))
+    G_U, G_S, G_V = (mean(data, parts) for parts in zip(*slopes, strict=True))
     Ut, Vt = (torch.linalg.qr(torch.cat([base, G], dim=1))[0][:, RANK:] for base, G in ((U, G_U), (V, G_V)))
     Ut, Vt = torch.cat([U, Ut], dim=1), torch.cat([V, Vt], dim=1)
     start = torch.nn.functional.pad(S, (0, RANK, 0, RANK))
@@ -101,7 +106,7 @@ def plain_fedlrt(data: Points, target: Tensor, U: Tensor, S: Tensor, V: Tensor) 
         for _ in range(LOCAL.steps):
             s = s - LOCAL.learning_rate * (slope(s, lambda v: loss(a, b, f, v)) + correction)  # noqa: B023
         ends.append(s)
-    return Ut @ torch.stack(ends).mean(dim=0) @ Vt.T
+    return Ut @ mean(data, ends) @ Vt.T
 
 
 def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:

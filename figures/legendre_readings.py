@@ -140,9 +140,10 @@ class Trace:
 
 
 def minimisers(clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
-    """The minimiser of each problem's mean loss, ``(problems, m, n)``, and the mean Gram matrix."""
-    H = torch.stack([client.H for client in clients]).mean(dim=0)
-    B = torch.stack([client.B for client in clients]).mean(dim=0)
+    """The minimiser of each problem's mean loss, ``(problems, m, n)``, and the mean Gram matrix, by points held."""
+    total = sum(client.samples for client in clients)
+    H = torch.stack([client.samples / total * client.H for client in clients]).sum(dim=0)
+    B = torch.stack([client.samples / total * client.B for client in clients]).sum(dim=0)
     return torch.linalg.solve(H, B.flatten(1).T).T.reshape(B.shape), H
 
 
