@@ -46,9 +46,9 @@ class ToySizes:
 
 
 TOY_SIZES: dict[Scale, ToySizes] = {
-    "quick": ToySizes(60, (5, 20), 2),
-    "laptop": ToySizes(400, (5, 20, 80), 9),
-    "paper": ToySizes(2000, (5, 20, 80), 30),
+    "quick": ToySizes(40, (10,), 1),
+    "laptop": ToySizes(200, (5, 20, 50), 5),
+    "paper": ToySizes(1000, (5, 20, 50), 30),
 }
 
 
@@ -156,8 +156,8 @@ def toy_found(table: pd.DataFrame) -> str:
     parts = []
     for case in CASES:
         texts = []
-        for curve, mine in table[table.case == case].groupby(["method", "tau"], sort=False):
-            method, tau = str(curve[0]), int(curve[1])
+        for _, mine in table[table.case == case].groupby(["method", "tau"], sort=False):
+            method, tau = str(mine.method.iloc[0]), int(mine.tau.iloc[0])
             last = mine.iloc[-1]
             cycle = f", tau = {tau}" if tau else ""
             away = f", {int(last.diverged)} of {int(last.seeds)} diverged" if last.diverged else ""
