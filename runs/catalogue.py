@@ -23,6 +23,7 @@ from runs.run import Algorithm, FederatedProblem
 from toymodels.legendre import heterogeneous, homogeneous
 from toymodels.quadratic import random_quadratics
 from toymodels.regression import regression
+from toymodels.ridges import ridge_problem
 
 T = TypeVar("T")
 
@@ -137,6 +138,16 @@ def _legendre_heterogeneous(s: TrainSettings) -> FederatedProblem:
     return heterogeneous(s.clients, rng, shape=(s.rows, s.columns), samples=s.samples * s.clients, basis="uniform")
 
 
+def _ridges(profile: str) -> Callable[[TrainSettings], FederatedProblem]:
+    def made(s: TrainSettings) -> FederatedProblem:
+        rng = np.random.default_rng(s.seed)
+        return ridge_problem(
+            (s.rows, s.columns), s.clients, rng, profile=profile, samples=s.samples, heterogeneity=s.heterogeneity
+        )
+
+    return made
+
+
 PROBLEMS: Mapping[str, Callable[[TrainSettings], FederatedProblem]] = {
     "quadratics": _quadratics(0.1),
     "indefinite-quadratics": _quadratics(-0.05),
@@ -144,6 +155,8 @@ PROBLEMS: Mapping[str, Callable[[TrainSettings], FederatedProblem]] = {
     "legendre-heterogeneous": _legendre_heterogeneous,
     "regression": _regression(population=False),
     "regression-population": _regression(population=True),
+    "ridges": _ridges("pseudo-huber"),
+    "ridges-nonconvex": _ridges("welsch"),
 }
 EXECUTORS: Mapping[str, Callable[[], Executor]] = {"sequential": Sequential, "vmap": Vmap}
 
