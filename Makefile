@@ -27,6 +27,8 @@ docs: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/rmt.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt 'curvlinops-for-pytorch==3.0.1' 'hessian-eigenthings==1.0.0a5' || echo 'peers that are absent are left out'
+	$(BIN)/python benchmarks/hessian.py
 
 clean:
 	rm -rf $(VENV) report results build *.egg-info
