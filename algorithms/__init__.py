@@ -1,1 +1,1 @@
-"""Each federated low-rank algorithm once, in the words of its paper. No algorithm has moved in yet."""
+"""Each federated low-rank algorithm once, in the words of its paper, and the federation that they work with."""

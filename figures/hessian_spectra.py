@@ -13,13 +13,21 @@ from torch import Tensor, nn
 
 from figures.figure import Figure, Scale, Settings
 from figures.hessian_picture import draw_samples
+from figures.spiked_prediction import (
+    exact_stable_rank,
+    predicted_eigenvalues,
+    root_mean_square,
+    shuffled,
+    sides,
+    with_noise,
+)
 from figures.threads import few_threads
 from hessian import exact_hessian
-from hessian.spiked_fit import fit_spiked, predict, spike_of
+from hessian.spiked_fit import fit_spiked, predict
 from rmt import Semicircle, SpikedModel, distribution_distance
 from workloads.datasets import ImageSet, load
 from workloads.fit import FitSettings, fit
-from workloads.networks import perceptron, pool
+from workloads.networks import perceptron
 
 EXPONENTS = {"root": 0.5, "inverse": 1.0, "matched": 0.5}
 """Exponents a of s(M) ~ M^-a for each prediction: a mean of independent samples has 1/2, FedLoRU v2 calls 1 typical."""
@@ -72,9 +80,8 @@ def hessian_spectra(
         A long table: what (`kind`: `measured`, or the scaling of a prediction), which `quantity`, at how many samples
         `M`, in which `subset`, at which `index`, with which `value`.
     """
-    order = torch.from_numpy(settings.rng("hessian", "order").permutation(len(images.labels))[: sizes.largest])
-    x = pool(images, sizes.side).flatten(1)[order].to(settings.device)
-    y = torch.from_numpy(images.labels.astype(np.int64))[order].to(settings.device)
+    x, y = shuffled(images, sizes.side, sizes.largest, settings, "hessian")
+    x = x.flatten(1)
     seed = int(settings.rng("hessian", "weights").integers(2**31))
     model = perceptron(x.shape[1], sizes.hidden, 10, seed).to(settings.device)
     settings.report("training")
@@ -105,18 +112,17 @@ def hessian_spectra(
                 measured.add("distance", M, subset, 0, fitted.distance)
                 measured.add("outliers", M, subset, 0, len(fitted.outliers))
                 # The subset is a part of the largest set: its noise is 1/M - 1/N of one sample's, not 1/M.
-                size = _size(noise) / (1.0 - M / N) ** 0.5
+                size = root_mean_square(noise) / (1.0 - M / N) ** 0.5
                 models["root"].append(predict(fitted, 1.0))
                 models["inverse"].append(predict(fitted, 1.0))
                 models["matched"].append(with_noise(spectrum.eigenvalues, size))
                 if subset == 0:
                     _show(measured, "noise eigenvalue", M, noise)
-                    law = Semicircle(_size(noise))
+                    law = Semicircle(root_mean_square(noise))
                     semicircle = _Rows("semicircle")
                     _show(semicircle, "noise eigenvalue", M, law.quantile(1.0 - (np.arange(P) + 0.5) / P))
                     _show(measured, "eigenvalue", M, spectrum.eigenvalues)
-    above = int(np.median([sum(spike > 0 for spike in model.spikes) for model in models["root"]]))
-    below = int(np.median([sum(spike < 0 for spike in model.spikes) for model in models["root"]]))
+    above, below = (int(n) for n in np.median([sides(model) for model in models["root"]], axis=0))
     for (M, subset), spectrum in spectra.items():
         _describe(measured, spectrum.eigenvalues, M, subset, above, below)
     tables = [measured.table(), semicircle.table()]
@@ -162,15 +168,11 @@ def _spectrum(hessian: Tensor) -> Spectrum:
     return Spectrum(eigenvalues.flip(0).cpu().numpy(), vectors[:, -TOP:].flip(1).clone())
 
 
-def _size(noise: NDArray[np.float64]) -> float:
-    return float(np.sqrt(np.mean(noise**2)))
-
-
 def _measure_noise(rows: _Rows, noise: NDArray[np.float64], M: int, subset: int) -> None:
     """Eigenvalues of the difference from the largest set, beside a semicircle of the same second moment."""
-    rows.add("noise spread", M, subset, 0, _size(noise))
+    rows.add("noise spread", M, subset, 0, root_mean_square(noise))
     rows.add("noise norm", M, subset, 0, float(np.abs(noise).max()))
-    rows.add("noise distance", M, subset, 0, distribution_distance(noise, Semicircle(_size(noise))))
+    rows.add("noise distance", M, subset, 0, distribution_distance(noise, Semicircle(root_mean_square(noise))))
 
 
 def _describe(rows: _Rows, eigenvalues: NDArray[np.float64], M: int, subset: int, above: int, below: int) -> None:
@@ -179,9 +181,9 @@ def _describe(rows: _Rows, eigenvalues: NDArray[np.float64], M: int, subset: int
     rows.extend("top", M, subset, eigenvalues[:TOP])
     rows.add("upper edge", M, subset, 0, bulk[0])
     rows.add("lower edge", M, subset, 0, bulk[-1])
-    rows.add("spread", M, subset, 0, _size(bulk))
+    rows.add("spread", M, subset, 0, root_mean_square(bulk))
     if rows.kind == "measured":
-        rows.add("stable rank", M, subset, 0, float((eigenvalues**2).sum() / np.abs(eigenvalues).max() ** 2))
+        rows.add("stable rank", M, subset, 0, exact_stable_rank(eigenvalues))
 
 
 def _predict(rows: _Rows, model: SpikedModel, P: int, M: int, subset: int, above: int, below: int) -> None:
@@ -195,20 +197,6 @@ def _predict(rows: _Rows, model: SpikedModel, P: int, M: int, subset: int, above
 def _show(rows: _Rows, quantity: str, M: int, eigenvalues: NDArray[np.float64]) -> None:
     for rank in _ranks(len(eigenvalues)):
         rows.add(quantity, M, 0, rank, eigenvalues[rank - 1])
-
-
-def with_noise(eigenvalues: NDArray[np.float64], sigma: float) -> SpikedModel:
-    """The spiked model with noise of a given size whose outliers are the eigenvalues beyond its edges."""
-    outliers = eigenvalues[np.abs(eigenvalues) > 2.0 * sigma]
-    return SpikedModel(tuple(spike_of(outliers, sigma)), Semicircle(sigma))
-
-
-def predicted_eigenvalues(model: SpikedModel, R: int) -> NDArray[np.float64]:
-    """All R eigenvalues that the model predicts, decreasing: its outliers, and quantiles of the bulk for the rest."""
-    outliers = [o.location for o in model.outliers if o.separated]
-    count = R - len(outliers)
-    bulk = np.asarray(model.noise_law.quantile((np.arange(count) + 0.5) / count))
-    return np.sort(np.concatenate([outliers, bulk]))[::-1]
 
 
 def _ranks(R: int) -> Iterator[int]:

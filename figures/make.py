@@ -7,7 +7,7 @@ import io
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from figures.style import STYLE
 from workloads.files import require_writable, write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
     from pandas import DataFrame
 
 _PACKAGES = ("rankproof", "numpy", "scipy", "torch", "pandas", "matplotlib")
@@ -104,7 +105,7 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         write_whole({kept: json.dumps(entry).encode()})
     table = _table(entry["csv"])
     settings.report("drawing")
-    contents = {**_pictures(figure, table), "csv": entry["csv"].encode()}
+    contents = {**rendered(lambda: figure.draw(table)), "csv": entry["csv"].encode()}
     paths = {kind: out / f"{figure.slug}.{kind}" for kind in contents}
     seconds = time.perf_counter() - started
     manifest: dict[str, Any] = {
@@ -144,18 +145,19 @@ def _table(csv: str) -> DataFrame:
     return table
 
 
-def _pictures(figure: Figure, table: DataFrame) -> dict[str, bytes]:
+def rendered(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)) -> dict[str, bytes]:
+    """A picture in the house's style as the content of files of some kinds: `png`, `pdf`, `svg`."""
     from matplotlib import rc_context
 
     pictures = {}
     with rc_context(STYLE):
-        drawn = figure.draw(table)
-        for kind, metadata in _FORMATS.items():
+        drawn = draw()
+        for kind in kinds:
             stream = io.BytesIO()
-            drawn.savefig(stream, format=kind, metadata=metadata)
+            drawn.savefig(stream, format=kind, metadata=_FORMATS[kind])
             pictures[kind] = stream.getvalue()
-    # A fifth of an SVG is comments and indentation.
-    pictures["svg"] = re.sub(rb"\n\s+", b"\n", re.sub(rb"<!--.*?-->", b"", pictures["svg"], flags=re.DOTALL))
+    if "svg" in pictures:  # a fifth of an SVG is comments and indentation
+        pictures["svg"] = re.sub(rb"\n\s+", b"\n", re.sub(rb"<!--.*?-->", b"", pictures["svg"], flags=re.DOTALL))
     return pictures
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
 
 STYLE: dict[Any, Any] = {
     "font.sans-serif": ["DejaVu Sans", "sans-serif"],  # the whole list stands in every text of an SVG
@@ -48,6 +51,15 @@ SERIES = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 WIDTH = 7.0
 """Inches: the text width of a page."""
+
+
+def plain_log_ticks(axis: Axis, subs: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:
+    """Ticks of a logarithmic axis that spans little, as plain numbers."""
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_locator(NullLocator())
 
 
 def dimension(R: int) -> str:

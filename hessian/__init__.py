@@ -1,10 +1,13 @@
 """Spectra of real networks: Hessians, exact and by products; stable ranks with intervals; the spiked model fitted."""
 
+from hessian.bounds import Interval
 from hessian.curvature import Cost, Curvature
 from hessian.exact import exact_hessian
 from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
-from hessian.norms import Interval, StableRankInterval, stable_rank, stable_rank_of
+from hessian.measured_fit import MeasuredFit, fit_measured
+from hessian.norms import StableRankInterval, stable_rank, stable_rank_of
 from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
+from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import SpikedFit, fit_spiked, predict
 from hessian.symmetric import CurvatureError, DenseOperator, SymmetricOperator, as_scipy
 
@@ -15,16 +18,21 @@ __all__ = [
     "DenseOperator",
     "Interval",
     "Krylov",
+    "MeasuredFit",
     "Moment",
     "RitzPairs",
     "SpectralMeasure",
+    "SpectrumReport",
+    "SpectrumSettings",
     "SpikedFit",
     "StableRankInterval",
     "SymmetricOperator",
     "as_scipy",
     "exact_hessian",
     "extreme_eigenpairs",
+    "fit_measured",
     "fit_spiked",
+    "measure_spectrum",
     "predict",
     "spectral_measure",
     "stable_rank",

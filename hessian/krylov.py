@@ -20,7 +20,7 @@ from hessian.symmetric import CurvatureError, SymmetricOperator
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
-_FLOOR = 4.0
+_FLOOR = 10.0
 """Units of rounding, relative to the norm, that no residual is said to be below."""
 
 
@@ -233,6 +233,9 @@ def extreme_eigenpairs(
     progress: Progress | None = None,
 ) -> RitzPairs:
     """The algebraically largest and smallest eigenpairs, by thick-restarted (block) Lanczos.
+
+    Residuals say how near an eigenvalue is, not which one: at a loose tolerance a pair that has not shown yet may lie
+    before the last ones returned.
 
     Args:
         operator: The matrix.

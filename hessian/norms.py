@@ -11,50 +11,41 @@ The interval has two parts. *Deterministic*: the largest Ritz value in modulus b
 with $\|C\|_2 \le c$, every eigenvalue beyond c is at most the $\lambda$ that solves $\lambda = \lambda_{max}(T +
 B^TB/(\lambda - c))$; c is the upper end of the interval of $\|C\|_F$, so this certificate holds whenever that interval
 does. Where c is not below the Ritz value, the bound is the Ritz value plus its residual, which supposes that Lanczos
-from a random start has found the right eigenvalue. *Statistical*: eight pilot probes choose the number of probes
-(Stein, 1945: their spread with the t law serves for all probes, so that stopping does not spoil the coverage), with two
-degrees of freedom less and on the scale of inverse roots, since squares are skew.
+from a random start has found the right eigenvalue. *Statistical*: ten pilot probes choose the number of probes
+(Stein, 1945: their spread with the t law serves for all probes, so that stopping does not spoil the coverage), with
+three degrees of freedom less and on the scale of inverse roots, since squares are skew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
-import torch
-from scipy.optimize import brentq
-from scipy.stats import t as student
-from torch import Tensor, nn
+from torch import nn
 
 from hessian.batches import Loss
+from hessian.bounds import (
+    PILOT,
+    Interval,
+    Probes,
+    certified_norm,
+    draw_probes,
+    known_square,
+    quantile,
+    spectral_norm,
+)
 from hessian.curvature import Curvature
-from hessian.krylov import Array, Krylov, Progress
+from hessian.krylov import Krylov, Progress
 from hessian.symmetric import CurvatureError, SymmetricOperator
 
-PILOT = 8
 FIRST_STEPS = 12
-SPREAD_ENOUGH = 6.0
-"""Effective rank of C below which the basis grows before more probes are drawn: a few hidden outliers dominate it."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A value between two ends."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def relative_width(self) -> float:
-        """Distance of the ends over the value; 0 for a value of 0 without width."""
-        return (self.high - self.low) / self.value if self.value else (0.0 if self.high == self.low else inf)
-
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
+SPREAD_ENOUGH = 24.0
+"""Effective rank of C, as the basis predicts it, below which the basis grows: a few directions would dominate it, and
+the spread of ten probes would not show them."""
+COPIES = 4
+"""Starting vectors added where Lanczos has missed copies of its pairs."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +129,7 @@ def stable_rank(
     Raises:
         CurvatureError: A model, a loss, data or numbers that do not serve; the message names cause and remedy.
 
+    >>> import torch
     >>> inputs, targets = torch.eye(3).double(), torch.zeros(3, 1).double()
     >>> found = stable_rank(nn.Linear(3, 1, bias=False).double(), nn.MSELoss(), (inputs, targets))
     >>> round(found.value, 6), 3.0 in found  # the Hessian is 2/3 times the identity
@@ -197,37 +189,6 @@ def stable_rank_of(
 
 
 @dataclass(frozen=True, eq=False)
-class _Probes:
-    """Squares of probed norms; exact if they are those of a whole basis of the complement."""
-
-    squares: Array
-    exact: bool = False
-
-    @property
-    def mean(self) -> float:
-        return float(self.squares.sum()) if self.exact else float(self.squares.mean())
-
-    @property
-    def pilot_spread(self) -> float:
-        """Relative standard deviation of one probe, from the pilot."""
-        pilot = self.squares[:PILOT]
-        mean = float(pilot.mean())
-        return 0.0 if self.exact or mean <= 0.0 else float(pilot.std(ddof=1)) / mean
-
-    def interval(self, confidence: float) -> Interval:
-        """Of the mean."""
-        if self.exact:
-            return Interval(self.mean, self.mean, self.mean)
-        half = _quantile(confidence) * self.pilot_spread / sqrt(len(self.squares)) / 2.0
-        # Symmetric for the inverse root of the mean, on which sums of squares are hardly skew.
-        return Interval(self.mean, self.mean / (1.0 + half) ** 2, self.mean / max(1.0 - half, 0.05) ** 2)
-
-
-def _quantile(confidence: float) -> float:
-    return float(student.ppf((1.0 + confidence) / 2.0, PILOT - 3))
-
-
-@dataclass(frozen=True, eq=False)
 class _Search:
     operator: SymmetricOperator
     rng: np.random.Generator
@@ -244,20 +205,22 @@ class _Search:
         # The basis is chosen by its own coefficients: a choice by the probes would spoil their coverage.
         while (more := self._room(krylov, 0)) > 0 and self._expects_to_gain(krylov):
             self._grow(krylov, more)
-        probes, spent = self._probe(krylov, PILOT), PILOT
-        while not probes.exact and (more := self._room(krylov, spent)) > 0 and self._is_unfit(krylov, probes):
-            krylov.seed()  # a second starting vector finds what the first one cannot see: the copies of a pair
+        probes = self._probe(krylov, PILOT)
+        spent = len(probes.squares)
+        while not probes.exact and (more := self._room(krylov, spent)) > 0:
+            if self._saw_copies(krylov, probes):
+                krylov.seed(COPIES)  # other starting vectors find what the first one cannot see
+            elif not self._is_loose(spectral_norm(krylov, probes.interval(self.confidence).high)):
+                break
             self._grow(krylov, more)
-            probes, spent = self._probe(krylov, PILOT), spent + PILOT
-        if not probes.exact:
-            count = min(self._needed(krylov, probes), self.budget - krylov.products - spent + PILOT)
-            if count > PILOT:
-                extra = self._probe(krylov, count - PILOT, f"{count} probes")
-                spent += len(extra.squares)
-                probes = extra if extra.exact else _Probes(np.concatenate([probes.squares, extra.squares]))
-        else:
-            spent += len(probes.squares) - PILOT
-        return self._result(krylov, probes, spent)
+            probes = self._probe(krylov, PILOT)
+            spent += len(probes.squares)
+        count = min(self._needed(krylov, probes), self.budget - krylov.products - spent + PILOT)
+        if count > PILOT and not probes.exact:
+            extra = self._probe(krylov, count - PILOT)
+            probes = probes.more(extra)
+            spent += len(extra.squares)
+        return self._result(krylov, probes, krylov.products + spent)
 
     def _room(self, krylov: Krylov, spent: int) -> int:
         """Rows that the basis may grow by."""
@@ -265,31 +228,36 @@ class _Search:
         return min(max(krylov.size // 2, FIRST_STEPS // 2), left)
 
     def _expects_to_gain(self, krylov: Krylov) -> bool:
-        """Whether more rows promise a norm known well enough, or fewer probes than they cost.
+        """Whether more rows promise a norm known well enough, or fewer probes than they cost."""
+        square, fourth = self._expected_rest(krylov)
+        if self._is_loose(spectral_norm(krylov, square)):
+            return True
+        few = krylov.rounding**2 < square and square**2 < SPREAD_ENOUGH * fourth
+        return few or self._expected_probes(krylov) > PILOT + 2 * krylov.size
 
-        What is left is judged by the spectral measure of the starting vector: each Ritz value stands for P times its
-        weight; those that have converged are not left.
+    def _expected_rest(self, krylov: Krylov) -> tuple[float, float]:
+        """Sums of squares and fourth powers of what is left, by the spectral measure of the first starting vector.
+
+        Each Ritz value stands for P times its weight; those that have converged are not left.
         """
         values, coefficients, residuals = krylov.ritz()
-        left = residuals > 0.1 * np.abs(values)
-        mass = self.operator.P * coefficients[0] ** 2 * left
-        square, fourth = float(mass @ values**2), float(mass @ values**4)
-        if self._is_loose(_norm(krylov, square)):
-            return True
+        mass = self.operator.P * coefficients[0] ** 2 * (residuals > 0.1 * np.abs(values))
+        return float(mass @ values**2), float(mass @ values**4)
+
+    def _expected_probes(self, krylov: Krylov) -> float:
+        square, fourth = self._expected_rest(krylov)
         if square <= 0.0:
-            return False
-        total = _known(krylov) + square
-        ratio = _quantile(self.confidence) * sqrt(2.0 * fourth) / (0.5 * self._share(krylov, square) * total)
-        return ratio**2 > PILOT + 2 * krylov.size
+            return 0.0
+        total = known_square(krylov) + square
+        share = self._share(krylov, square)
+        return (quantile(self.confidence) * sqrt(2.0 * fourth) / (0.5 * share * total)) ** 2
 
     def _is_loose(self, norm: Interval) -> bool:
         return (norm.high / norm.low) ** 2 - 1.0 > self.width / 2.0 if norm.low > 0.0 else False
 
-    def _is_unfit(self, krylov: Krylov, probes: _Probes) -> bool:
-        """The norm is not known well enough, or a few directions that Lanczos missed dominate the rest."""
-        spread = probes.pilot_spread
-        hidden = spread > 0.0 and 2.0 / spread**2 < SPREAD_ENOUGH and self._needed(krylov, probes) > PILOT
-        return hidden or self._is_loose(_norm(krylov, probes.interval(self.confidence).high))
+    def _saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
+        """The probes see much that Lanczos did not: copies of its pairs, perhaps."""
+        return self._needed(krylov, probes) > PILOT + 2 * krylov.size + 4.0 * self._expected_probes(krylov)
 
     def _grow(self, krylov: Krylov, steps: int) -> None:
         target = krylov.size + steps
@@ -302,46 +270,37 @@ class _Search:
             if self.progress is not None:
                 self.progress(f"Lanczos step {krylov.size}")
 
-    def _needed(self, krylov: Krylov, probes: _Probes) -> int:
+    def _needed(self, krylov: Krylov, probes: Probes) -> int:
         """Probes after which the interval is narrow enough, by the pilot."""
         if probes.exact or probes.mean <= 0.0:
             return PILOT
         share = self._share(krylov, probes.interval(self.confidence).high)
-        target = share * (_known(krylov) + probes.mean) / (2.0 * probes.mean)
-        ratio = _quantile(self.confidence) * probes.pilot_spread / target
-        return max(PILOT, int(np.ceil(min(ratio**2, 1e9))))
+        target = share * (known_square(krylov) + probes.mean) / probes.mean
+        # The half h of the error that gives that width, 4 h/(1 - h^2)^2, by a contraction.
+        half = 0.0
+        for _ in range(30):
+            half = min(target * (1.0 - half**2) ** 2 / 4.0, 0.5)
+        return max(PILOT, int(np.ceil(min((quantile(self.confidence) * probes.pilot_spread / 2.0 / half) ** 2, 1e9))))
 
     def _share(self, krylov: Krylov, rest_square: float) -> float:
         """The relative width that is left for the probes, with a margin for a mean that turns out smaller."""
-        norm = _norm(krylov, rest_square)
+        norm = spectral_norm(krylov, rest_square)
         fixed = (norm.high / norm.low) ** 2 - 1.0 + 4.0 * krylov.rounding / norm.low if norm.low > 0.0 else 0.0
         return max(0.85 * (self.width - fixed), self.width / 3.0)
 
-    def _probe(self, krylov: Krylov, count: int, text: str = "pilot probes") -> _Probes:
-        """Squares of the norms of C z; of a whole basis of the complement where that is no more work."""
-        V = krylov.basis
-        left = self.operator.P - krylov.size
-        if left == 0:
-            return _Probes(np.zeros(1), exact=True)
-        if left <= count:
-            return _Probes(_squares(self.operator, V, _complement(V, self.rng)), exact=True)
-        squares = []
-        for start in range(0, count, self.chunk):
-            size = min(self.chunk, count - start)
-            drawn = torch.from_numpy(self.rng.standard_normal((size, self.operator.P))).to(V)
-            drawn = _outside(drawn, V)
-            drawn *= sqrt(left) / torch.linalg.vector_norm(drawn, dim=1, keepdim=True)
-            squares.append(_squares(self.operator, V, drawn))
+    def _probe(self, krylov: Krylov, count: int) -> Probes:
+        def report(done: int) -> None:
             if self.progress is not None:
-                self.progress(f"{text}: {start + size} of {count}")
-        return _Probes(np.concatenate(squares))
+                self.progress(f"{krylov.size} Lanczos steps, probe {done} of {count}")
 
-    def _result(self, krylov: Krylov, probes: _Probes, spent: int) -> StableRankInterval:
+        return draw_probes(self.operator, krylov.basis, count, self.rng, self.chunk, report)
+
+    def _result(self, krylov: Krylov, probes: Probes, products: int) -> StableRankInterval:
         rest = probes.interval(self.confidence)
-        norm = _norm(krylov, rest.high)
+        norm = spectral_norm(krylov, rest.high)
         if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
             raise CurvatureError("the curvature matrix is zero to rounding: its stable rank is not defined")
-        known = _known(krylov)
+        known = known_square(krylov)
         values, _, residuals = krylov.ritz()
         top = int(np.abs(values).argmax())
         slack = 2.0 * krylov.rounding / norm.low  # relative error of squares
@@ -359,67 +318,11 @@ class _Search:
             frobenius=Interval(*(sqrt(end) for end in (square.value, square.low, square.high))),
             eigenvalue=float(values[top]),
             residual=float(residuals[top]) + krylov.rounding,
-            certified=_certificate(krylov, sqrt(rest.high)) < inf,
+            certified=certified_norm(krylov, sqrt(rest.high)) < inf,
             deterministic_width=max((high - low) / value - statistical, 0.0),
             statistical_width=statistical,
             steps=krylov.size,
             probes=0 if probes.exact else len(probes.squares),
-            products=krylov.products + spent,
+            products=products,
             reached=(high - low) / value <= self.width,
         )
-
-
-def _known(krylov: Krylov) -> float:
-    """The part of the squared Frobenius norm that the basis gives."""
-    return float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum())
-
-
-def _norm(krylov: Krylov, rest_square: float) -> Interval:
-    values, _, residuals = krylov.ritz()
-    top = int(np.abs(values).argmax())
-    low = float(np.abs(values[top]))
-    high = min(low + float(residuals[top]), _certificate(krylov, sqrt(rest_square))) + krylov.rounding
-    return Interval(low, low, high)
-
-
-def _certificate(krylov: Krylov, c: float) -> float:
-    """Upper bound of the spectral norm given that of C; infinite where c is no less than the largest Ritz value."""
-    T, B = krylov.compression, krylov.coupling
-    low = float(np.abs(np.linalg.eigvalsh(T)).max())
-    if c >= low or len(B) == 0:
-        return low if c < low else inf
-    square = B.T @ B
-    reach = float(np.linalg.norm(B, 2))
-
-    def excess(bound: float, sign: float) -> float:
-        return bound - float(np.linalg.eigvalsh(sign * T + square / (bound - c))[-1])
-
-    highest = low + reach  # at least the solution, since C and T alone have norm at most low
-    return max(_root(excess, sign, max(low, c) * (1 + 1e-12), highest * (1 + 1e-9)) for sign in (1.0, -1.0))
-
-
-def _root(excess: Callable[[float, float], float], sign: float, low: float, high: float) -> float:
-    if excess(low, sign) >= 0.0:
-        return low
-    return float(brentq(excess, low, high, args=(sign,), xtol=1e-12 * high))
-
-
-def _outside(rows: Tensor, V: Tensor) -> Tensor:
-    for _ in range(2):
-        rows = rows - (rows @ V.T) @ V
-    return rows
-
-
-def _squares(operator: SymmetricOperator, V: Tensor, rows: Tensor) -> Array:
-    images = _outside(operator.products(rows), V)
-    if not bool(torch.isfinite(images).all()):
-        raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
-    return (images.double() ** 2).sum(dim=1).cpu().numpy()
-
-
-def _complement(V: Tensor, rng: np.random.Generator) -> Tensor:
-    """Orthonormal rows that complete V."""
-    rows = torch.from_numpy(rng.standard_normal((V.shape[1] - len(V), V.shape[1]))).to(V)
-    for _ in range(2):
-        rows = torch.linalg.qr(_outside(rows, V).T)[0].T.contiguous()
-    return rows

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hessian.bounds import outside
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
 from hessian.symmetric import CurvatureError, SymmetricOperator
 
@@ -51,6 +52,8 @@ class SpectralMeasure:
     def moment(self, power: int) -> Moment:
         """The mean of the eigenvalues' powers, with the standard error over probes."""
         fixed = float((self.atoms**power).sum()) / self.P
+        if not self.nodes:
+            return Moment(fixed, 0.0)
         parts = np.array([w @ x**power for x, w in zip(self.nodes, self.weights, strict=True)])
         error = float(parts.std(ddof=1)) / sqrt(len(parts)) if len(parts) > 1 else float("nan")
         return Moment(fixed + float(parts.mean()), error)
@@ -118,7 +121,7 @@ def spectral_measure(
     left = operator.P - len(V)
     nodes, weights = [], []
     for probe in range(probes if left else 0):
-        start = _without(torch.from_numpy(rng.standard_normal((1, operator.P))).to(V), V)[0]
+        start = outside(torch.from_numpy(rng.standard_normal((1, operator.P))).to(V), V)[0]
         krylov = Krylov(_Rest(operator, V), rng, start=start)
         krylov.extend(min(steps, left))
         values, coefficients, _ = krylov.ritz()
@@ -149,8 +152,4 @@ class _Rest:
         return self.operator.device
 
     def products(self, vectors: Tensor) -> Tensor:
-        return _without(self.operator.products(_without(vectors, self.V)), self.V)
-
-
-def _without(rows: Tensor, V: Tensor) -> Tensor:
-    return rows - (rows @ V.T) @ V
+        return outside(self.operator.products(outside(vectors, self.V)), self.V)

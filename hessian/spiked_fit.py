@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, sqrt
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,28 +89,82 @@ def fit_spiked(eigenvalues: ArrayLike, mistaken: float = MISTAKEN) -> SpikedFit:
     R = len(values)
     if R < 4 or not np.isfinite(values).all():
         raise ValueError(f"a fit needs at least 4 eigenvalues, all finite, got {R}")
+    called = call_outliers(values, R, mistaken)
+    model, sd = fitted_model(values[called.outlying], called.sigma, R)
+    return SpikedFit(
+        model=model,
+        R=R,
+        outliers=tuple(values[called.outlying].tolist()),
+        spike_sd=tuple(sd.tolist()),
+        sigma=called.sigma,
+        sigma_sd=called.sigma / R,
+        cuts=(-called.cut, called.cut),
+        distance=distribution_distance(values[~called.outlying], model.noise_law),
+        iterations=called.iterations,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Called:
+    r"""Which eigenvalues are outliers, and the noise that the others leave.
+
+    Attributes:
+        outlying: One truth value for each eigenvalue.
+        sigma: $\sigma$.
+        cut: An eigenvalue of larger modulus is an outlier.
+        iterations: Times the noise was estimated.
+    """
+
+    outlying: NDArray[np.bool_]
+    sigma: float
+    cut: float
+    iterations: int
+
+
+def call_outliers(values: NDArray[np.float64], R: int, mistaken: float = MISTAKEN, rest: float = 0.0) -> Called:
+    """The iteration of the module's docstring, for known eigenvalues beside others in the bulk.
+
+    Args:
+        values: Known eigenvalues, shape ``(k,)``.
+        R: Dimension.
+        mistaken: Chance of calling the largest (or the smallest) eigenvalue of pure noise an outlier.
+        rest: Sum of squares of the R - k others, which stay in the bulk.
+
+    Raises:
+        ValueError: No noise left beside the outliers, or ``mistaken`` outside (0, 1/2).
+    """
     if not 0.0 < mistaken < 0.5:
         raise ValueError(f"mistaken must lie between 0 and 1/2, got {mistaken}")
     beyond = 2.0 + float(TracyWidom1().quantile(1.0 - mistaken)) * R ** (-2.0 / 3.0)
-    outlying = np.zeros(R, dtype=bool)
+    outlying = np.zeros(len(values), dtype=bool)
     iterations = 0
     while True:
         iterations += 1
-        sigma = _noise(values, outlying)
+        sigma = _noise(values[outlying], rest + float((values[~outlying] ** 2).sum()), R)
         called = np.abs(values) > beyond * sigma
         if (called == outlying).all():
-            break
+            return Called(outlying, sigma, beyond * sigma, iterations)
         outlying = called
-    outliers = values[outlying]
+
+
+def fitted_model(outliers: NDArray[np.float64], sigma: float, R: int) -> tuple[SpikedModel, NDArray[np.float64]]:
+    """The model of some outliers and a noise level, and the standard deviations of its spikes by theory."""
     spikes = spike_of(outliers, sigma)
     model = SpikedModel(tuple(spikes), Semicircle(sigma))
-    sd = tuple(model.outlier_sd(spike, R) / (1.0 - (sigma / spike) ** 2) for spike in model.spikes)
-    cuts = (-beyond * sigma, beyond * sigma)
-    distance = distribution_distance(values[~outlying], model.noise_law)
-    return SpikedFit(model, R, tuple(outliers.tolist()), sd, sigma, sigma / R, cuts, distance, iterations)
+    sd = [model.outlier_sd(spike, R) / (1.0 - (sigma / spike) ** 2) for spike in model.spikes]
+    return model, np.array(sd)
 
 
-def predict(fit: SpikedFit, scale_factor: float) -> SpikedModel:
+class Fitted(Protocol):
+    """A fit, whatever it was made from."""
+
+    @property
+    def model(self) -> SpikedModel:
+        """The fitted model at scale 1."""
+        ...
+
+
+def predict(fit: Fitted, scale_factor: float) -> SpikedModel:
     r"""The fitted model at another sample size: the same spikes, the noise times ``scale_factor``.
 
     From M to M' samples the factor is $\sqrt{M/M'}$ for a mean over independent samples.
@@ -137,10 +192,8 @@ def spike_of(outliers: ArrayLike, sigma: float) -> NDArray[np.float64]:
     return (located + np.sign(located) * np.sqrt(located**2 - 4.0 * sigma**2)) / 2.0
 
 
-def _noise(values: NDArray[np.float64], outlying: NDArray[np.bool_]) -> float:
+def _noise(outliers: NDArray[np.float64], rest: float, R: int) -> float:
     """The sigma that solves the second-moment equation of the module's docstring for given outliers."""
-    R, outliers = len(values), values[outlying]
-    rest = float((values[~outlying] ** 2).sum())
     weight, sigma_squared = float(R + 1 - 2 * len(outliers)), 0.0
     # The correction is a fraction of one eigenvalue for each outlier: a contraction.
     for _ in range(100):

@@ -194,6 +194,7 @@ def card_text(result: Result) -> str:
     lines += [""] if result.judged else []
     lines += _entry("noticed", "; ".join(map(str, result.changes)))
     lines += _stored_lines(result)
+    lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
     lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
     lines += _entry("time", f"{result.seconds:.2f} s")
     return "\n".join(lines)

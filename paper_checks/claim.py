@@ -94,6 +94,7 @@ class Claim:
         expect: the verdict on record.
         expect_reason: for a recorded "not checkable here", why.
         uses: ids of claims that this one rests on.
+        seen_in: ids of figures that show it on real networks or data, beside the judged check.
         also: further inventory ids that are literally the same statement.
         kind: kind of the item in the inventory.
         budget: the smallest budget that can decide it.
@@ -113,6 +114,7 @@ class Claim:
     correction: Form | None = None
     expect_reason: str = ""
     uses: tuple[str, ...] = ()
+    seen_in: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     kind: Kind = "claim"
     budget: Literal["quick", "full"] = "quick"

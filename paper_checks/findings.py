@@ -6,6 +6,7 @@ record, which every check confirms or turns red, and witnesses are replayed whil
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections import Counter
@@ -22,12 +23,13 @@ _FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 _DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
 
-def findings_page(paper: Paper, page: Page) -> str:
+def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     """One page in Markdown.
 
     Args:
         paper: the paper it belongs to.
         page: what it covers.
+        folder: where it belongs; its ``figures`` hold the manifests of figures that claims are seen in.
     """
     told = [paper.told(theme) for theme in page.themes]
     claims = [claim for _, group in told for claim in group]
@@ -55,6 +57,19 @@ def findings_page(paper: Paper, page: Page) -> str:
             lines += ["", f"## {about.rstrip('.')}"]
         for claim in group:
             lines += ["", *_entry(claim, files.get(claim.id), answers.get(claim.id))]
+    seen = list(dict.fromkeys(id for claim in claims for id in claim.seen_in))
+    if seen:
+        lines += [
+            "",
+            "## On real networks",
+            "",
+            "What the figures at laptop scale show, with the command that redraws each.",
+            "",
+        ]
+        lines += [
+            f"- [{id}](figures/{_file(id)}.png): {_found(folder, id)} `rankproof figure {id} --scale laptop`"
+            for id in seen
+        ]
     for listing in page.listings:
         rows = [listing.columns, tuple("---" for _ in listing.columns), *listing.rows]
         lines += ["", f"## {listing.title}", "", *(f"| {' | '.join(row)} |" for row in rows)]
@@ -67,7 +82,7 @@ def write_pages(folder: Path) -> list[Path]:
     for paper in PAPERS:
         for page in paper.pages:
             path = folder / f"{page.name}.md"
-            path.write_text(findings_page(paper, page), encoding="utf-8")
+            path.write_text(findings_page(paper, page, folder), encoding="utf-8")
             written.append(path)
     return written
 
@@ -93,8 +108,21 @@ def _entry(claim: Claim, file: Stored | None, answer: Replayed | None) -> Iterat
     elif claim.expect == "not checkable here":
         yield ""
         yield f"Reason: {_mathematics(claim.expect_reason)}"
+    if claim.seen_in:
+        yield ""
+        yield f"On real networks: {', '.join(f'[{id}](figures/{_file(id)}.png)' for id in claim.seen_in)}."
     yield ""
     yield f"`rankproof check {claim.id}`"
+
+
+def _file(figure: str) -> str:
+    return figure.replace("/", "-")
+
+
+def _found(folder: Path, figure: str) -> str:
+    """What a figure's stored manifest says was found."""
+    manifest = json.loads((folder / "figures" / f"{_file(figure)}.manifest.json").read_text(encoding="utf-8"))
+    return _mathematics(_rounded(manifest["found"]))
 
 
 def _anchor(id: str) -> str:

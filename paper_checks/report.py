@@ -161,14 +161,31 @@ def exceptions_first(results: Sequence[Result]) -> list[Result]:
     return sorted(results, key=lambda result: (result.as_expected, VERDICTS.index(result.decision.verdict)))
 
 
-def papers(results: Sequence[Result]) -> list[tuple[str, str, list[Result]]]:
-    """Results paper by paper: its short name, its title (empty if unknown), its results."""
+@dataclass(frozen=True)
+class Theme:
+    """Results of one module of a paper.
 
-    def title(result: Result) -> str:
-        return next((p.title for p in PAPERS if result.claim.module.startswith(f"{p.package}.")), "")
+    Attributes:
+        anchor: Its place on the page.
+        title: What it is about, in one line.
+        results: In their order.
+    """
 
-    grouped = [(name, list(found)) for name, found in groupby(results, key=lambda result: result.claim.paper)]
-    return [(name, title(found[0]), found) for name, found in grouped]
+    anchor: str
+    title: str
+    results: tuple[Result, ...]
+
+
+def papers(results: Sequence[Result]) -> list[tuple[str, list[Theme]]]:
+    """Results paper by paper and theme by theme: the paper's title, or its short name if it is not known."""
+    grouped: dict[str, list[Theme]] = {}
+    for module, found in groupby(results, key=lambda result: result.claim.module):
+        package, _, theme = module.rpartition(".")
+        some = tuple(found)
+        paper = next((p for p in PAPERS if p.package == package), None)
+        name, title = (paper.title, paper.told(theme)[0]) if paper else (some[0].claim.paper, some[0].claim.paper)
+        grouped.setdefault(name, []).append(Theme(f"theme:{theme}", title.rstrip("."), some))
+    return list(grouped.items())
 
 
 def values_table(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:

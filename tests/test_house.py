@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = {"rmt": 0, "workloads": 0, "hessian": 1, "toymodels": 1, "algorithms": 1, "figures": 3, "paper_checks": 4,
-          "rankproof": 5}  # fmt: skip
+FLOORS = {
+    "rmt": 0,
+    "workloads": 0,
+    "hessian": 1,
+    "toymodels": 1,
+    "algorithms": 1,
+    "runs": 2,
+    "figures": 3,
+    "paper_checks": 4,
+    "rankproof": 5,
+}
 FILES = [
     file
     for room in FLOORS

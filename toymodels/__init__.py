@@ -1,1 +1,1 @@
-"""Problems with known truth, for theorems to be evaluated on exactly. No problem has moved in yet."""
+"""Problems with known truth, for theorems to be evaluated on exactly."""

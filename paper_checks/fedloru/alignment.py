@@ -192,6 +192,7 @@ def expected_alignment(
     vary=("noise",),
     uses=("fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
     expect="corrected",
+    seen_in=("hessian/alignment",),
     method="limit",
 )
 def thm_3_3(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,

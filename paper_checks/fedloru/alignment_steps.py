@@ -349,6 +349,7 @@ def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]
     vary=("steps",),
     uses=("fedloru-v2/thm-3.3",),
     expect="holds",
+    seen_in=("hessian/alignment",),
     method="inequality",
 )
 def a_6_limitation(

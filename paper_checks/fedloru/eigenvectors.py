@@ -102,6 +102,7 @@ def measure_pairs(context: Context) -> Pairs:
     vary=("coefficient", "lost"),
     uses=("fedloru-v2/eq-5",),
     expect="holds",
+    seen_in=("hessian/fmnist-exact", "hessian/alignment"),
     method="limit",
 )
 def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: float = 1.0, lost: float = 0.0) -> Evidence:

@@ -216,6 +216,7 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
     ),
     vary=("exponent",),
     expect="corrected",
+    seen_in=("hessian/fmnist-exact", "hessian/predictions"),
     method="mean",
 )
 def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, decreasing: bool = False) -> Evidence:

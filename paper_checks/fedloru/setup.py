@@ -298,6 +298,7 @@ def search_perturbations(context: Context) -> Cases:
     vary=("spectral", "frobenius", "power"),
     uses=("fedloru-v2/def-srank",),
     expect="corrected",
+    seen_in=("hessian/predictions",),
     method="inequality",
 )
 def claim_srank_robust(cases: Cases, norm: str = "spectral", small: float = SMALL, spectral: float = 1.0,

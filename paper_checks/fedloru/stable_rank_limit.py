@@ -257,6 +257,7 @@ def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) ->
     uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-43"),
     also=("fedloru-v2/eq-45",),
     expect="corrected",
+    seen_in=("hessian/predictions", "fedloru/fig-1"),
     method="limit",
 )
 def thm_3_2(data: dict[str, Ranks], form: str = "bound", bulk: float = 1.0) -> Evidence:

@@ -12,11 +12,10 @@ from figures.hessian_spectra import (
     FMNIST,
     SampleSizes,
     hessian_spectra,
-    predicted_eigenvalues,
     samples_found,
     samples_sizes,
-    with_noise,
 )
+from figures.spiked_prediction import predicted_eigenvalues, with_noise
 from rmt import Semicircle, SpikedModel, distribution_distance
 from workloads.datasets import ImageSet
 

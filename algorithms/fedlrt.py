@@ -1,0 +1,121 @@
+r"""FeDLRT: dynamical low-rank training with variance correction (Algorithms 1, 5 and 6 of the paper).
+
+The weights are $U S V^T$. A round widens both bases by the mean gradients of the factors, lets every client descend in
+the coefficients of the wide bases, averages these, and truncates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from algorithms.descent import Descent, descend, gradient
+from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
+from algorithms.low_rank import (
+    COMPLETIONS,
+    USV,
+    Truncation,
+    augment,
+    beside,
+    factorise,
+    padded,
+    product,
+    projected,
+    truncated,
+)
+from algorithms.tree import Tree
+
+CORRECTIONS = ("none", "full", "simplified")
+
+
+@dataclass(frozen=True)
+class FeDLRT:
+    """Algorithm 1 (`none`, `full`) and Algorithm 5 (`simplified`); the state is the factors.
+
+    Attributes:
+        local: Local steps in the coefficients.
+        rank: Of the start.
+        truncation: Which singular values stay.
+        correction: Of the drift of the clients' coefficient gradients.
+        completion: Of a basis where the gradient does not determine it.
+
+    Raises:
+        FederationError: An unknown word.
+    """
+
+    local: Descent
+    rank: int
+    truncation: Truncation = field(default_factory=Truncation)
+    correction: str = "simplified"
+    completion: str = "orthogonal"
+
+    def __post_init__(self) -> None:
+        if self.correction not in CORRECTIONS or self.completion not in COMPLETIONS:
+            raise FederationError(
+                f"correction must be one of {CORRECTIONS} and completion of {COMPLETIONS}, got {self.correction!r} and "
+                f"{self.completion!r}"
+            )
+
+    def start(self, fed: Federation, w: Tree) -> USV:
+        """The state before the first round: the best factors of the start's rank."""
+        return factorise(w, self.rank)
+
+    def round(self, fed: Federation, cohort: Cohort, state: USV) -> USV:
+        """One round: two trips, three with the full correction."""
+        U, S, V = state
+        simplified = self.correction == "simplified"
+        G = fed.mean(factor_gradients, to=cohort, U=U, S=S, V=V, with_S=simplified)
+        Ubar, Vbar = augment(U, G["U"], self.completion), augment(V, G["V"], self.completion)
+        Ut, Vt = beside(U, Ubar), beside(V, Vbar)
+        if self.correction == "full":
+            G_St = fed.mean(augmented_gradient, to=cohort, Ubar=Ubar, Vbar=Vbar)
+            S_star = fed.mean(coefficient_descent, to=cohort, draw=self.local.draw, settings=self.local, G_St=G_St)
+        else:
+            sent = {"G_S": G["S"]} if simplified else {}
+            S_star = fed.mean(
+                coefficient_descent, to=cohort, draw=self.local.draw, settings=self.local, Ubar=Ubar, Vbar=Vbar, **sent
+            )
+        return truncated(Ut, S_star, Vt, self.truncation)
+
+    def weights(self, state: USV) -> Tree:
+        """The model."""
+        return product(state)
+
+
+def factor_gradients(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, with_S: bool) -> Reply:
+    """Gradients in U and V, and in S for the simplified correction."""
+    slopes = gradient(client, USV(U, S, V), product)
+    upload = {"U": slopes.U, "V": slopes.V} | ({"S": slopes.S} if with_S else {})
+    return Reply(upload=upload, keep={"U": U, "S": S, "V": V} | ({"G_S": slopes.S} if with_S else {}))
+
+
+def augmented_gradient(client: Client, memory: Memory, Ubar: Tree, Vbar: Tree) -> Reply:
+    """The gradient in the coefficients of the wide bases, at the start of the local steps."""
+    Ut, Vt, St = widened(memory, Ubar, Vbar)
+    slope = gradient(projected(client, Ut, Vt), St)
+    return Reply(upload=slope, keep={"Ubar": Ubar, "Vbar": Vbar, "G_St": slope})
+
+
+def coefficient_descent(
+    client: Client,
+    memory: Memory,
+    settings: Descent,
+    Ubar: Tree | None = None,
+    Vbar: Tree | None = None,
+    G_S: Tree | None = None,
+    G_St: Tree | None = None,
+) -> Reply:
+    """Local steps in the coefficients; with the mean gradient G_St, or its block G_S, they are corrected by it."""
+    Ubar, Vbar = (memory.round["Ubar"], memory.round["Vbar"]) if Ubar is None or Vbar is None else (Ubar, Vbar)
+    Ut, Vt, St = widened(memory, Ubar, Vbar)
+    correction = None
+    if G_St is not None:
+        correction = G_St - memory.round["G_St"]
+    elif G_S is not None:
+        correction = padded(G_S - memory.round["G_S"], Ut, Vt)
+    return Reply(upload=descend(projected(client, Ut, Vt), St, settings, memory, correction=correction))
+
+
+def widened(memory: Memory, Ubar: Tree, Vbar: Tree) -> tuple[Tree, Tree, Tree]:
+    """The wide bases, and the coefficients in them."""
+    Ut, Vt = beside(memory.round["U"], Ubar), beside(memory.round["V"], Vbar)
+    return Ut, Vt, padded(memory.round["S"], Ut, Vt)

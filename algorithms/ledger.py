@@ -1,0 +1,68 @@
+"""What travelled: bytes and entries per direction, counted from the tensors themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from algorithms.tree import tensors
+
+Direction = Literal["down", "up"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One message on its way.
+
+    Attributes:
+        round: Round, from 1; 0 is the start.
+        trip: Trip of the round, from 1.
+        direction: `down` to the clients or `up` to the server.
+        what: Name of the work or of the value told.
+        clients: Number of clients it went to or came from.
+        entries: Numbers that travelled, all clients together.
+        bytes: The same in bytes.
+    """
+
+    round: int
+    trip: int
+    direction: Direction
+    what: str
+    clients: int
+    entries: int
+    bytes: int
+
+
+class Ledger:
+    """All messages of a run, in their order."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.entries = list(entries)
+
+    def record(
+        self, round: int, trip: int, direction: Direction, what: str, messages: Iterable[Any], copies: int = 1
+    ) -> None:
+        """Adds messages of several clients as one entry; nothing is added where no tensor travels."""
+        parts = [tensors(message) for message in messages]
+        numbers = copies * sum(leaf.numel() for part in parts for leaf in part)
+        size = copies * sum(leaf.numel() * leaf.element_size() for part in parts for leaf in part)
+        if numbers:
+            self.entries.append(Entry(round, trip, direction, what, copies * len(parts), numbers, size))
+
+    def bytes(self, direction: Direction | None = None, round: int | None = None) -> int:
+        """Bytes in a direction, or both; of one round, or all."""
+        return sum(entry.bytes for entry in self._some(direction, round))
+
+    def count(self, direction: Direction | None = None, round: int | None = None) -> int:
+        """Numbers in a direction, or both; of one round, or all."""
+        return sum(entry.entries for entry in self._some(direction, round))
+
+    def trips(self, round: int) -> int:
+        """Trips of a round: each goes down to the clients and up again."""
+        return max((entry.trip for entry in self.entries if entry.round == round), default=0)
+
+    def _some(self, direction: Direction | None, round: int | None) -> Iterable[Entry]:
+        return (
+            entry for entry in self.entries if direction in (None, entry.direction) and round in (None, entry.round)
+        )

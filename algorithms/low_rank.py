@@ -1,0 +1,172 @@
+r"""Matrices as $U S V^T$: products, bases with room for a gradient, truncation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from algorithms.federation import Client, FederationError
+from algorithms.tree import Tree
+
+COMPLETIONS = ("orthogonal", "none")
+TRUNCATIONS = ("after", "printed")
+
+
+class USV(NamedTuple):
+    r"""$U S V^T$ for every layer: U ``(m, r)`` and V ``(n, r)`` with orthonormal columns, S ``(r, r)``."""
+
+    U: Tree
+    S: Tree
+    V: Tree
+
+
+def product(factors: USV) -> Tree:
+    r"""$U S V^T$."""
+    return factors.U @ factors.S @ factors.V.T
+
+
+def factorise(w: Tree, rank: int) -> USV:
+    """The best approximation of given rank of every matrix.
+
+    Raises:
+        FederationError: A rank that is not between 1 and the smaller side, or an entry that is no matrix.
+    """
+    parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
+    for name, W in w.items():
+        if W.ndim != 2:
+            raise FederationError(f"{name} has shape {tuple(W.shape)}; only matrices are factorised")
+        if not 1 <= rank <= min(W.shape):
+            raise FederationError(f"rank {rank} does not fit {name} of shape {tuple(W.shape)}")
+        U, sigma, Vh = torch.linalg.svd(W, full_matrices=False)
+        parts[name] = (U[:, :rank], torch.diag(sigma[:rank]), Vh[:rank].T)
+    return USV(*(Tree({name: part[i] for name, part in parts.items()}) for i in range(3)))
+
+
+def augment(U: Tree, G: Tree, completion: str = "orthogonal") -> Tree:
+    r"""$\bar U$: orthonormal columns beside those of U so that $[U|\bar U]$ spans $[U|G]$; FeDLRT, eq. (6).
+
+    Where G has too little rank beside U, or 2r exceeds the number of rows, fewer directions are determined.
+
+    Args:
+        U: Orthonormal columns, ``(m, r)``.
+        G: Directions, ``(m, r)``.
+        completion: `orthogonal`: the columns of the orthogonal factor, as many as fit, whatever completes them; `none`:
+            determined directions only, possibly no column.
+    """
+    return U.map(lambda u, g: _augmented(u, g, completion), G)
+
+
+def _augmented(u: Tensor, g: Tensor, completion: str) -> Tensor:
+    if completion == "orthogonal":
+        # The orthogonal factor is orthonormal to rounding however dependent the columns are.
+        return torch.linalg.qr(torch.cat([u, g], dim=1))[0][:, u.shape[1] :]
+    rest = g
+    for _ in range(2):
+        rest = rest - u @ (u.T @ rest)
+    basis, sigma, _ = torch.linalg.svd(rest, full_matrices=False)
+    room = u.shape[0] - u.shape[1]
+    floor = 10.0 * max(g.shape) * torch.finfo(g.dtype).eps * float(torch.linalg.vector_norm(g))
+    return basis[:, : min(int((sigma > floor).sum()), room)]
+
+
+def beside(U: Tree, Ubar: Tree) -> Tree:
+    r"""$[U|\bar U]$."""
+    return U.map(lambda u, bar: torch.cat([u, bar], dim=1), Ubar)
+
+
+def padded(S: Tree, like_rows: Tree, like_columns: Tree) -> Tree:
+    """S in the upper left corner of zeros, as large as the augmented bases have columns."""
+    return S.map(
+        lambda s, rows, columns: torch.nn.functional.pad(
+            s, (0, columns.shape[1] - s.shape[1], 0, rows.shape[1] - s.shape[0])
+        ),
+        like_rows,
+        like_columns,
+    )
+
+
+@dataclass(frozen=True)
+class Truncation:
+    r"""How many singular values stay.
+
+    The smallest rank whose tail $(\sigma_{r+1}, \ldots)$ has norm at most the threshold $\theta = \tau\|S\|_F$. The
+    condition as printed in FeDLRT takes the tail from $\sigma_r$ on, and so keeps one more.
+
+    Attributes:
+        tau: Relative threshold; 0 keeps all that are not zero to rounding.
+        rule: `after` or `printed`.
+        least: At least so many stay; 0: a threshold that leaves none is an error.
+        most: At most so many stay.
+
+    Raises:
+        FederationError: A value out of its range.
+    """
+
+    tau: float = 0.1
+    rule: str = "after"
+    least: int = 0
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.tau >= 0.0 or self.rule not in TRUNCATIONS or self.least < 0:
+            raise FederationError(f"expected tau >= 0, a rule of {TRUNCATIONS} and least >= 0, got {self}")
+        if self.most is not None and self.most < max(self.least, 1):
+            raise FederationError(f"most must be at least 1 and at least least, got {self.most}")
+
+    def rank(self, sigma: Tensor) -> int:
+        """The rank that stays of singular values in decreasing order.
+
+        Raises:
+            FederationError: None is left.
+        """
+        squares = torch.flip(torch.cumsum(torch.flip(sigma**2, [0]), 0), [0]).sqrt()  # norms of the tails from each on
+        theta = self.tau * float(squares[0])
+        floor = len(sigma) * torch.finfo(sigma.dtype).eps * float(squares[0])
+        kept = int((squares > max(theta, floor)).sum())
+        if self.rule == "printed" and self.tau > 0.0:
+            kept = min(kept + 1, len(sigma))
+        kept = min(max(kept, self.least), len(sigma) if self.most is None else self.most)
+        if kept < 1:
+            raise FederationError(f"tau = {self.tau:g} leaves rank 0; lower it, or name a least rank")
+        return kept
+
+
+def truncated(U: Tree, S: Tree, V: Tree, truncation: Truncation) -> USV:
+    """The factors with S made diagonal and small singular values left out."""
+    parts = {}
+    for name in S:
+        P, sigma, Qh = torch.linalg.svd(S[name], full_matrices=False)
+        try:
+            r = truncation.rank(sigma)
+        except FederationError as error:
+            raise FederationError(f"layer {name}: {error}") from error
+        parts[name] = (U[name] @ P[:, :r], torch.diag(sigma[:r]), V[name] @ Qh[:r].T)
+    return USV(*(Tree({name: part[i] for name, part in parts.items()}) for i in range(3)))
+
+
+@dataclass(frozen=True)
+class Projected:
+    """A client seen through bases: its loss as a function of the coefficients S alone."""
+
+    client: Client
+    U: Tree
+    V: Tree
+
+    @property
+    def samples(self) -> float:
+        """Size of the client's data."""
+        return self.client.samples
+
+    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
+        """The loss at coefficients."""
+        return self.client.loss(product(USV(self.U, Tree(w), self.V)), batch)
+
+
+def projected(client: Client, U: Tree, V: Tree) -> Any:
+    """The client in coefficient space, by its own reduction where it has one."""
+    own = getattr(client, "projected", None)
+    return own(U, V) if own is not None else Projected(client, U, V)

@@ -1,0 +1,105 @@
+r"""pFedLoRA: full global weights and low-rank personal factors (FedLoRU, Algorithm 4, both variants).
+
+The model of client k is $W + \alpha_p L_kU_k$; W travels in full, L and U never do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from algorithms.descent import Descent, descend
+from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
+from algorithms.lora import AB, Adapter
+from algorithms.tree import Tree
+
+
+class Both(NamedTuple):
+    """Global weights and personal factors, trained together."""
+
+    W: Tree
+    LU: AB
+
+
+@dataclass(frozen=True)
+class PersonalFedLoRA:
+    """Algorithm 4; its state is the global weights.
+
+    Attributes:
+        local: Local steps in W; of variant 2, in all at once.
+        personal: Local steps in L and U, before those in W (variant 1).
+        adapter: Rank, scale and start of the personal factors.
+        jointly: Variant 2: W, L and U in the same steps, `local.steps` plus `personal.steps` of them.
+    """
+
+    local: Descent
+    personal: Descent
+    adapter: Adapter
+    jointly: bool = False
+
+    def start(self, fed: Federation, w: Tree) -> Tree:
+        """The state before the first round."""
+        fed.agree(fresh=self.adapter.factors(w))
+        return w
+
+    def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
+        """One round."""
+        work = train_jointly if self.jointly else train_in_turn
+        return fed.mean(work, to=cohort, draw=self._draws, w=w, algorithm=self)
+
+    def weights(self, w: Tree) -> Tree:
+        """The global model."""
+        return w
+
+    def personal_weights(self, fed: Federation, w: Tree, client: int) -> Tree:
+        """The model of one client."""
+        mine = fed.state.personal.get(client, {}).get("LU", fed.state.shared["fresh"])
+        return self.adapter.weights(w, mine)
+
+    def together(self) -> Descent:
+        """The joint steps of variant 2.
+
+        Raises:
+            FederationError: Two learning rates or batches.
+        """
+        one, other = self.local, self.personal
+        if (one.learning_rate, one.batch) != (other.learning_rate, other.batch):
+            raise FederationError("joint steps need one learning rate and one batch for both kinds")
+        return Descent(one.steps + other.steps, one.learning_rate, one.batch)
+
+    def _draws(self, client: Client, rng: np.random.Generator) -> Tensor | tuple[Tensor, Tensor] | None:
+        if self.jointly:
+            return self.together().draw(client, rng)
+        return pair(self.personal.draw(client, rng), self.local.draw(client, rng))
+
+
+def pair(first: Tensor | None, second: Tensor | None) -> tuple[Tensor, Tensor] | None:
+    """Batches of two kinds of steps.
+
+    Raises:
+        FederationError: Batches for one kind only.
+    """
+    if (first is None) != (second is None):
+        raise FederationError("name a batch for both kinds of local steps, or for none")
+    return None if first is None or second is None else (first, second)
+
+
+def train_in_turn(client: Client, memory: Memory, w: Tree, algorithm: PersonalFedLoRA) -> Reply:
+    """Eq. (84), then eq. (85): the personal factors at the server's weights, then the weights."""
+    own = algorithm.adapter
+    first, second = (None, None) if memory.drawn is None else memory.drawn
+    start = memory.personal.get("LU", memory.shared["fresh"])
+    LU = descend(client, start, algorithm.personal, Memory(drawn=first), own.over(w))
+    trained = descend(client, w, algorithm.local, Memory(drawn=second), lambda W: own.weights(W, LU))
+    return Reply(upload=trained, personal={"LU": LU})
+
+
+def train_jointly(client: Client, memory: Memory, w: Tree, algorithm: PersonalFedLoRA) -> Reply:
+    """Eq. (86): weights and personal factors in the same steps."""
+    own = algorithm.adapter
+    start = Both(w, memory.personal.get("LU", memory.shared["fresh"]))
+    W, LU = descend(client, start, algorithm.together(), memory, lambda both: own.weights(both.W, both.LU))
+    return Reply(upload=W, personal={"LU": LU})

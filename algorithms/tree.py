@@ -1,0 +1,96 @@
+"""Named tensors with arithmetic: what weights, factors and gradients of a model are, one entry for each layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+
+class Tree(Mapping[str, Tensor]):
+    """A frozen mapping from names to tensors; sums, differences and multiples act on all of them.
+
+    >>> w = Tree(W=torch.ones(2, 3))
+    >>> float((2.0 * w - w / 2)["W"].sum())
+    9.0
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Mapping[str, Tensor] | None = None, **named: Tensor) -> None:
+        self._entries = {**(entries or {}), **named}
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"Tree({', '.join(f'{name}: {tuple(entry.shape)}' for name, entry in self.items())})"
+
+    def map(self, function: Callable[..., Tensor], *others: Mapping[str, Tensor]) -> Tree:
+        """The function of each entry and of the others' entries of the same name."""
+        return Tree({name: function(entry, *(other[name] for other in others)) for name, entry in self.items()})
+
+    def __add__(self, other: Mapping[str, Tensor]) -> Tree:
+        return self.map(torch.add, other)
+
+    def __sub__(self, other: Mapping[str, Tensor]) -> Tree:
+        return self.map(torch.sub, other)
+
+    def __neg__(self) -> Tree:
+        return self.map(torch.neg)
+
+    def __mul__(self, factor: float | Tensor) -> Tree:
+        return self.map(lambda entry: entry * factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float | Tensor) -> Tree:
+        return self.map(lambda entry: entry / divisor)
+
+    def __matmul__(self, other: Mapping[str, Tensor]) -> Tree:
+        return self.map(torch.matmul, other)
+
+    @property
+    def T(self) -> Tree:
+        """Every matrix transposed."""
+        return self.map(lambda entry: entry.mT)
+
+    def square(self) -> Tensor:
+        """Sum of the squares of all entries, a scalar."""
+        return torch.stack([(entry**2).sum() for entry in self.values()]).sum()
+
+    @property
+    def is_finite(self) -> bool:
+        """No entry is infinite or not a number."""
+        return all(bool(torch.isfinite(entry).all()) for entry in self.values())
+
+
+def weighted_sum(terms: Iterable[tuple[float, Any]]) -> Any:
+    """The sum of weight times message, for messages of trees, tensors, tuples and mappings of one structure."""
+    total: Any = None
+    for weight, message in terms:
+        part = pytree.tree_map(lambda entry, weight=weight: entry * weight, message)
+        total = part if total is None else pytree.tree_map(torch.add, total, part)
+    return total
+
+
+def tensors(message: Any) -> list[Tensor]:
+    """The tensors of a message; what is no tensor is no part of it."""
+    return [leaf for leaf in pytree.tree_leaves(message) if isinstance(leaf, Tensor)]
+
+
+pytree.register_pytree_node(
+    Tree,
+    lambda tree: (list(tree.values()), tuple(tree)),
+    lambda entries, names: Tree(dict(zip(names, entries, strict=True))),
+    serialized_type_name="rankproof.Tree",
+)

@@ -1,0 +1,173 @@
+"""The stable rank of large networks: time, products, gradients and memory, on a CPU or a GPU.
+
+``python benchmarks/large_networks.py [--device cuda] [--only resnet-18]``. ResNet-18 (11 million parameters) on genuine
+Fashion-MNIST images after some steps of training, with batch norm on its running statistics; a transformer of 100
+million parameters on random tokens at its initial weights, the fused attention replaced by plain products. Each network
+runs in a process of its own, so that the peak of the memory is its own. Results are added to the JSON file by device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import resource
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from figures.provenance import machine, package_versions
+from hessian import Curvature, stable_rank_of
+from workloads.datasets import load
+from workloads.networks import pool
+from workloads.resnet import resnet
+
+WIDTH = 0.05
+
+
+class Decoder(nn.Module):
+    """A causal transformer that predicts the next token: (n, length) tokens to (n, length, vocabulary) logits."""
+
+    def __init__(self, vocabulary: int, width: int, layers: int, length: int) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+        layer = nn.TransformerEncoderLayer(
+            width, 12, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
+        self.layers = nn.TransformerEncoder(layer, layers, nn.LayerNorm(width), enable_nested_tensor=False)
+        self.head = nn.Linear(width, vocabulary, bias=False)
+        self.head.weight = self.tokens.weight
+        nn.init.normal_(self.tokens.weight, std=0.02)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """The logits."""
+        length = tokens.shape[1]
+        hidden = self.tokens(tokens) + self.places(torch.arange(length, device=tokens.device))
+        mask = nn.Transformer.generate_square_subsequent_mask(length, device=tokens.device)
+        return self.head(self.layers(hidden, mask=mask, is_causal=True))
+
+
+def resnet_18(device: str, batch: int) -> Curvature:
+    """ResNet-18 after 30 steps of stochastic gradient descent."""
+    images = load("fashion-mnist")
+    count = 30 * batch
+    x = pool(images, 28, torch.float32)[:count, None].to(device)
+    y = torch.from_numpy(images.labels.astype(np.int64))[:count].to(device)
+    network = resnet(18, 10, 0, channels=1).to(device).train()
+    optimizer = torch.optim.SGD(network.parameters(), lr=0.005, momentum=0.9)
+    for step in tqdm(range(30), desc="training", disable=None):
+        rows = slice(step * batch, (step + 1) * batch)
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(network(x[rows]), y[rows]).backward()
+        optimizer.step()
+    return Curvature(network, nn.CrossEntropyLoss(), (x[:batch], y[:batch]), batch_norm="running")
+
+
+def transformer(device: str, batch: int) -> Curvature:
+    """A transformer of 100 million parameters."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = Decoder(20_000, 768, 12, 64)
+        tokens = torch.randint(20_000, (batch, 65))
+    network.to(device).eval()
+    tokens = tokens.to(device)
+
+    def loss(logits: Tensor, targets: Tensor) -> Tensor:
+        return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    return Curvature(network, loss, (tokens[:, :-1], tokens[:, 1:]))
+
+
+NETWORKS = {"resnet-18": resnet_18, "transformer-100m": transformer}
+
+
+def measure(name: str, device: str, batch: int, threads: int, answer: Any) -> None:
+    """One network, in a fresh process."""
+    torch.set_num_threads(threads)
+    operator = NETWORKS[name](device, batch)
+    vector = torch.ones((1, operator.P), device=device)
+    products = []
+    for _ in range(3):
+        began = time.perf_counter()
+        operator.products(vector)
+        products.append(time.perf_counter() - began)
+    del vector
+    gradient = operator.cost().gradient_seconds
+    with tqdm(desc=name, disable=None, bar_format="{desc}: {postfix} {elapsed}") as bar:
+        began = time.perf_counter()
+        found = stable_rank_of(
+            operator,
+            rng=np.random.default_rng(0),
+            relative_width=WIDTH,
+            progress=lambda text: bar.set_postfix_str(text),
+        )
+        seconds = time.perf_counter() - began
+    spent = operator.cost()
+    row = {
+        "parameters": operator.P,
+        "samples": operator.samples,
+        "loss": operator.loss,
+        "stable_rank": [found.low, found.value, found.high],
+        "width_asked": WIDTH,
+        "reached": found.reached,
+        "certified": found.certified,
+        "eigenvalue": found.eigenvalue,
+        "lanczos_steps": found.steps,
+        "probes": found.probes,
+        "products": found.products,
+        "seconds": seconds,
+        "gradient_seconds": gradient,
+        "product_over_gradient": statistics.median(products) / gradient,
+        "gradients_worth": seconds / gradient,
+        "share_of_time_in_products": spent.seconds / spent.products * found.products / seconds,
+        "peak_process_GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "threads": threads,
+    }
+    if device.startswith("cuda"):
+        row |= {"device_name": torch.cuda.get_device_name(device)}
+        row |= {"peak_device_GiB": torch.cuda.max_memory_allocated(device) / 2**30}
+    answer.put(row)
+
+
+def main() -> int:
+    """Runs the networks and adds their rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", choices=tuple(NETWORKS), default=None)
+    parser.add_argument("--batch", type=int, default=0, help="samples; default: 32, on a GPU 256")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    options = parser.parse_args()
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        print("large_networks: there is no CUDA device here; leave --device out", file=sys.stderr)
+        return 2
+    results = json.loads(options.out.read_text()) if options.out.exists() else {}
+    context = multiprocessing.get_context("spawn")
+    for name in [options.only] if options.only else NETWORKS:
+        batch = options.batch or (32 if options.device == "cpu" else 256)
+        if name == "transformer-100m" and not options.batch:
+            batch //= 8
+        answer = context.Queue()
+        process = context.Process(target=measure, args=(name, options.device, batch, options.threads, answer))
+        process.start()
+        row = answer.get()
+        process.join()
+        row["environment"] = {**machine(), "packages": package_versions(("rankproof", "numpy", "scipy", "torch"))}
+        results[f"{name} on {options.device.split(':')[0]}"] = row
+        options.out.write_text(json.dumps(results, indent=1) + "\n")
+        print(json.dumps({key: value for key, value in row.items() if key != "environment"}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,299 @@
+"""One measured spectrum, from the names on a command line to its files: JSON, PNG and PDF."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from figures.figure import Settings
+from figures.make import rendered
+from figures.provenance import machine, package_versions, sources_digest
+from figures.spectrum_picture import draw_spectrum_report
+from hessian.curvature import Cost, Curvature
+from hessian.factories import data_of, loss_of_name, model_of, user_error
+from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
+from hessian.spiked_fit import predict
+from hessian.symmetric import CurvatureError
+from workloads.files import require_writable, write_whole
+
+SAMPLE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""Sample sizes to predict at, relative to the measured one."""
+_PACKAGES = ("rankproof", "numpy", "scipy", "torch", "matplotlib")
+
+
+@dataclass(frozen=True)
+class SpectrumRequest:
+    """What to measure.
+
+    Attributes:
+        model: ``module:factory`` of the network.
+        data: ``module:factory`` of the data.
+        loss: Name of a loss, or ``module:function``.
+        matrix: `hessian` or `gauss-newton`.
+        parameters: Names or patterns; empty: all that require gradients.
+        batch_norm: `running` or `batch`, or nothing for a model without batch norm in training mode.
+        reduction: `mean` or `sum`; nothing: the loss's own, else `mean`.
+        double: Measure in float64.
+        device: Torch device.
+        settings: Accuracy, numbers of pairs and probes, seed.
+    """
+
+    model: str
+    data: str
+    loss: str = "cross-entropy"
+    matrix: str = "hessian"
+    parameters: tuple[str, ...] = ()
+    batch_norm: str | None = None
+    reduction: str | None = None
+    double: bool = False
+    device: str = "cpu"
+    settings: SpectrumSettings = dataclasses.field(default_factory=SpectrumSettings)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredNetwork:
+    """A network's spectrum, and what it is the spectrum of.
+
+    Attributes:
+        request: What was asked for.
+        report: What was measured.
+        samples: Number of samples.
+        loss: Value of the loss.
+        unused: Parameters that the loss does not depend on.
+        cost: What the products cost.
+    """
+
+    request: SpectrumRequest
+    report: SpectrumReport
+    samples: int
+    loss: float
+    unused: tuple[str, ...]
+    cost: Cost
+
+
+def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | None = None) -> MeasuredNetwork:
+    """Builds the network, reads the data and measures.
+
+    Raises:
+        CurvatureError: Names, a model, a loss, data or numbers that do not serve; the message names cause and remedy.
+        FigureError: The device is not on this machine.
+    """
+    say = progress or (lambda text: None)
+    Settings(device=request.device).check_device()
+    loss = loss_of_name(request.loss)
+    say("building the model")
+    model = model_of(request.model)
+    say("reading the data")
+    data = data_of(request.data)
+    try:
+        model = model.to(request.device)
+        model = model.double() if request.double else model
+        operator = Curvature(
+            model,
+            loss,
+            data,
+            matrix=request.matrix,
+            parameters=request.parameters or None,
+            batch_norm=request.batch_norm,
+            reduction=request.reduction,
+        )
+    except CurvatureError:
+        raise
+    except Exception as error:  # the user's forward pass, loss or loader
+        raise user_error(error, "the model or the loss on the data") from error
+    settings = dataclasses.replace(request.settings, chunk=1 if operator.keeps_graph else 8)
+    try:
+        report = measure_spectrum(operator, settings, progress)
+    except (RuntimeError, MemoryError) as error:
+        if isinstance(error, RuntimeError) and "memory" not in str(error):
+            raise
+        raise CurvatureError(
+            "out of memory: return smaller batches (a DataLoader instead of one batch), or name fewer --parameters"
+        ) from error
+    return MeasuredNetwork(request, report, operator.samples, operator.loss, operator.unused, operator.cost())
+
+
+def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
+    """Writes ``spectrum.json``, ``.png`` and ``.pdf`` to a folder, all or none.
+
+    Raises:
+        OSError: The folder cannot be written to.
+    """
+    require_writable(out)
+    contents = rendered(lambda: draw_spectrum_report(measured.report), ("png", "pdf"))
+    text = json.dumps(as_json(measured), indent=1, ensure_ascii=False, allow_nan=False)
+    contents["json"] = (text + "\n").encode()
+    paths = {kind: out / f"spectrum.{kind}" for kind in ("json", "png", "pdf")}
+    write_whole({paths[kind]: content for kind, content in contents.items()})
+    return paths
+
+
+def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
+    """Everything that was measured, and with what; numbers that are not finite become null."""
+    report, rank = measured.report, measured.report.stable_rank
+    measure = report.measure
+    fields = {
+        "request": _plain(dataclasses.replace(measured.request, settings=report.settings)),
+        "parameters": report.P,
+        "unused_parameters": measured.unused,
+        "samples": measured.samples,
+        "loss": measured.loss,
+        "dtype": report.dtype,
+        "stable_rank": {**_plain(rank), "gradients": None},
+        "eigenvalues": [
+            {"value": value, "residual": residual, "end": "upper" if place < report.largest else "lower"}
+            for place, (value, residual) in enumerate(zip(report.eigenvalues, report.residuals, strict=True))
+        ],
+        "eigenvalues_converged": report.converged,
+        "quadrature": {
+            "about": "one rule per probe, for the spectrum without the eigenvalues above; each of those has mass "
+            "1/parameters",
+            "nodes": measure.nodes,
+            "weights": measure.weights,
+        },
+        "fit": _fit(report),
+        "cost": {
+            "products": measured.cost.products,
+            "products_by_part": report.products,
+            "seconds_by_part": {part: round(seconds, 3) for part, seconds in report.seconds.items()},
+            "seconds_of_products": measured.cost.seconds,
+            "seconds_of_a_gradient": measured.cost.gradient_seconds,
+            "gradients": measured.cost.gradients,
+        },
+        **machine(),
+        "packages": package_versions(_PACKAGES),
+        "sources_sha256": sources_digest(),
+    }
+    del fields["stable_rank"]["gradients"]  # of all parts together under `cost`
+    return _plain(fields)
+
+
+def summary(measured: MeasuredNetwork) -> str:
+    """A few lines for the terminal."""
+    report, rank, request = measured.report, measured.report.stable_rank, measured.request
+    level = f"{100 * rank.confidence:g} %"
+    kind = "Hessian" if request.matrix == "hessian" else "Gauss-Newton matrix"
+    norm = "certified" if rank.certified else "not certified"
+    goal = "" if rank.reached else f"; wider than the {100 * request.settings.width:g} % asked for: raise --products"
+    probes = f"{100 * rank.statistical_width:.2g} % {rank.probes} probes" if rank.probes else "nothing random"
+    lines = [
+        f"{kind}, {report.P:,} parameters, {measured.samples:,} samples, loss {measured.loss:.4g} "
+        f"({report.dtype} on {report.device})",
+        f"stable rank    {rank.value:.4g}, {rank.low:.4g} to {rank.high:.4g} at {level}; width: "
+        f"{100 * rank.deterministic_width:.2g} % norm ({norm}), {probes}{goal}",
+        f"norms          spectral {rank.spectral_norm.value:.4g} (eigenvalue {rank.eigenvalue:+.4g}), Frobenius "
+        f"{rank.frobenius.value:.4g}, {rank.frobenius.low:.4g} to {rank.frobenius.high:.4g}",
+        f"largest        {_listed(report.eigenvalues[: report.largest])}",
+        f"smallest       {_listed(report.eigenvalues[report.largest :][::-1])}",
+        f"residuals      at most {report.residuals.max():.1g}"
+        + ("" if report.converged else "; not converged: raise --products"),
+    ]
+    return "\n".join([*lines, *_fit_lines(measured), _cost_line(measured)])
+
+
+def _fit_lines(measured: MeasuredNetwork) -> list[str]:
+    fit, report = measured.report.fit, measured.report
+    if fit is None:
+        return [f"spiked model   not fitted: {measured.report.no_fit}"]
+    verdict = "no semicircle" if fit.distance.low > 0.0 else "a semicircle is possible"
+    others = [
+        f"{law.name} {law.distance.value:.2f} ({law.distance.low:.2f} to {law.distance.high:.2f})"
+        for law in fit.alternatives
+    ]
+    four = predict(fit, 0.5)
+    rank = {scale: model.stable_rank(report.P).value for scale, model in ((1, fit.model), (4, four))}
+    certain = "" if fit.complete else "\n" + 15 * " " + "the noise holds those that were not computed: raise --outliers"
+    return [
+        f"spiked model   sigma {fit.sigma:.3g} +- {fit.sigma_sd:.1g}, bulk edge {2 * fit.sigma:.3g}",
+        f"outliers       above: {fit.above}; below: {fit.below}{certain}",
+        f"bulk           Kolmogorov distance {fit.distance.value:.2f} from the fitted semicircle, "
+        f"{fit.distance.low:.2f} to {fit.distance.high:.2f}: {verdict}",
+        f"other laws     {(chr(10) + ' ' * 15).join(others) or 'none has the moments of the bulk'}",
+        f"model's rank   {rank[1]:.4g} here, {rank[4]:.4g} at 4 times the samples (noise halved)",
+    ]
+
+
+def _cost_line(measured: MeasuredNetwork) -> str:
+    parts = ", ".join(f"{part} {count}" for part, count in measured.report.products.items())
+    cost = measured.cost
+    return (
+        f"cost           {cost.products} products ({parts}): the time of {cost.gradients:.0f} gradients, "
+        f"{cost.seconds:.1f} s"
+    )
+
+
+def _listed(values: np.ndarray, shown: int = 6) -> str:
+    text = ", ".join(f"{value:.4g}" for value in values[:shown])
+    return f"{text}, ... ({len(values)} computed)" if len(values) > shown else text
+
+
+def _fit(report: SpectrumReport) -> dict[str, Any]:
+    fit = report.fit
+    if fit is None:
+        return {"reason_for_none": report.no_fit}
+    predictions = []
+    for factor in SAMPLE_FACTORS:
+        model = predict(fit, factor**-0.5)
+        predictions.append(
+            {
+                "samples_factor": factor,
+                "noise_factor": factor**-0.5,
+                "bulk_edge": model.bulk_edges[1],
+                "stable_rank": model.stable_rank(report.P).value,
+                "outliers": [o.location for o in model.outliers if o.separated],
+                "overlaps": [o.overlap for o in model.outliers if o.separated],
+            }
+        )
+    return {
+        "sigma": fit.sigma,
+        "sigma_sd": fit.sigma_sd,
+        "cuts": fit.cuts,
+        "spikes": [
+            {"spike": spike, "sd": sd, "eigenvalue": value, "overlap": outlier.overlap}
+            for spike, sd, value, outlier in zip(
+                fit.model.spikes, fit.spike_sd, fit.outliers, fit.model.outliers, strict=True
+            )
+        ],
+        "outliers_above": {**_plain(fit.above), "text": str(fit.above)},
+        "outliers_below": {**_plain(fit.below), "text": str(fit.below)},
+        "all_outliers_computed": fit.complete,
+        "rest_square_by_norm": _plain(fit.rest_by_norm),
+        "rest_square_by_quadrature": _plain(fit.rest_by_quadrature),
+        "bulk_size": fit.bulk.size,
+        "semicircle_distance": _plain(fit.distance),
+        "alternatives": [
+            {
+                "name": law.name,
+                "law": type(law.law).__name__,
+                "parameters": _plain(law.law),
+                "share": law.share,
+                "distance": _plain(law.distance),
+            }
+            for law in fit.alternatives
+        ],
+        "predictions": predictions,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Values as JSON knows them."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value

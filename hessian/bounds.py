@@ -1,0 +1,176 @@
+r"""Bounds of the norms of a symmetric matrix, given a Krylov basis of it and random probes of the rest.
+
+With $H V^T = V^T T + Q^T B$ and $C = (1 - V^TV) H (1 - V^TV)$: $\|H\|_F^2 = \|T\|_F^2 + 2\|B\|_F^2 + \|C\|_F^2$,
+and every eigenvalue beyond $c \ge \|C\|_2$ is at most the $\lambda$ that solves
+$\lambda = \lambda_{max}(T + B^TB/(\lambda - c))$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+import torch
+from scipy.optimize import brentq
+from scipy.stats import t as student
+from torch import Tensor
+
+from hessian.krylov import Array, Krylov
+from hessian.symmetric import CurvatureError, SymmetricOperator
+
+PILOT = 10
+"""Probes whose spread stands for that of all."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value between two ends."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def relative_width(self) -> float:
+        """Distance of the ends over the value; 0 for a value of 0 without width."""
+        return (self.high - self.low) / self.value if self.value else (0.0 if self.high == self.low else inf)
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, eq=False)
+class Probes:
+    r"""Squares of the norms of C z, whose mean is $\|C\|_F^2$.
+
+    Attributes:
+        squares: One for each probe; if exact, those of an orthonormal basis of the complement, possibly empty.
+        exact: Their sum is the squared norm itself.
+    """
+
+    squares: Array
+    exact: bool = False
+
+    @property
+    def mean(self) -> float:
+        """Estimate of the squared norm."""
+        return float(self.squares.sum()) if self.exact else float(self.squares.mean())
+
+    @property
+    def pilot_spread(self) -> float:
+        """Relative standard deviation of one probe, from the pilot."""
+        pilot = self.squares[:PILOT]
+        mean = float(pilot.mean())
+        return 0.0 if self.exact or mean <= 0.0 else float(pilot.std(ddof=1)) / mean
+
+    def interval(self, confidence: float) -> Interval:
+        """Of the mean."""
+        if self.exact:
+            return Interval(self.mean, self.mean, self.mean)
+        half = quantile(confidence) * self.pilot_spread / sqrt(len(self.squares)) / 2.0
+        # Symmetric for the inverse root of the mean, on which sums of squares are hardly skew.
+        return Interval(self.mean, self.mean / (1.0 + half) ** 2, self.mean / max(1.0 - half, 0.05) ** 2)
+
+    def more(self, other: Probes) -> Probes:
+        """Both together; the exact one alone if there is one."""
+        return other if other.exact else Probes(np.concatenate([self.squares, other.squares]))
+
+
+def quantile(confidence: float) -> float:
+    """Of the t law for the pilot's spread, with three degrees of freedom less than it has."""
+    return float(student.ppf((1.0 + confidence) / 2.0, PILOT - 4))
+
+
+def draw_probes(
+    operator: SymmetricOperator,
+    V: Tensor,
+    count: int,
+    rng: np.random.Generator,
+    chunk: int = 1,
+    report: Callable[[int], None] | None = None,
+) -> Probes:
+    """Probes uniform on a sphere in the complement of V, or a whole basis of it where that is no more work.
+
+    Args:
+        operator: The matrix.
+        V: Orthonormal rows, shape ``(m, P)``.
+        count: Number of probes.
+        rng: Their source.
+        chunk: Probes multiplied together.
+        report: Told the number of probes done.
+
+    Raises:
+        CurvatureError: A product is not finite.
+    """
+    left = operator.P - len(V)
+    if left <= count:
+        return Probes(_squares(operator, V, _complement(V, rng)) if left else np.empty(0), exact=True)
+    squares = []
+    for start in range(0, count, chunk):
+        size = min(chunk, count - start)
+        drawn = outside(torch.from_numpy(rng.standard_normal((size, operator.P))).to(V), V)
+        drawn *= sqrt(left) / torch.linalg.vector_norm(drawn, dim=1, keepdim=True)
+        squares.append(_squares(operator, V, drawn))
+        if report is not None:
+            report(start + size)
+    return Probes(np.concatenate(squares))
+
+
+def known_square(krylov: Krylov) -> float:
+    """The part of the squared Frobenius norm that the basis gives."""
+    return float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum())
+
+
+def spectral_norm(krylov: Krylov, rest_square: float) -> Interval:
+    r"""Between the largest Ritz value in modulus and its upper bound, given a bound of $\|C\|_F^2$."""
+    values, _, residuals = krylov.ritz()
+    top = int(np.abs(values).argmax())
+    low = float(np.abs(values[top]))
+    high = min(low + float(residuals[top]), certified_norm(krylov, sqrt(rest_square))) + krylov.rounding
+    return Interval(low, low, high)
+
+
+def certified_norm(krylov: Krylov, c: float) -> float:
+    """Upper bound of the spectral norm given that of C; infinite where c is no less than the largest Ritz value."""
+    T, B = krylov.compression, krylov.coupling
+    low = float(np.abs(np.linalg.eigvalsh(T)).max())
+    if c >= low or len(B) == 0:
+        return low if c < low else inf
+    square = B.T @ B
+    reach = float(np.linalg.norm(B, 2))
+
+    def excess(bound: float, sign: float) -> float:
+        return bound - float(np.linalg.eigvalsh(sign * T + square / (bound - c))[-1])
+
+    highest = low + reach  # at least the solution, since C and T alone have norm at most low
+    return max(_root(excess, sign, max(low, c) * (1 + 1e-12), highest * (1 + 1e-9)) for sign in (1.0, -1.0))
+
+
+def _root(excess: Callable[[float, float], float], sign: float, low: float, high: float) -> float:
+    if excess(low, sign) >= 0.0:
+        return low
+    return float(brentq(excess, low, high, args=(sign,), xtol=1e-12 * high))
+
+
+def outside(rows: Tensor, V: Tensor) -> Tensor:
+    """The part of each row orthogonal to those of V."""
+    for _ in range(2):
+        rows = rows - (rows @ V.T) @ V
+    return rows
+
+
+def _squares(operator: SymmetricOperator, V: Tensor, rows: Tensor) -> Array:
+    images = outside(operator.products(rows), V)
+    if not bool(torch.isfinite(images).all()):
+        raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
+    return (images.double() ** 2).sum(dim=1).cpu().numpy()
+
+
+def _complement(V: Tensor, rng: np.random.Generator) -> Tensor:
+    """Orthonormal rows that complete V."""
+    rows = torch.from_numpy(rng.standard_normal((V.shape[1] - len(V), V.shape[1]))).to(V)
+    for _ in range(2):
+        rows = torch.linalg.qr(outside(rows, V).T)[0].T.contiguous()
+    return rows

@@ -1,0 +1,174 @@
+r"""The bulk of a measured spectrum against laws of `rmt`.
+
+The bulk is known through Gauss rules, one for each random probe. Each rule brackets the distribution function of its
+probe: at its k-th node that lies between the sums of the first k - 1 and of the first k weights (Chebyshev, Markov and
+Stieltjes). A Kolmogorov distance from such a measurement is therefore an interval: what the brackets leave open, and
+the probes' own fluctuation about the spectrum, which is that of $R/2$ independent draws for each probe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+from scipy.stats import kstwobign
+
+from hessian.bounds import Interval
+from hessian.krylov import Array
+from hessian.quadrature import SpectralMeasure
+from rmt.closed_laws import MarchenkoPastur, Semicircle
+from rmt.laws import Affine, Law
+
+CONFIDENCE = 0.95
+"""Of the intervals of Kolmogorov distances."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bulk:
+    """What is left of a measured spectrum without its outliers, of total mass 1.
+
+    Attributes:
+        size: Number of eigenvalues.
+        nodes: One increasing array per probe.
+        weights: Their weights; each probe's and the eigenvalues' masses add up to 1.
+        eigenvalues: Those that were computed, increasing, each of mass 1/size.
+    """
+
+    size: int
+    nodes: tuple[Array, ...]
+    weights: tuple[Array, ...]
+    eigenvalues: Array
+
+    @staticmethod
+    def of(measure: SpectralMeasure, outliers: int, eigenvalues: Array) -> Bulk:
+        """The bulk beside some outliers.
+
+        Args:
+            measure: Of the whole spectrum.
+            outliers: How many of its atoms are outliers.
+            eigenvalues: Its other atoms.
+        """
+        size = measure.P - outliers
+        weights = tuple(w * (measure.P / size) for w in measure.weights)
+        return Bulk(size, measure.nodes, weights, np.sort(eigenvalues))
+
+    def moment(self, power: int, about: float = 0.0) -> float:
+        """Mean power of the eigenvalues' distance from a point."""
+        parts = [float(w @ (x - about) ** power) for x, w in zip(self.nodes, self.weights, strict=True)]
+        known = float(((self.eigenvalues - about) ** power).sum()) / self.size
+        return known + (sum(parts) / len(parts) if parts else 0.0)
+
+    def cdf(self, points: Array) -> Array:
+        """Share at or below the points, each rule joined by lines between the middles of its gaps."""
+        parts = []
+        for x, w in zip(self.nodes, self.weights, strict=True):
+            middles = _middles(x)
+            parts.append(np.interp(points, middles, np.concatenate([[0.0], np.cumsum(w)])))
+        return self._known(points, "right") + (sum(parts) / len(parts) if parts else 0.0)
+
+    def bracket(self, points: Array) -> tuple[Array, Array]:
+        """What the rules leave open: the mean over the probes of the lower and of the upper bounds."""
+        return self._bracket(points, tight=True)
+
+    def distance(self, cdf: Callable[[Array], Array], confidence: float = CONFIDENCE) -> Interval:
+        """Kolmogorov distance from a law.
+
+        Args:
+            cdf: Distribution function of the law.
+            confidence: That the interval covers the distance of the bulk itself.
+        """
+        middles = np.unique(np.concatenate([*(_middles(x) for x in self.nodes), self.eigenvalues]))
+        value = float(np.abs(cdf(middles) - self.cdf(middles)).max())
+        at = np.unique(np.concatenate([*self.nodes, self.eigenvalues]))
+        below, upto = cdf(np.nextafter(at, -np.inf)), cdf(at)
+        least, most = self._bracket(at, tight=True)
+        certain = max(0.0, float((upto - most).max()), float((least - below).max()))
+        least, most = self._bracket(at, tight=False)
+        possible = max(float((most - below).max()), float((upto - least).max()))
+        probes = len(self.nodes)
+        spread = float(kstwobign.ppf(confidence)) * sqrt(2.0 / (probes * self.size)) if probes else 0.0
+        low, high = max(0.0, certain - spread), min(1.0, possible + spread)
+        return Interval(min(max(value, low), high), low, high)
+
+    def _bracket(self, points: Array, tight: bool) -> tuple[Array, Array]:
+        """What the distribution function lies between: at the points, or in their neighbourhoods as well."""
+        least, most = [], []
+        for x, w in zip(self.nodes, self.weights, strict=True):
+            total = np.concatenate([[0.0], np.cumsum(w)])
+            before, upto = np.searchsorted(x, points, side="left"), np.searchsorted(x, points, side="right")
+            least.append(total[np.maximum((upto if tight else before) - 1, 0)])
+            most.append(total[np.minimum((before if tight else upto) + 1, len(x))])
+        lower = sum(least) / len(least) if least else 0.0
+        upper = sum(most) / len(most) if most else 0.0
+        return lower + self._known(points, "left"), upper + self._known(points, "right")
+
+    def _known(self, points: Array, side: str) -> Array:
+        place = np.searchsorted(self.eigenvalues, points, side="left" if side == "left" else "right")
+        return np.asarray(place / self.size, dtype=np.float64)
+
+
+def _middles(x: Array) -> Array:
+    """Points between neighbours, and one beyond each end."""
+    if len(x) < 2:
+        return (
+            np.concatenate([np.nextafter(x, -np.inf), np.nextafter(x, np.inf)][: len(x) + 1]) if len(x) else np.zeros(1)
+        )
+    gaps = np.diff(x) / 2.0
+    return np.concatenate([[x[0] - gaps[0]], x[:-1] + gaps, [x[-1] + gaps[-1]]])
+
+
+@dataclass(frozen=True)
+class LawFit:
+    """A law with its parameters chosen by moments of the bulk, and how far it is from it.
+
+    Attributes:
+        name: What the law is.
+        law: The law; of the noise alone where `share` is below 1.
+        share: Mass of the law; the rest sits at 0.
+        distance: Kolmogorov distance from the bulk.
+    """
+
+    name: str
+    law: Law
+    share: float
+    distance: Interval
+
+    def cdf(self, points: Array) -> Array:
+        """Distribution function."""
+        return _mixed(self.law, self.share)(points)
+
+
+def law_fits(bulk: Bulk) -> tuple[LawFit, ...]:
+    """Laws that could stand in the semicircle's place, those whose moments can match the bulk's.
+
+    - `shifted semicircle`: mean and variance.
+    - `Marchenko-Pastur`: mean and variance; for a positive mean.
+    - `shifted Marchenko-Pastur`: the first three moments; for a positive skewness.
+    - `semicircle on a share of the directions`: second and fourth moment, the other directions being flat; where the
+      fourth is larger than a semicircle's.
+    """
+    mean = bulk.moment(1)
+    variance, skew = bulk.moment(2, about=mean), bulk.moment(3, about=mean)
+    second, fourth = bulk.moment(2), bulk.moment(4)
+    laws: list[tuple[str, Law, float]] = []
+    if variance > 0.0:
+        laws.append(("shifted semicircle", Semicircle(sqrt(variance), mean), 1.0))
+        if mean > 0.0:
+            laws.append(("Marchenko-Pastur", MarchenkoPastur(variance / mean**2, mean), 1.0))
+        if skew > 1e-6 * variance**1.5:  # less is a semicircle, with a ratio that is rounding
+            size = variance**2 / skew
+            pastur = MarchenkoPastur(skew**2 / variance**3, size)
+            laws.append(("shifted Marchenko-Pastur", Affine(pastur, 1.0, mean - size), 1.0))
+        if fourth > 2.0 * second**2:
+            part = Semicircle(sqrt(fourth / (2.0 * second)))
+            laws.append(("semicircle on a share of the directions", part, 2.0 * second**2 / fourth))
+    return tuple(LawFit(name, law, share, bulk.distance(_mixed(law, share))) for name, law, share in laws)
+
+
+def _mixed(law: Law, share: float) -> Callable[[Array], Array]:
+    def cdf(points: Array) -> Array:
+        return share * np.asarray(law.cdf(points)) + (1.0 - share) * (points >= 0.0)
+
+    return cdf

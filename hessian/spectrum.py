@@ -1,0 +1,214 @@
+"""One measurement of a spectrum: stable rank with its interval, extreme eigenpairs, quadrature of the rest, the fit."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian.krylov import Array, Progress, extreme_eigenpairs
+from hessian.measured_fit import MeasuredFit, fit_measured
+from hessian.norms import StableRankInterval, stable_rank_of
+from hessian.quadrature import SpectralMeasure, spectral_measure
+from hessian.symmetric import CurvatureError, SymmetricOperator
+
+STREAMS = ("stable rank", "eigenpairs", "quadrature")
+"""Parts of a measurement, each with a random stream of its own."""
+
+
+@dataclass(frozen=True)
+class SpectrumSettings:
+    """How to measure a spectrum.
+
+    Attributes:
+        width: Relative width asked of the stable rank's interval.
+        confidence: Of all intervals.
+        outliers: Eigenpairs to compute at each end.
+        tolerance: Of their residuals, relative to the norm.
+        probes: Probes of the quadrature.
+        steps: Lanczos steps of each probe.
+        seed: Root of the random streams.
+        products: At most so many products for the stable rank, and at most so many for the eigenpairs.
+        basis: At most so many rows in memory, each as large as the parameters.
+        chunk: Probes of the stable rank multiplied together: more than 1 pays where data are streamed.
+
+    Raises:
+        CurvatureError: A number out of its range.
+    """
+
+    width: float = 0.05
+    confidence: float = 0.95
+    outliers: int = 10
+    tolerance: float = 1e-4
+    probes: int = 4
+    steps: int = 60
+    seed: int = 0
+    products: int = 2000
+    basis: int = 120
+    chunk: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.width > 0.0 or not 0.0 < self.confidence < 1.0 or not self.tolerance > 0.0:
+            raise CurvatureError(
+                f"width and tolerance must be positive and confidence in (0, 1), got {self.width}, {self.tolerance} "
+                f"and {self.confidence}"
+            )
+        if min(self.outliers, self.probes, self.steps) < 1 or self.seed < 0:
+            raise CurvatureError(
+                f"outliers, probes and steps must be at least 1 and seed at least 0, got {self.outliers}, "
+                f"{self.probes}, {self.steps} and {self.seed}"
+            )
+
+    def rng(self, part: str) -> np.random.Generator:
+        """Random stream of one of `STREAMS`, so that changing one part does not change the others."""
+        return np.random.default_rng([self.seed, STREAMS.index(part)])
+
+
+@dataclass(frozen=True, eq=False)
+class SpectrumReport:
+    """What was measured.
+
+    Attributes:
+        settings: How.
+        P: Dimension.
+        dtype: Of the products.
+        device: Of the products.
+        stable_rank: Stable rank with its interval, norms included.
+        eigenvalues: Extreme eigenvalues, decreasing: the `largest` largest, then the smallest.
+        residuals: An eigenvalue lies within that of each of them.
+        largest: How many are from the upper end.
+        converged: All residuals are within the tolerance.
+        measure: Quadrature of the rest, the extreme eigenvalues as atoms.
+        fit: The spiked model, if there is noise to fit.
+        no_fit: Why there is no fit; empty if there is one.
+        products: Products with one vector, by part.
+        seconds: Wall time, by part.
+    """
+
+    settings: SpectrumSettings
+    P: int
+    dtype: str
+    device: str
+    stable_rank: StableRankInterval
+    eigenvalues: Array
+    residuals: Array
+    largest: int
+    converged: bool
+    measure: SpectralMeasure
+    fit: MeasuredFit | None
+    no_fit: str
+    products: dict[str, int]
+    seconds: dict[str, float]
+
+
+def measure_spectrum(
+    operator: SymmetricOperator, settings: SpectrumSettings, progress: Progress | None = None
+) -> SpectrumReport:
+    """Measures the spectrum of a symmetric operator and fits the spiked model to it.
+
+    Args:
+        operator: The matrix.
+        settings: Accuracy, numbers of pairs and probes, seed.
+        progress: Told what is going on.
+
+    Raises:
+        CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
+    """
+    counted = _Counted(operator)
+    products: dict[str, int] = {}
+    seconds: dict[str, float] = {}
+
+    def finish(part: str, started: float) -> None:
+        products[part] = counted.count - sum(products.values())
+        seconds[part] = time.perf_counter() - started
+
+    def report(part: str) -> Progress:
+        return (lambda text: progress(f"{part}: {text}")) if progress is not None else _quiet
+
+    started = time.perf_counter()
+    rank = stable_rank_of(
+        counted,
+        rng=settings.rng("stable rank"),
+        relative_width=settings.width,
+        confidence=settings.confidence,
+        products=settings.products,
+        basis=settings.basis,
+        chunk=settings.chunk,
+        progress=report("stable rank"),
+    )
+    finish("stable rank", started)
+    started = time.perf_counter()
+    largest = min(settings.outliers, (operator.P + 1) // 2)
+    pairs = extreme_eigenpairs(
+        counted,
+        largest,
+        min(settings.outliers, operator.P - largest),
+        tolerance=settings.tolerance,
+        rng=settings.rng("eigenpairs"),
+        products=settings.products,
+        progress=report("eigenpairs"),
+    )
+    finish("eigenpairs", started)
+    started = time.perf_counter()
+    measure = spectral_measure(
+        counted,
+        rng=settings.rng("quadrature"),
+        probes=settings.probes,
+        steps=settings.steps,
+        without=pairs,
+        progress=report("quadrature"),
+    )
+    finish("quadrature", started)
+    fit, why = None, ""
+    try:
+        fit = fit_measured(pairs, largest, rank.frobenius, measure, confidence=settings.confidence)
+    except ValueError as error:  # a matrix without noise has a spectrum all the same
+        why = str(error)
+    floor = 20.0 * torch.finfo(operator.dtype).eps * rank.spectral_norm.value
+    return SpectrumReport(
+        settings=settings,
+        P=operator.P,
+        dtype=str(operator.dtype).removeprefix("torch."),
+        device=str(operator.device),
+        stable_rank=rank,
+        eigenvalues=pairs.values,
+        residuals=pairs.residuals,
+        largest=largest,
+        converged=bool(pairs.residuals.max() <= max(settings.tolerance * rank.spectral_norm.value, floor)),
+        measure=measure,
+        fit=fit,
+        no_fit=why,
+        products=products,
+        seconds=seconds,
+    )
+
+
+def _quiet(text: str) -> None:
+    pass
+
+
+class _Counted:
+    """An operator that counts its products."""
+
+    def __init__(self, operator: SymmetricOperator) -> None:
+        self._operator = operator
+        self.count = 0
+
+    @property
+    def P(self) -> int:
+        return self._operator.P
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self._operator.dtype
+
+    @property
+    def device(self) -> torch.device:
+        return self._operator.device
+
+    def products(self, vectors: Tensor) -> Tensor:
+        self.count += len(vectors)
+        return self._operator.products(vectors)

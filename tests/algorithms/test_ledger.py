@@ -1,0 +1,159 @@
+"""The ledger against a count by hand, bases where the gradient does not determine them, and bad input."""
+
+import pytest
+import torch
+from test_reductions import EVERYTHING, problem, run
+
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation, FederationError, Reply
+from algorithms.fedlin import FedLin
+from algorithms.fedloru import FedLoRU, NestedFedLoRU
+from algorithms.fedlrt import FeDLRT
+from algorithms.lora import Adapter, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
+from algorithms.low_rank import Truncation, augment, factorise, product, truncated
+from algorithms.tree import Tree
+from algorithms.vmap import Vmap
+from toymodels.quadratic import centred, quadratic_problem
+
+LOCAL = Descent(2, 0.05)
+m, n, r = 6, 5, 2
+HAND = {  # numbers per client in one round: down, up, trips
+    "FedAvg": (FedAvg(LOCAL), m * n, m * n, 1),
+    "FedLin": (FedLin(LOCAL), 2 * m * n, 2 * m * n, 2),
+    "FeDLRT": (FeDLRT(LOCAL, r, EVERYTHING, "none"), 2 * (m + n) * r + r * r, (m + n) * r + 4 * r * r, 2),
+    "FeDLRT, simplified": (
+        FeDLRT(LOCAL, r, EVERYTHING, "simplified"), 2 * (m + n) * r + 2 * r * r, (m + n) * r + 5 * r * r, 2,
+    ),
+    "FeDLRT, full": (
+        FeDLRT(LOCAL, r, EVERYTHING, "full"), 2 * (m + n) * r + 5 * r * r, (m + n) * r + 8 * r * r, 3,
+    ),
+    # 2r > n: the bases have m and n columns, so that the coefficients are as large as the weights.
+    "FeDLRT, wide": (
+        FeDLRT(LOCAL, 4, EVERYTHING, "none"), (m + n) * 4 + 16 + m * (m - 4) + n * (n - 4), (m + n) * 4 + m * n, 2,
+    ),
+    "FedLoRA": (FedLoRA(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r, 1),
+    "FFA-LoRA": (FFALoRA(LOCAL, Adapter(r)), n * r, n * r, 1),
+    "RoLoRA": (RoLoRA(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r, 2),
+    "FlexLoRA": (FlexLoRA(LOCAL, Adapter(r)), (m + n) * r, (m + n) * r, 1),
+    "FedLoRU": (FedLoRU(LOCAL, Adapter(r), 9), (m + n) * r, (m + n) * r, 1),
+    "FedLoRU, accumulating": (FedLoRU(LOCAL, Adapter(r), 1), 2 * (m + n) * r, (m + n) * r, 1),
+    "mFedLoRU": (
+        NestedFedLoRU(LOCAL, Adapter(r), 9, ranks=((1, 1),) * 4), (m + n) * r, m + r + r + n, 1,
+    ),
+    "mFedLoRU, products": (
+        NestedFedLoRU(LOCAL, Adapter(r), 9, ranks=((1, 1),) * 4, send_products=True), (m + n) * r, (m + n) * r, 1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HAND)
+def test_the_ledger_equals_a_count_by_hand(name):
+    algorithm, down, up, trips = HAND[name]
+    _, fed, _ = run(algorithm, problem((m, n)), 1)
+    assert fed.ledger.count("down", 1) == 4 * down
+    assert fed.ledger.count("up", 1) == 4 * up
+    assert fed.ledger.bytes(round=1) == 8 * 4 * (down + up)
+    assert fed.ledger.trips(1) == trips
+    start = 0 if name.startswith("Fe") and "LoR" not in name else m * n
+    start += {"FFA-LoRA": m * r, "RoLoRA": (m + n) * r}.get(name, 0)
+    assert fed.ledger.count("down", 0) == 4 * start
+
+
+def test_only_the_cohort_is_counted_but_everybody_accumulates():
+    _, fed, _ = run(FedLoRU(LOCAL, Adapter(r), 1), problem((m, n)), 1, size=2)
+    assert fed.ledger.count("up", 1) == 2 * (m + n) * r
+    assert fed.ledger.count("down", 1) == (2 + 4) * (m + n) * r
+
+
+def test_a_gradient_of_too_little_rank_widens_by_what_it_determines():
+    generator = torch.Generator().manual_seed(0)
+    U = torch.linalg.qr(torch.randn(7, 3, generator=generator).double())[0]
+    G = U @ torch.randn(3, 3, generator=generator).double()
+    G[:, 0] += torch.linspace(1, 2, 7)
+    for completion, columns in (("orthogonal", 3), ("none", 1)):
+        bar = augment(Tree(W=U), Tree(W=G), completion)["W"]
+        assert bar.shape == (7, columns)
+        torch.testing.assert_close(bar.T @ bar, torch.eye(columns).double())
+        torch.testing.assert_close(U.T @ bar, torch.zeros(3, columns).double(), atol=1e-14, rtol=0)
+        wide = torch.cat([U, bar], dim=1)
+        torch.testing.assert_close(wide @ (wide.T @ G), G)
+    assert augment(Tree(W=U), Tree(W=0.0 * G), "none")["W"].shape == (7, 0)
+    # The model after a round does not depend on what completes a basis, where there is no correction to see it.
+    target = torch.outer(torch.linspace(1, 2, 6), torch.linspace(-1, 1, 5)).double()
+    given = quadratic_problem(
+        "rank one", [centred(torch.eye(30), target)] * 2, torch.randn(6, 5, generator=generator).double()
+    )
+    both = [run(FeDLRT(LOCAL, 2, EVERYTHING, "full", completion), given, 2)[0] for completion in ("orthogonal", "none")]
+    torch.testing.assert_close(*both, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "tau", "rank"), [("after", 0.1, 2), ("printed", 0.1, 3), ("after", 0.0, 3), ("after", 0.9, 1)]
+)
+def test_truncation_keeps_the_least_rank_within_the_threshold(rule, tau, rank):
+    S = Tree(W=torch.diag(torch.tensor([10.0, 1.5, 0.3, 0.0])).double())
+    eye = Tree(W=torch.eye(4).double())
+    kept = truncated(eye, S, eye, Truncation(tau, rule))
+    assert kept.S["W"].shape == (rank, rank)
+    left = S["W"] - product(kept)["W"]
+    assert float(torch.linalg.vector_norm(left)) <= tau * float(torch.linalg.vector_norm(S["W"])) + 1e-14
+    assert truncated(eye, S, eye, Truncation(tau, rule, most=1)).S["W"].shape == (1, 1)
+
+
+def test_factorise_is_the_best_approximation():
+    W = torch.randn(5, 3, generator=torch.Generator().manual_seed(1)).double()
+    torch.testing.assert_close(product(factorise(Tree(W=W), 3))["W"], W)
+    sigma = torch.linalg.svdvals(W)
+    assert float(torch.linalg.vector_norm(W - product(factorise(Tree(W=W), 1))["W"])) == pytest.approx(
+        float((sigma[1:] ** 2).sum().sqrt())
+    )
+
+
+class Silent:
+    samples = 0.0
+
+
+def _work(client, memory, w):
+    return Reply(upload=w)
+
+
+BAD = {
+    "no client": (lambda: Federation([]), "at least one client"),
+    "no data": (lambda: Federation([Silent()]), "client 0 has no data"),
+    "weights": (lambda: Federation(problem().clients, weights=[1.0]), "expected 4 finite weights"),
+    "negative weights": (lambda: Federation(problem().clients, weights=[1, 1, 1, -1]), "at least 0"),
+    "no weight": (
+        lambda: Federation(problem().clients, weights=[0, 0, 0, 0]).mean(_work, to=(0, 1), w=Tree()),
+        r"the clients \[0, 1\] have total weight 0",
+    ),
+    "cohort": (lambda: Federation(problem().clients).cohort(5), "between 1 and 4"),
+    "rank of the matrix": (lambda: run(FeDLRT(LOCAL, 5), problem(), 1), r"rank 5 does not fit W of shape \(6, 4\)"),
+    "rank of the adapter": (lambda: run(FedLoRA(LOCAL, Adapter(5)), problem(), 1), "rank 5 does not fit W"),
+    "rank 0": (
+        lambda: run(FeDLRT(LOCAL, 2, Truncation(1.5)), problem(), 1), "layer W: tau = 1.5 leaves rank 0",
+    ),
+    "diverging": (lambda: run(FedAvg(Descent(40, 1e12)), problem(), 40), "round .*, client 0: .*not finite"),
+    "steps": (lambda: Descent(0, 0.1), "steps and batch must be at least 1"),
+    "correction": (lambda: FeDLRT(LOCAL, 2, correction="half"), "correction must be one of"),
+    "tau": (lambda: FedLoRU(LOCAL, Adapter(1), 0), "tau must be at least 1"),
+    "split": (lambda: FlexLoRA(LOCAL, Adapter(1), split="top"), "split must be one of"),
+    "truncation": (lambda: Truncation(-1.0), "tau >= 0"),
+    "nested ranks": (lambda: run(NestedFedLoRU(LOCAL, Adapter(2), 2), problem(), 1), "ranks of 4 clients"),
+    "stacking": (
+        lambda: run(FedAvg(LOCAL), problem(), 1, executor=Vmap())
+        and Federation([*problem().clients, *problem((3, 3)).clients], executor=Vmap()).mean(
+            _work, to=(0, 5), w=Tree(W=torch.zeros(1))
+        ),
+        "differ in shape",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_clear_line(name):
+    action, message = BAD[name]
+    with pytest.raises(FederationError, match=message) as caught:
+        action()
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,261 @@
+"""What each algorithm becomes where another one is known, and that the executors agree."""
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation, Sequential
+from algorithms.fedlin import FedLin
+from algorithms.fedloru import FedLoRU, NestedFedLoRU, PersonalFedLoRU
+from algorithms.fedlrt import FeDLRT
+from algorithms.lora import Adapter, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
+from algorithms.low_rank import Truncation, factorise, product
+from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.tree import Tree
+from algorithms.vmap import Vmap
+from toymodels.quadratic import centred, mean_of, quadratic_problem, random_quadratics
+
+EVERYTHING = Truncation(0.0)
+LOCAL = Descent(5, 0.05)
+ALGORITHMS = {
+    "FedAvg": FedAvg(LOCAL),
+    "FedLin": FedLin(LOCAL),
+    "FeDLRT": FeDLRT(LOCAL, 2, Truncation(0.05), "none"),
+    "FeDLRT, full": FeDLRT(LOCAL, 2, Truncation(0.05), "full"),
+    "FeDLRT, simplified": FeDLRT(LOCAL, 3, Truncation(0.05), "simplified"),
+    "FeDLRT, no completion": FeDLRT(LOCAL, 2, Truncation(0.05), "full", "none"),
+    "FedLoRA": FedLoRA(LOCAL, Adapter(2)),
+    "FFA-LoRA": FFALoRA(LOCAL, Adapter(2)),
+    "RoLoRA": RoLoRA(LOCAL, Adapter(2)),
+    "FlexLoRA": FlexLoRA(LOCAL, Adapter(2)),
+    "FedLoRU": FedLoRU(LOCAL, Adapter(2), tau=2),
+    "pFedLoRU": PersonalFedLoRU(LOCAL, Adapter(2), tau=2, personal=Descent(3, 0.05)),
+    "pFedLoRA (1)": PersonalFedLoRA(LOCAL, Descent(3, 0.05), Adapter(1)),
+    "pFedLoRA (2)": PersonalFedLoRA(LOCAL, Descent(3, 0.05), Adapter(1), jointly=True),
+    "naive FeDLRT": NaiveFeDLRT(LOCAL, 2, Truncation(0.05)),
+    "mFedLoRU": NestedFedLoRU(LOCAL, Adapter(2), tau=2, ranks=((1, 1), (2, 1), None, (1, 2))),
+}
+
+
+def problem(shape=(6, 4), clients=4, **options):
+    return random_quadratics(shape, clients, np.random.default_rng(1), heterogeneity=0.5, **options)
+
+
+def run(algorithm, given, rounds, *, size=None, **options):
+    """The model after some rounds, and the federation."""
+    fed = Federation(given.clients, **options)
+    state = algorithm.start(fed, Tree(given.start))
+    for _ in range(rounds):
+        fed.begin()
+        state = algorithm.round(fed, fed.cohort(size), state)
+    return algorithm.weights(state)["W"], fed, state
+
+
+def close(one, other, relative=1e-12):
+    assert one.shape == other.shape
+    assert float((one - other).abs().max()) <= relative * max(1.0, float(other.abs().max()))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_executors_agree_from_the_same_state(name):
+    algorithm, given = ALGORITHMS[name], problem()
+    if name in ("mFedLoRU", "naive FeDLRT"):
+        pytest.skip("clients of several ranks, or that cut ranks, cannot be stacked")
+    one, other = Federation(given.clients, seed=3), Federation(given.clients, seed=3, executor=Vmap())
+    state = algorithm.start(one, Tree(given.start))
+    algorithm.start(other, Tree(given.start))
+    for _ in range(3):
+        one.begin(), other.begin()
+        cohort = one.cohort(3)
+        assert other.cohort(3) == cohort
+        found = algorithm.round(other, cohort, state)
+        state = algorithm.round(one, cohort, state)
+        close(algorithm.weights(found)["W"], algorithm.weights(state)["W"])
+    assert one.ledger.entries == other.ledger.entries
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (3, 5), (4, 4)])
+@pytest.mark.parametrize(("correction", "full"), [("full", FedLin(LOCAL)), ("none", FedAvg(LOCAL))])
+def test_fedlrt_at_full_rank_without_truncation_is_the_full_method(shape, correction, full):
+    given = problem(shape)
+    algorithm = FeDLRT(LOCAL, min(shape), EVERYTHING, correction)
+    close(run(algorithm, given, 4)[0], run(full, given, 4)[0], 1e-11)
+
+
+@pytest.mark.parametrize("restart", ["random", "momentum", "keep A"])
+def test_fedloru_that_never_accumulates_is_fedlora(restart):
+    given = problem()
+    close(run(FedLoRU(LOCAL, Adapter(2), 99, restart), given, 5)[0], run(FedLoRA(LOCAL, Adapter(2)), given, 5)[0], 0.0)
+
+
+def test_rolora_with_a_frozen_is_ffa_lora():
+    given = problem()
+    close(run(RoLoRA(LOCAL, Adapter(2), frozen_a=True), given, 5)[0], run(FFALoRA(LOCAL, Adapter(2)), given, 5)[0], 0.0)
+
+
+def test_nested_clients_that_all_opt_out_are_fedloru():
+    given = problem()
+    nested = NestedFedLoRU(LOCAL, Adapter(2), 2, ranks=(None,) * 4)
+    close(run(nested, given, 5)[0], run(FedLoRU(LOCAL, Adapter(2), 2), given, 5)[0], 0.0)
+
+
+def test_both_readings_of_what_nested_clients_send_give_the_same_model():
+    given = problem()
+    for ranks in (((1, 1),) * 4, ((2, 1), (1, 2), None, (2, 2))):
+        text = NestedFedLoRU(LOCAL, Adapter(2), 2, ranks=ranks)
+        listing = NestedFedLoRU(LOCAL, Adapter(2), 2, ranks=ranks, send_products=True)
+        close(run(text, given, 5)[0], run(listing, given, 5)[0])
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_equal_clients_are_one_client(name):
+    if name == "mFedLoRU":
+        pytest.skip("its clients differ by their ranks")
+    alike = problem(clients=1).clients * 4
+    given = problem(clients=1)
+    several = quadratic_problem("alike", alike, given.start["W"])
+    close(run(ALGORITHMS[name], several, 4)[0], run(ALGORITHMS[name], given, 4)[0], 1e-11)
+
+
+@pytest.mark.parametrize("name", ["FedAvg", "FedLin"])
+def test_one_client_descends_centrally(name):
+    given = problem(clients=1)
+    W = given.start["W"]
+    for _ in range(4 * LOCAL.steps):
+        W = W - LOCAL.learning_rate * given.clients[0].gradient({"W": W})["W"]
+    close(run(ALGORITHMS[name], given, 4)[0], W)
+
+
+def test_one_local_step_of_fedavg_is_a_step_on_the_mean():
+    given = problem()
+    whole = mean_of(given.clients, given.weights)
+    W = given.start["W"] - 0.05 * whole.gradient(given.start)["W"]
+    close(run(FedAvg(Descent(1, 0.05)), given, 1)[0], W)
+
+
+def test_uneven_weights_and_cohorts_follow_the_formula():
+    given, weights = problem(), (1.0, 2.0, 0.5, 4.0)
+    fed = Federation(given.clients, weights=weights, seed=5)
+    fed.begin()
+    cohort = fed.cohort(2)
+    assert len(cohort) == 2
+    found = FedAvg(LOCAL).round(fed, cohort, Tree(given.start))["W"]
+    alone = []
+    for number in cohort:
+        W = given.start["W"]
+        for _ in range(LOCAL.steps):
+            W = W - LOCAL.learning_rate * given.clients[number].gradient({"W": W})["W"]
+        alone.append(W)
+    first, second = (weights[number] for number in cohort)
+    close(found, (first * alone[0] + second * alone[1]) / (first + second))
+
+
+def test_cohorts_are_drawn_from_seed_and_round_and_reach_everybody():
+    given, met = problem(clients=6), set()
+    fed = Federation(given.clients, seed=1)
+    for _ in range(40):
+        fed.begin()
+        met.update(fed.cohort(2))
+    assert met == set(range(6))
+    again = Federation(given.clients, seed=1)
+    again.begin()
+    fresh = Federation(given.clients, seed=1)
+    fresh.begin()
+    assert again.cohort(2) == fresh.cohort(2)
+
+
+def test_fedlin_reaches_the_minimiser_and_fedavg_does_not():
+    given = problem()
+    distance = given.measures["distance"]
+    assert distance({"W": run(FedLin(Descent(10, 0.1)), given, 150)[0]}) < 1e-6
+    assert distance({"W": run(FedAvg(Descent(10, 0.1)), given, 150)[0]}) > 1e-2
+    printed = run(FedLin(Descent(10, 0.1), as_printed=True), given, 20)[0]
+    assert distance({"W": printed}) > distance({"W": run(FedLin(Descent(10, 0.1)), given, 20)[0]})
+
+
+def test_a_rank_one_target_is_found_by_every_low_rank_method():
+    target = torch.outer(torch.linspace(1, 2, 5), torch.linspace(-1, 1, 4)).double()
+    given = quadratic_problem("rank one", [centred(torch.eye(20), target)] * 2, torch.zeros(5, 4).double())
+    for name in ("FeDLRT, full", "FeDLRT, simplified", "FedLoRA", "RoLoRA", "FlexLoRA", "FedLoRU"):
+        algorithm = ALGORITHMS[name]
+        start = (
+            given
+            if not name.startswith("FeDLRT")
+            else quadratic_problem("", given.clients, 0.1 * torch.rand(5, 4).double())
+        )
+        assert given.measures["distance"]({"W": run(algorithm, start, 300)[0]}) < 1e-3, name
+    assert given.measures["distance"]({"W": run(ALGORITHMS["FFA-LoRA"], given, 300)[0]}) > 0.1
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_state_between_rounds_is_enough_to_go_on(name):
+    algorithm, given = ALGORITHMS[name], problem()
+    through, _, _ = run(algorithm, given, 5, seed=2, size=2)
+    _, fed, state = run(algorithm, given, 3, seed=2, size=2)
+    resumed = Federation(given.clients, seed=2, state=fed.state, executor=Sequential())
+    for _ in range(2):
+        resumed.begin()
+        state = algorithm.round(resumed, resumed.cohort(2), state)
+    assert torch.equal(algorithm.weights(state)["W"], through)
+
+
+@pytest.mark.parametrize(("restart", "kept"), [("random", True), ("keep A", True), ("momentum", False)])
+def test_what_accumulation_does_to_the_function(restart, kept):
+    given = problem()
+    algorithm = FedLoRU(LOCAL, Adapter(2), 3, restart)
+    before, _, _ = run(FedLoRU(LOCAL, Adapter(2), 99, restart), given, 3)
+    after, _, _ = run(algorithm, given, 3)
+    if kept:
+        close(after, before)
+    else:  # the product of the factors counts twice
+        close(after - given.start["W"], 2.0 * (before - given.start["W"]))
+
+
+def test_accumulated_updates_outgrow_the_rank_of_the_factors():
+    given = problem(shape=(8, 8), clients=3)
+    moved = {}
+    for tau in (2, 99):
+        W, _, _ = run(FedLoRU(Descent(5, 0.1), Adapter(1), tau), given, 12)
+        moved[tau] = int(torch.linalg.matrix_rank(W - given.start["W"], rtol=1e-8))
+    assert moved[99] == 1
+    assert moved[2] == 6
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        PersonalFedLoRU(LOCAL, Adapter(1), tau=5, personal=Descent(10, 0.05)),
+        PersonalFedLoRA(LOCAL, Descent(10, 0.05), Adapter(1)),
+        PersonalFedLoRA(LOCAL, Descent(10, 0.05), Adapter(1), jointly=True),
+    ],
+)
+def test_personal_factors_serve_their_client_and_do_not_travel(algorithm):
+    given = problem()
+    fed = Federation(given.clients)
+    state = algorithm.start(fed, Tree(given.start))
+    for _ in range(11):
+        fed.begin()
+        state = algorithm.round(fed, fed.cohort(), state)
+    for number, client in enumerate(given.clients):
+        mine = algorithm.personal_weights(fed, state, number)
+        assert float(client.loss(mine)) < float(client.loss(algorithm.weights(state)))
+    m, n = given.start["W"].shape
+    sent = m + n if isinstance(algorithm, PersonalFedLoRU) else m * n
+    assert fed.ledger.count("up", 11) == len(given.clients) * sent
+
+
+def test_naive_fedlrt_rebuilds_the_mean_and_the_printed_form_mixes_bases():
+    given = problem()
+    one_step = Descent(1, 0.05)
+    whole = mean_of(given.clients, given.weights)
+    loss = {}
+    for printed in (False, True):
+        W, fed, _ = run(NaiveFeDLRT(one_step, 2, EVERYTHING, printed), given, 1)
+        loss[printed] = float(whole.loss({"W": W}))
+        assert fed.ledger.count("up", 1) == 4 * ((6 + 4) * 4 + 16)
+    start = float(whole.loss({"W": product(factorise(Tree(given.start), 2))["W"]}))
+    assert loss[False] < loss[True]
+    assert loss[False] < start

@@ -1,0 +1,154 @@
+"""Predicted and measured spectra on a tiny invented image set, under a name of its own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from figures.figure import Settings
+from figures.hessian_predictions import (
+    PREDICTIONS,
+    Measured,
+    NetworkSizes,
+    PredictionSizes,
+    compare,
+    fits,
+    measure,
+    nested_hessians,
+    predictions,
+    predictions_found,
+    predictions_sizes,
+    trained_networks,
+)
+from figures.hessian_predictions_picture import draw_predictions
+from figures.spiked_prediction import exact_stable_rank, noise_size
+from hessian import exact_hessian
+from rmt import Semicircle, SpikedModel
+from workloads.datasets import ImageSet
+from workloads.networks import perceptron
+
+SIZES = PredictionSizes(4, NetworkSizes((4,), 300, 2, (20, 40, 80), 2), NetworkSizes((1,), 60, 1, (4, 6, 8), 2))
+
+
+def stripes(samples=400):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, samples).astype(np.uint8)
+    rows = np.arange(28)[:, None] * (1 + labels)[:, None, None]
+    images = (127 * (1 + np.sin(0.3 * rows)) * rng.uniform(0.5, 1.0, (samples, 28, 28))).astype(np.uint8)
+    return ImageSet("invented-stripes", images, labels, "train", Path("nowhere"), 0.4, 0.3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return predictions(stripes(), SIZES, Settings())
+
+
+def drawn(model, R, rng):
+    """A matrix of the model, spikes on the first coordinates."""
+    noise = rng.standard_normal((R, R))
+    matrix = model.sigma() * (noise + noise.T) / np.sqrt(2 * R)
+    matrix[np.diag_indices(len(model.spikes))] += model.spikes
+    return torch.from_numpy(matrix)
+
+
+def test_nested_hessians_are_the_hessians():
+    model = perceptron(3, (2,), 2, 0)
+    x, y = torch.randn(9, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0)), torch.arange(9) % 2
+    for M, hessian in nested_hessians(model, x, y, (2, 5, 9)):
+        assert torch.allclose(hessian, exact_hessian(model, nn.functional.cross_entropy, x[:M], y[:M]), atol=1e-14)
+
+
+def test_noise_size_of_drawn_noise():
+    rng = np.random.default_rng(0)
+    size = noise_size([drawn(SpikedModel((5.0,), Semicircle(0.7)), 300, rng) for _ in range(4)])
+    assert size == pytest.approx(0.7, rel=0.02)
+
+
+@pytest.mark.parametrize("noise", [0.2, 0.3])
+def test_matrices_of_the_model_are_predicted(noise):
+    """The control: where the spiked model holds, both fits predict edges, outliers and stable rank at every size."""
+    rng, R, chosen = np.random.default_rng(1), 400, NetworkSizes((), 1, 1, (50, 100, 200), 3)
+    spikes, eigenvalues, intervals, matrices = (6.0, 4.0, 3.0, 2.5, 2.0, -3.0), {}, {}, []
+    for M in chosen.sizes:
+        for subset in range(chosen.subsets):
+            matrix = drawn(SpikedModel(spikes, Semicircle(noise * (100 / M) ** 0.5)), R, rng)
+            values = eigenvalues[M, subset] = torch.linalg.eigvalsh(matrix).flip(0).numpy()
+            intervals[M, subset] = (exact_stable_rank(values),) * 3
+            if M == 100:
+                matrices.append(matrix)
+    measured = Measured(eigenvalues, intervals, noise_size(matrices))
+    for fitted in fits(measured, 100):
+        table = compare(measured, fitted, chosen).set_index("quantity")
+        assert (table.above == 5).all()
+        assert (table.below == 1).all()
+        off = table.ratio.drop("intervals that hold the exact value") - 1.0
+        assert off.abs().max() < 0.08
+        assert off["upper edge"].abs().max() < 0.03 + R ** (-2 / 3)
+
+
+def test_a_wrong_exponent_would_show():
+    """The same comparison is not blind: matrices whose noise does not shrink are not predicted."""
+    rng, chosen = np.random.default_rng(2), NetworkSizes((), 1, 1, (50, 100, 200), 2)
+    model = SpikedModel((6.0,), Semicircle(0.3))
+    eigenvalues = {
+        (M, s): torch.linalg.eigvalsh(drawn(model, 200, rng)).flip(0).numpy() for M in chosen.sizes for s in range(2)
+    }
+    intervals = {key: (exact_stable_rank(values),) * 3 for key, values in eigenvalues.items()}
+    measured = Measured(eigenvalues, intervals, 0.3)
+    table = next(fits(measured, 100))
+    edge = compare(measured, table, chosen).query("quantity == 'upper edge'").set_index("M").ratio
+    assert edge[50] == pytest.approx(2**0.5, rel=0.08)
+    assert edge[200] == pytest.approx(0.5**0.5, rel=0.08)
+
+
+def test_low_rank_spectra_have_no_fit_to_the_spectrum():
+    eigenvalues = {(M, s): np.array([5.0, 4.0] + 58 * [0.0]) for M in (1, 2, 3) for s in range(2)}
+    intervals = dict.fromkeys(eigenvalues, (41 / 25,) * 3)
+    assert [f.name for f in fits(Measured(eigenvalues, intervals, 0.1), 2)] == ["noise"]
+
+
+def test_too_few_samples():
+    network = next(trained_networks(stripes(), SIZES, Settings()))
+    with pytest.raises(ValueError, match="2 subsets of 400 samples among 300"):
+        measure(network, NetworkSizes((4,), 300, 1, (10, 400), 2), Settings())
+
+
+def test_table(table):
+    assert list(table.columns[:8]) == ["network", "M", "quantity", "measured", "low", "high", "predicted", "ratio"]
+    assert set(table.network) == {"perceptron", "ResNet-10"}
+    assert (table.fit == "noise").any()
+    kept = table[table.quantity != "intervals that hold the exact value"]
+    assert ((kept.low <= kept.measured) & (kept.measured <= kept.high)).all()
+    assert np.allclose(kept.ratio * kept.measured, kept.predicted)
+    outlier = kept[(kept.quantity == "outlier 1") & (kept.fitted_at == kept.M)]
+    assert np.allclose(outlier.ratio, 1.0)
+
+
+def test_stable_ranks_hold_the_exact_values(table):
+    rows = table.drop_duplicates(["network", "M", "quantity"]).set_index(["network", "M", "quantity"]).measured
+    held = rows.xs("intervals that hold the exact value", level="quantity")
+    assert held.mean() > 0.7
+    estimate, exact = (rows.xs(name, level="quantity") for name in ("stable rank", "exact stable rank"))
+    assert np.allclose(estimate, exact, rtol=0.1)
+
+
+def test_picture_and_sentences(table):
+    assert len(draw_predictions(table).axes) == 8
+    found = predictions_found(table)
+    assert "perceptron, with the measured size of the noise" in found
+    assert "of 12 intervals" in found
+    assert "nan" not in found
+    assert predictions_sizes(table).startswith("perceptron (width 4): $P=118$, trained on 300 samples")
+    without = table[(table.network != "perceptron") | (table.fit == "noise")]
+    assert "perceptron: beside the outliers no noise is left to fit" in predictions_found(without)
+    assert PREDICTIONS.datasets == ("fashion-mnist",)

@@ -1,0 +1,256 @@
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import torch
+from curvature_cases import cases
+from torch import nn
+from torch.func import functional_call
+from torch.utils.data import DataLoader, TensorDataset
+
+from hessian import Curvature, CurvatureError, as_scipy, exact_hessian
+from workloads.networks import perceptron
+
+CASES = cases()
+DENSE = {name: case.dense() for name, case in CASES.items()}
+
+
+def matrix(operator):
+    return operator.products(torch.eye(operator.P, dtype=operator.dtype))
+
+
+def close(found, expected, relative=1e-10):
+    assert float((found - expected).abs().max()) <= relative * float(expected.abs().max())
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("way", ["resident", "streamed", "kept graphs", "vmap", "loader of vectors"])
+def test_products_are_those_of_the_dense_hessian(name, way):
+    case = CASES[name]
+    data = case.batch() if way in ("resident", "vmap") else case.uneven()
+    options = {"kept graphs": {"keep_graph": True}, "vmap": {"vectorize": 5}}.get(way, {})
+    operator = Curvature(case.model, case.loss, data, **case.options, **options)
+    assert len(DENSE[name]) == operator.P
+    assert operator.samples == len(case.inputs)
+    if way == "loader of vectors":
+        vector = torch.linspace(-1, 1, operator.P).double()
+        close(operator @ vector, DENSE[name] @ vector)
+        close(operator @ vector[:, None], DENSE[name] @ vector[:, None])
+    else:
+        close(matrix(operator), DENSE[name])
+
+
+def test_gauss_newton_is_the_jacobian_around_the_curvature_of_the_loss():
+    case = CASES["mlp"]
+    parameters = dict(case.model.named_parameters())
+    jacobian = torch.func.jacrev(lambda p: functional_call(case.model, p, case.inputs))(parameters)
+    J = torch.cat([part.detach().reshape(11 * 3, -1) for part in jacobian.values()], dim=1)
+    probabilities = torch.softmax(case.model(case.inputs), dim=1).detach()
+    middle = torch.block_diag(*(torch.diag(p) - torch.outer(p, p) for p in probabilities)) / 11
+    for options in ({}, {"vectorize": 4}):
+        for data in (case.batch(), case.uneven()):
+            close(matrix(Curvature(case.model, case.loss, data, matrix="gauss-newton", **options)), J.T @ middle @ J)
+
+
+def test_an_independent_library_gives_the_same_products():
+    curvlinops = pytest.importorskip("curvlinops")
+    for name in ("mlp", "cnn", "resnet"):
+        case = CASES[name]
+        modes = {module: module.training for module in case.model.modules()}
+        case.model.eval()
+        parameters = [p for p in case.model.parameters() if p.requires_grad]
+        other = curvlinops.HessianLinearOperator(case.model, case.loss, parameters, case.uneven())
+        vector = torch.linspace(-1, 1, len(DENSE[name])).double()
+        close(Curvature(case.model, case.loss, case.uneven(), **case.options) @ vector, other @ vector)
+        for module, mode in modes.items():
+            module.training = mode
+
+
+def test_blocks_are_those_of_the_matrix():
+    case = CASES["mlp"]
+    whole = Curvature(case.model, case.loss, case.uneven())
+    blocks = whole.blocks()
+    assert list(blocks) == ["0", "2"]
+    first = blocks["0"].P
+    close(matrix(blocks["0"]), DENSE["mlp"][:first, :first])
+    close(matrix(blocks["2"]), DENSE["mlp"][first:, first:])
+    kept = Curvature(case.model, case.loss, case.batch())
+    close(matrix(kept.block("*.weight")), matrix(Curvature(case.model, case.loss, case.batch(), parameters="*.weight")))
+    network = CASES["resnet"]
+    stages = Curvature(network.model, network.loss, network.batch(), batch_norm="running").blocks(1)
+    assert list(stages) == ["conv1", "norm1", "layer1", "layer2", "layer3", "layer4", "head"]
+
+
+def test_batch_statistics_couple_the_samples_and_leave_the_buffers():
+    case = CASES["resnet"]
+    before = {name: buffer.clone() for name, buffer in case.model.named_buffers()}
+    coupled = Curvature(case.model, case.loss, case.batch(), batch_norm="batch")
+    assert not torch.allclose(matrix(coupled), DENSE["resnet"])
+    for name, buffer in case.model.named_buffers():
+        assert torch.equal(buffer, before[name]), name
+
+
+def test_the_model_is_left_alone_and_no_graph_survives():
+    model = perceptron(6, (5,), 3, 0).train()
+    inputs, targets = CASES["mlp"].batch()
+    model[0].weight.grad = torch.ones_like(model[0].weight)
+    kept = model[0].weight.grad
+    operator = Curvature(model, nn.CrossEntropyLoss(), (inputs, targets))
+    matrix(operator)
+    assert model[0].weight.grad is kept
+    assert model[2].weight.grad is None
+    assert model.training
+    assert all(p.requires_grad and p.grad_fn is None for p in model.parameters())
+    dead = weakref.ref(model)
+    del model, operator, kept
+    gc.collect()
+    assert dead() is None
+
+
+def test_unused_and_linear_parameters_have_zero_rows():
+    class Idle(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.idle, self.used = nn.Linear(2, 2).double(), nn.Linear(6, 2).double()
+
+        def forward(self, x):
+            return self.used(x)
+
+    operator = Curvature(Idle(), lambda out, y: out.mean(), (CASES["mlp"].inputs, CASES["mlp"].targets))
+    assert operator.unused == ("idle.weight", "idle.bias")
+    assert not matrix(operator).any()
+
+
+def test_scipy_sees_the_same_matrix():
+    case = CASES["mlp"]
+    linear = as_scipy(Curvature(case.model, case.loss, case.batch()))
+    assert linear.dtype == np.float64
+    np.testing.assert_allclose(linear @ np.eye(linear.shape[0]), DENSE["mlp"], atol=1e-14)
+    np.testing.assert_allclose(linear @ np.ones(linear.shape[0]), DENSE["mlp"].sum(dim=1), atol=1e-14)
+
+
+def test_float32_inputs_and_loaders_serve_a_float64_model():
+    case = CASES["mlp"]
+    loader = DataLoader(TensorDataset(case.inputs.float(), case.targets), batch_size=4)
+    found = matrix(Curvature(case.model, case.loss, loader))
+    close(found, exact_hessian(case.model, case.loss, case.inputs.float().double(), case.targets))
+    single = Curvature(perceptron(6, (5,), 3, 0).float(), case.loss, case.batch())
+    assert matrix(single).dtype == torch.float32
+    close(matrix(single).double(), DENSE["mlp"], 1e-5)
+
+
+def test_cost_counts_products():
+    case = CASES["mlp"]
+    operator = Curvature(case.model, case.loss, case.batch())
+    operator.products(torch.zeros(3, operator.P).double())
+    assert operator.cost().products == 3
+    assert operator.cost().gradients > 0.0
+
+
+def bad(change):
+    """A model, a loss and data with one thing wrong."""
+    case = CASES["mlp"]
+    given = {"model": perceptron(6, (5,), 3, 0), "loss": nn.CrossEntropyLoss(), "data": case.batch(), "options": {}}
+    change(given)
+    return given
+
+
+def _nan(given):
+    with torch.no_grad():
+        given["model"][0].weight[0, 0] = float("nan")
+
+
+def _dropout(given):
+    given["model"] = nn.Sequential(nn.Linear(6, 3).double(), nn.Dropout(0.5))
+
+
+def _noise(given):
+    class Noisy(nn.Linear):
+        def forward(self, x):
+            return super().forward(x + torch.randn_like(x))
+
+    given["model"] = Noisy(6, 3).double()
+
+
+def _batch_norm(given):
+    given["model"] = nn.Sequential(nn.Linear(6, 3).double(), nn.BatchNorm1d(3).double())
+
+
+def _integers(given):
+    given["model"].register_parameter("table", nn.Parameter(torch.ones(2, dtype=torch.int64), requires_grad=False))
+    for p in given["model"].parameters():
+        p.requires_grad_(False)
+
+
+def _loader(shuffle):
+    def change(given):
+        given["data"] = DataLoader(TensorDataset(*CASES["mlp"].batch()), batch_size=4, shuffle=shuffle)
+
+    return change
+
+
+def _reordered(given):
+    class Reordered:
+        turn = 0
+
+        def __iter__(self):
+            self.turn += 1
+            x, y = CASES["mlp"].batch()
+            yield from [(x[:4], y[:4]), (x[4:8], y[4:8])][:: (-1) ** self.turn]
+
+    given["data"] = Reordered()
+
+
+BAD = {
+    "no parameters": (lambda g: g.update(model=nn.Flatten()), "no parameters"),
+    "all frozen": (lambda g: g["model"].requires_grad_(False), "requires_grad is False"),
+    "integers only": (lambda g: (g.update(model=nn.Module()), _integers(g)), "torch.int64"),
+    "half precision": (lambda g: g["model"].half(), "float16"),
+    "not a scalar": (lambda g: g.update(loss=nn.CrossEntropyLoss(reduction="none")), "reduction"),
+    "vector loss": (lambda g: g.update(loss=lambda out, y: out.sum(dim=1)), r"scalar tensor, got shape \(11,\)"),
+    "nan weights": (_nan, "0.weight has weights that are not finite"),
+    "infinite loss": (lambda g: g.update(loss=lambda out, y: out.sum() / 0.0), "the loss is .*inf on batch 1"),
+    "shuffling": (_loader(True), "shuffles"),
+    "reordered": (_reordered, "batch 1 has loss"),
+    "empty": (lambda g: g.update(data=[]), "no batch"),
+    "empty batch": (lambda g: g.update(data=(torch.empty(0, 6), torch.empty(0).long())), "no samples"),
+    "iterator": (lambda g: g.update(data=iter([CASES["mlp"].batch()])), "read once"),
+    "no data": (lambda g: g.update(data=3), "expected .*got int"),
+    "no batches": (lambda g: g.update(data=["a", "b", "c"]), "item 1 is no batch"),
+    "dropout": (_dropout, "dropout is on in '1'"),
+    "noise": (_noise, "model is random"),
+    "batch norm": (_batch_norm, "name the statistics"),
+    "devices": (lambda g: g["model"][2].to("meta"), "several devices"),
+    "meta": (lambda g: g["model"].to("meta"), "meta device"),
+    "dtypes": (lambda g: g["model"][2].float(), "several dtypes"),
+    "pattern": (lambda g: g["options"].update(parameters="layer*"), "no parameter matches 'layer\\*'"),
+    "no pattern": (lambda g: g["options"].update(parameters=[]), "no parameter was named"),
+    "matrix": (lambda g: g["options"].update(matrix="fisher"), "fisher"),
+    "policy": (lambda g: g["options"].update(batch_norm="eval"), "'running' or 'batch'"),
+    "reduction": (lambda g: g["options"].update(reduction="sum"), "the loss reduces by 'mean'"),
+    "detached": (lambda g: g.update(loss=lambda out, y: out.detach().sum()), "does not depend"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_one_clear_line(name):
+    change, message = BAD[name]
+    given = bad(change)
+    with pytest.raises(CurvatureError, match=message) as caught:
+        Curvature(given["model"], given["loss"], given["data"], **given["options"])
+    assert "\n" not in str(caught.value)
+
+
+def test_vectors_that_do_not_fit_and_weights_that_move_are_refused():
+    case = CASES["mlp"]
+    model = perceptron(6, (5,), 3, 0)
+    operator = Curvature(model, case.loss, case.batch())
+    with pytest.raises(CurvatureError, match=r"shape \(k, 53\), got \(1, 4\)"):
+        operator.products(torch.zeros(1, 4).double())
+    with pytest.raises(CurvatureError, match="float32"):
+        operator @ torch.zeros(53)
+    with torch.no_grad():
+        model[0].weight += 1.0
+    with pytest.raises(CurvatureError, match="was changed"):
+        operator @ torch.zeros(53).double()

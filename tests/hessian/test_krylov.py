@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hessian import CurvatureError, DenseOperator, Krylov, extreme_eigenpairs, spectral_measure
+
+
+def rotated(eigenvalues, seed=0, dtype=torch.float64):
+    """A dense operator with a known spectrum."""
+    Q = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(eigenvalues),) * 2))[0]
+    dense = torch.from_numpy(Q * np.asarray(eigenvalues, dtype=float) @ Q.T)
+    return DenseOperator(((dense + dense.T) / 2).to(dtype))
+
+
+SPREAD = np.r_[50.0, 30.0, 30.0, 10.0, np.linspace(2.0, -2.0, 295), -20.0]
+
+
+@pytest.mark.parametrize("block", [1, 3])
+@pytest.mark.parametrize("restart", [False, True])
+def test_the_recurrence_holds_and_the_basis_is_orthonormal(block, restart):
+    operator = rotated(SPREAD)
+    krylov = Krylov(operator, np.random.default_rng(1), block=block)
+    krylov.extend(24)
+    if restart:
+        krylov.restart([0, 1, krylov.size - 2, krylov.size - 1])
+        krylov.extend(12)
+    V, H = krylov.basis.numpy(), operator.matrix.numpy()
+    waiting = krylov._rows[krylov.size : krylov._filled].numpy()
+    np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-13)
+    np.testing.assert_allclose(V @ waiting.T, 0.0, atol=1e-13)
+    np.testing.assert_allclose(H @ V.T, V.T @ krylov.compression + waiting.T @ krylov.coupling, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("options", [{}, {"block": 2}, {"basis": 14}])
+def test_extreme_pairs_of_both_signs_have_honest_residuals(dtype, options):
+    operator = rotated(SPREAD, dtype=dtype)
+    found = extreme_eigenpairs(operator, 4, 1, tolerance=1e-5, rng=np.random.default_rng(2), **options)
+    # A repeated pair is seen twice only with two starting vectors, or by rounding.
+    for value, vector, residual in zip(found.values, found.vectors.double(), found.residuals, strict=True):
+        exact = float(torch.linalg.vector_norm(operator.matrix.double() @ vector - value * vector))
+        assert exact <= 1.5 * residual
+        assert np.abs(SPREAD - value).min() <= residual
+    assert found.values[0] == pytest.approx(50.0, rel=1e-5)
+    assert found.values[-1] == pytest.approx(-20.0, rel=1e-5)
+    np.testing.assert_allclose((found.vectors @ found.vectors.T).numpy(), np.eye(5), atol=2e-6)
+
+
+def test_there_are_no_ghosts_after_many_steps():
+    krylov = Krylov(rotated(np.r_[50.0, 30.0, 20.0, 10.0, np.linspace(0, 1, 396)]), np.random.default_rng(0))
+    krylov.extend(150)
+    assert np.sum(krylov.ritz()[0] > 5.0) == 4
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=9), st.integers(0, 100))
+def test_a_whole_small_spectrum_comes_out_with_all_copies(eigenvalues, seed):
+    operator = rotated(eigenvalues, seed)
+    P = operator.P
+    found = extreme_eigenpairs(operator, P, rng=np.random.default_rng(seed))
+    np.testing.assert_allclose(found.values, np.sort(eigenvalues)[::-1], atol=1e-12)
+
+
+def test_zero_and_identity_are_invariant_at_once():
+    for matrix in (torch.zeros(5, 5), torch.eye(5)):
+        krylov = Krylov(DenseOperator(matrix), np.random.default_rng(0))
+        krylov.extend(5)
+        assert krylov.invariant
+        assert krylov.size == 1
+        krylov.seed(10)
+        krylov.extend(10)
+        assert krylov.size == 5
+
+
+def test_numbers_out_of_range_are_refused():
+    operator = rotated([1.0, 2.0])
+    for largest, smallest in ((0, 0), (2, 1), (-1, 1)):
+        with pytest.raises(CurvatureError, match="between 1 and P = 2"):
+            extreme_eigenpairs(operator, largest, smallest, rng=np.random.default_rng(0))
+    with pytest.raises(CurvatureError, match="block"):
+        Krylov(operator, np.random.default_rng(0), block=3)
+    with pytest.raises(CurvatureError, match="symmetric"):
+        DenseOperator(torch.tensor([[0.0, 1.0], [0.0, 0.0]]))
+
+
+def test_overflowing_products_are_named():
+    class Overflow(DenseOperator):
+        def products(self, vectors):
+            return vectors * float("inf")
+
+    with pytest.raises(CurvatureError, match="not finite"):
+        Krylov(Overflow(torch.eye(3)), np.random.default_rng(0)).extend(1)
+
+
+def test_quadrature_gives_moments_within_their_errors_and_the_distribution():
+    operator = rotated(SPREAD)
+    rng = np.random.default_rng(0)
+    atoms = extreme_eigenpairs(operator, 4, 1, tolerance=1e-9, block=2, rng=rng)
+    for known, probes in ((None, 40), (atoms, 10)):
+        measure = spectral_measure(operator, rng=rng, probes=probes, steps=30, without=known)
+        for power in (0, 1, 2, 3):
+            moment = measure.moment(power)
+            assert abs(moment.value - np.mean(SPREAD**power)) <= 5.0 * moment.sd + 1e-9
+    points = np.linspace(-1.8, 1.8, 19)
+    exact = (SPREAD[:, None] <= points).mean(axis=0)
+    np.testing.assert_allclose(measure.cdf(points), exact, atol=0.05)
+    grid = np.linspace(-30, 60, 20_001)
+    assert float(np.trapezoid(measure.density(grid, 0.5), grid)) == pytest.approx(1.0, abs=1e-6)
+    assert measure.density(np.array([50.0]), 0.1)[0] == pytest.approx(1 / 300 / (0.1 * np.sqrt(2 * np.pi)), rel=1e-6)
+    assert measure.density(np.array([50.0]), 0.1, with_atoms=False)[0] < 1e-12
+
+
+def test_all_atoms_known_leave_nothing_to_probe():
+    operator = rotated([3.0, 1.0, -1.0])
+    pairs = extreme_eigenpairs(operator, 3, rng=np.random.default_rng(0))
+    measure = spectral_measure(operator, rng=np.random.default_rng(0), probes=3, without=pairs)
+    assert measure.moment(2).value == pytest.approx(11.0 / 3.0)
+    np.testing.assert_allclose(measure.cdf(np.array([-2.0, 0.0, 4.0])), [0.0, 1 / 3, 1.0])
+    with pytest.raises(CurvatureError, match="positive"):
+        spectral_measure(operator, rng=np.random.default_rng(0), probes=0)

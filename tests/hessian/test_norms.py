@@ -1,0 +1,121 @@
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binom
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from hessian import Curvature, CurvatureError, DenseOperator, exact_hessian, stable_rank, stable_rank_of
+from hessian.bounds import certified_norm
+from hessian.krylov import Krylov
+from workloads.networks import perceptron
+
+NORMAL = np.random.default_rng(0).standard_normal(400)
+SPECTRA = {
+    "outliers": np.r_[50.0, 30.0, 20.0, 8.0, -5.0, 0.05 * NORMAL[:395]],
+    "power law": np.arange(1, 401) ** -1.0,
+    "both signs": np.r_[1.0, -0.999, 0.02 * NORMAL[:398]],
+    "semicircle": np.cos(np.linspace(0.0, np.pi, 400)),
+    "flat": np.linspace(0.5, 1.0, 400),
+    "copies": np.r_[10.0, 10.0, 10.0, 0.01 * NORMAL[:397]],
+}
+
+
+def diagonal(eigenvalues, dtype=torch.float64):
+    return DenseOperator(torch.diag(torch.tensor(np.asarray(eigenvalues, dtype=float))).to(dtype))
+
+
+def exact(eigenvalues):
+    values = np.asarray(eigenvalues, dtype=float)
+    return float((values**2).sum() / np.abs(values).max() ** 2)
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("width", [0.2, 0.03])
+def test_intervals_cover_the_exact_stable_rank_and_are_as_narrow_as_asked(name, width):
+    operator, truth, repetitions = diagonal(SPECTRA[name]), exact(SPECTRA[name]), 60
+    found = [
+        stable_rank_of(operator, rng=np.random.default_rng([7, seed]), relative_width=width, confidence=0.9)
+        for seed in range(repetitions)
+    ]
+    covered = sum(truth in one for one in found)
+    assert covered >= binom.ppf(1e-6, repetitions, 0.9)
+    assert np.mean([one.reached for one in found]) >= 0.8
+    assert np.median([one.relative_width for one in found]) <= width
+    for one in found:
+        assert one.low <= one.value <= one.high
+        assert one.relative_width == pytest.approx(one.deterministic_width + one.statistical_width, abs=1e-12)
+        assert one.spectral_norm.low <= np.abs(SPECTRA[name]).max() * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_small_matrices_are_done_exactly(dtype):
+    for values in ([3.0, 1.0, -0.2, 0.1], [2.0], [-2.0, 2.0], [1.0] * 7):
+        found = stable_rank_of(diagonal(values, dtype), rng=np.random.default_rng(0))
+        assert found.probes == 0
+        assert found.value == pytest.approx(exact(values), rel=1e-6)
+        assert exact(values) in found
+        assert found.certified
+        assert found.products <= len(values)
+
+
+def test_the_certificate_bounds_the_norm_whatever_is_outside_the_basis():
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        P, size = int(rng.integers(3, 12)), 2
+        H = rng.standard_normal((P, P))
+        H = H + H.T
+        H[:1] *= 4.0
+        H = (H + H.T) / 2.0
+        krylov = Krylov(DenseOperator(torch.from_numpy(H)), rng)
+        krylov.extend(size)
+        V = krylov.basis.numpy()
+        rest = np.eye(P) - V.T @ V
+        c = float(np.linalg.norm(rest @ H @ rest, 2))
+        bound, norm = certified_norm(krylov, c), float(np.linalg.norm(H, 2))
+        assert bound >= norm * (1 - 1e-9)
+        # Without the coupling to the rest it would be no bound.
+        assert np.abs(np.linalg.eigvalsh(krylov.compression)).max() <= norm * (1 + 1e-9)
+
+
+def test_a_network_resident_or_streamed_gets_the_interval_of_its_exact_hessian():
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(64, 8, generator=generator).double()
+    targets = torch.randint(3, (64,), generator=generator)
+    model = perceptron(8, (12,), 3, 0)
+    truth = exact(torch.linalg.eigvalsh(exact_hessian(model, nn.functional.cross_entropy, inputs, targets)).numpy())
+    resident = stable_rank(model, nn.CrossEntropyLoss(), (inputs, targets), confidence=0.999)
+    loader = DataLoader(TensorDataset(inputs, targets), batch_size=10)
+    streamed = stable_rank(model, nn.CrossEntropyLoss(), loader, confidence=0.999)
+    for found in (resident, streamed):
+        assert truth in found
+        assert found.reached
+        assert found.gradients > 0.0
+    assert resident.value == pytest.approx(streamed.value, rel=1e-9)
+    assert stable_rank(model, nn.CrossEntropyLoss(), (inputs, targets), confidence=0.999) == resident
+    assert stable_rank(model, nn.CrossEntropyLoss(), (inputs, targets), parameters="2.*").value != resident.value
+
+
+def test_a_budget_that_does_not_suffice_is_said():
+    found = stable_rank_of(diagonal(SPECTRA["flat"]), rng=np.random.default_rng(0), relative_width=1e-3, products=40)
+    assert not found.reached
+    assert found.products <= 40
+    assert exact(SPECTRA["flat"]) in found
+
+
+def test_progress_is_told():
+    told = []
+    stable_rank_of(diagonal(SPECTRA["flat"]), rng=np.random.default_rng(0), progress=told.append)
+    assert any("Lanczos" in text for text in told)
+    assert any("probe" in text for text in told)
+
+
+def test_bad_settings_and_a_zero_matrix_are_refused():
+    operator = diagonal([1.0, 2.0])
+    for settings in ({"relative_width": 0.0}, {"confidence": 1.0}, {"products": 5}, {"basis": 0}, {"chunk": 0}):
+        with pytest.raises(CurvatureError, match=r"expected|must be"):
+            stable_rank_of(operator, rng=np.random.default_rng(0), **settings)
+    linear = nn.Linear(3, 1).double()
+    data = (torch.ones(4, 3).double(), torch.ones(4, 1).double())
+    with pytest.raises(CurvatureError, match="zero to rounding"):
+        stable_rank_of(Curvature(linear, lambda out, y: out.mean(), data), rng=np.random.default_rng(0))

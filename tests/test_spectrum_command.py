@@ -1,0 +1,223 @@
+"""`rankproof spectrum`: its files, what it prints, and one clear line for every bad input."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_networks
+import torch
+
+import rankproof
+from figures.spectrum_command import SpectrumRequest, measure_network
+from hessian import SpectrumSettings, exact_hessian
+
+FAST = ("--outliers", "3", "--probes", "2", "--steps", "20")
+
+
+def run(capsys, *arguments):
+    """Status, standard output and standard error of one command."""
+    try:
+        status = rankproof.main(("spectrum", *arguments))
+    except SystemExit as stop:
+        status = stop.code
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def measured(capsys, out, *arguments, model="mlp", data="pair"):
+    names = ("--model", f"tiny_networks:{model}", "--data", f"tiny_networks:{data}", "--out", str(out))
+    status, text, err = run(capsys, *names, *FAST, *arguments)
+    assert status == 0, err
+    return json.loads((out / "spectrum.json").read_text()), text
+
+
+@pytest.fixture(scope="module")
+def exact():
+    model = tiny_networks.mlp().double()
+    loss = torch.nn.functional.cross_entropy
+    return torch.linalg.eigvalsh(exact_hessian(model, loss, tiny_networks.X.double(), tiny_networks.Y)).numpy()
+
+
+def test_its_numbers_are_those_of_the_dense_hessian(capsys, tmp_path, exact):
+    found, text = measured(capsys, tmp_path, "--double", "--width", "0.02")
+    rank = (exact**2).sum() / np.abs(exact).max() ** 2
+    assert found["stable_rank"]["low"] <= rank <= found["stable_rank"]["high"]
+    norm = found["stable_rank"]["frobenius"]
+    assert norm["low"] <= np.linalg.norm(exact) <= norm["high"]
+    values = [entry["value"] for entry in found["eigenvalues"]]
+    residuals = np.array([entry["residual"] for entry in found["eigenvalues"]])
+    assert np.all(np.abs(np.array(values) - np.r_[exact[::-1][:3], exact[:3][::-1]]) <= residuals)
+    assert [entry["end"] for entry in found["eigenvalues"]] == ["upper"] * 3 + ["lower"] * 3
+    for nodes, weights in zip(found["quadrature"]["nodes"], found["quadrature"]["weights"], strict=True):
+        assert sum(weights) == pytest.approx(1.0 - 6 / len(exact))
+        assert len(nodes) <= 20
+    assert found["parameters"] == len(exact)
+    assert found["samples"] == 40
+    assert found["cost"]["products"] == sum(found["cost"]["products_by_part"].values())
+    assert found["cost"]["gradients"] > 0
+    assert {"torch", "numpy"} <= set(found["packages"])
+    assert found["request"]["settings"]["width"] == 0.02
+    fit = found["fit"]
+    assert fit["sigma"] > 0
+    assert 0.0 <= fit["semicircle_distance"]["low"] <= fit["semicircle_distance"]["high"] <= 1.0
+    here = next(entry for entry in fit["predictions"] if entry["samples_factor"] == 1.0)
+    assert here["bulk_edge"] == pytest.approx(2 * fit["sigma"])
+    assert f"{len(exact)} parameters, 40 samples" in text
+    for part in ("stable rank", "Frobenius", "outliers", "Kolmogorov", "gradients", "spectrum.png"):
+        assert part in text
+    assert (tmp_path / "spectrum.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "spectrum.pdf").read_bytes().startswith(b"%PDF")
+    assert {path.name for path in tmp_path.iterdir()} == {"spectrum.json", "spectrum.png", "spectrum.pdf"}
+
+
+def test_ways_to_give_data_agree():
+    def network(model="mlp", data="pair", loss="cross-entropy", reduction=None):
+        settings = SpectrumSettings(outliers=3, probes=1, steps=10)
+        return measure_network(
+            SpectrumRequest(
+                f"tiny_networks:{model}", f"tiny_networks:{data}", loss,
+                reduction=reduction, double=True, settings=settings,
+            )
+        )  # fmt: skip
+
+    whole = network()
+    others = [network(data="batches"), network(data="loader")]
+    others.append(network("Named", "mapping", "tiny_networks:of_mapping"))
+    for other in others:
+        assert other.loss == pytest.approx(whole.loss, rel=1e-12)
+        assert other.report.eigenvalues == pytest.approx(whole.report.eigenvalues, rel=1e-6, abs=1e-9)
+    summed = network(data="batches", loss="tiny_networks:summed", reduction="sum")
+    assert summed.loss == pytest.approx(40 * whole.loss, rel=1e-12)
+    assert summed.report.eigenvalues[0] == pytest.approx(40 * whole.report.eigenvalues[0], rel=1e-6)
+
+
+def test_parts_matrices_and_policies(capsys, tmp_path):
+    head, _ = measured(capsys, tmp_path, "--parameters", "2.*", "--matrix", "gauss-newton")
+    assert head["parameters"] == 27
+    assert all(entry["value"] > -1e-5 for entry in head["eigenvalues"])
+    assert head["request"]["parameters"] == ["2.*"]
+    found, again = (measured(capsys, tmp_path, "--batch-norm", "batch", model="batch_norm")[0] for _ in range(2))
+    assert found["request"]["batch_norm"] == "batch"
+    assert all(found[key] == again[key] for key in ("stable_rank", "eigenvalues", "quadrature", "fit"))
+
+
+def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
+    found, text = measured(
+        capsys, tmp_path, "--loss", "mse", "--double", "--parameters", "bias", model="flat", data="lengths"
+    )
+    assert "not fitted" in text
+    assert "reason_for_none" in found["fit"]
+    assert found["stable_rank"]["value"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "more", "parts"),
+    [
+        ("tiny_networks", "tiny_networks:pair", (), ("--model must look like module:name", "'tiny_networks'")),
+        (":mlp", "tiny_networks:pair", (), ("--model must look like module:name",)),
+        ("no_such_place:mlp", "tiny_networks:pair", (), ("no module 'no_such_place'",)),
+        ("tiny_networks.inner:mlp", "tiny_networks:pair", (), ("no module 'tiny_networks.inner'", "tiny_networks")),
+        ("tiny_networks:no_such_name", "tiny_networks:pair", (), ("has no 'no_such_name'",)),
+        ("broken_module:mlp", "tiny_networks:pair", (), ("importing broken_module", "ZeroDivisionError", "line 1")),
+        ("missing_import:mlp", "tiny_networks:pair", (), ("importing missing_import", "no_such_package")),
+        ("tiny_networks:raises", "tiny_networks:pair", (), ("factory tiny_networks:raises", "no such checkpoint")),
+        ("tiny_networks:leaves", "tiny_networks:pair", (), ("SystemExit", "3")),
+        ("tiny_networks:number", "tiny_networks:pair", (), ("must return a torch.nn.Module, got int",)),
+        ("tiny_networks:INSTANCE", "tiny_networks:pair", (), ("is a model; name a function",)),
+        ("tiny_networks:NUMBER", "tiny_networks:pair", (), ("is a int", "name a function")),
+        ("tiny_networks:Demanding", "tiny_networks:pair", (), ("TypeError", "size")),
+        ("tiny_networks:without_parameters", "tiny_networks:pair", (), ("no parameters",)),
+        ("tiny_networks:frozen", "tiny_networks:pair", (), ("no trainable parameter",)),
+        ("tiny_networks:Integers", "tiny_networks:pair", (), ("no trainable parameter", "int64")),
+        ("tiny_networks:not_a_number", "tiny_networks:pair", (), ("not finite", "0.weight")),
+        ("tiny_networks:dropout", "tiny_networks:pair", (), ("dropout is on", "model.eval()")),
+        ("tiny_networks:batch_norm", "tiny_networks:pair", (), ("batch norm", "batch_norm='running'")),
+        ("tiny_networks:on_meta", "tiny_networks:pair", (), ("meta",)),
+        ("tiny_networks:mlp", "tiny_networks:nothing", (), ("data factory", "returned None")),
+        ("tiny_networks:mlp", "tiny_networks:number", (), ("expected (inputs, targets)", "int")),
+        ("tiny_networks:mlp", "tiny_networks:raises", (), ("data factory tiny_networks:raises",)),
+        ("tiny_networks:mlp", "tiny_networks:shuffling", (), ("the loader shuffles", "shuffle=False")),
+        ("tiny_networks:mlp", "tiny_networks:empty", (), ("empty",)),
+        ("tiny_networks:mlp", "tiny_networks:generator", (), ("read once only",)),
+        ("tiny_networks:mlp", "tiny_networks:wide", (), ("failed", "RuntimeError", "shapes")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--loss", "hinge"), ("unknown loss 'hinge'", "cross-entropy")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--loss", "tiny_networks:NUMBER"), ("must be a function",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--loss", "tiny_networks:per_sample"), ("must be a scalar",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--loss", "tiny_networks:infinite"), ("loss is inf",)),
+        ("tiny_networks:mlp", "tiny_networks:mapping", (), ("failed", "TypeError")),
+        ("tiny_networks:flat", "tiny_networks:pair", ("--loss", "tiny_networks:straight"), ("zero to rounding",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--parameters", "head.*"), ("no parameter matches 'head.*'",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--device", "abacus"), ("abacus", "--device cpu")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--width", "0"), ("width", "must be positive")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--confidence", "1"), ("confidence in (0, 1)",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--width", "wide"), ("--width", "'wide'")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--products", "3"), ("--products", "at least 20")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--outliers", "0"), ("--outliers", "at least 1")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--matrix", "fisher"), ("invalid choice: 'fisher'",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--batch-norm", "off"), ("invalid choice: 'off'",)),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_status_2(capsys, tmp_path, monkeypatch, model, data, more, parts):
+    (tmp_path / "broken_module.py").write_text("1 / 0\n")
+    (tmp_path / "missing_import.py").write_text("import no_such_package\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    status, out, err = run(capsys, "--model", model, "--data", data, "--out", str(tmp_path / "out"), *more)
+    assert status == 2
+    assert not out
+    lines = [line for line in err.splitlines() if line.startswith("rankproof:")]
+    assert len(lines) == 1
+    assert "Traceback" not in err
+    for part in parts:
+        assert part in lines[0]
+    assert not list((tmp_path / "out").glob("*"))
+
+
+def test_names_are_required(capsys):
+    status, _, err = run(capsys)
+    assert status == 2
+    assert "--model" in err
+
+
+def test_an_absent_accelerator_is_one_line(capsys, tmp_path):
+    if torch.cuda.is_available():
+        pytest.skip("this machine has one")
+    names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
+    status, _, err = run(capsys, *names, "--device", "cuda")
+    assert status == 2
+    assert "cuda" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_modules_are_found_in_the_folder_it_is_called_from(tmp_path):
+    """In a fresh process, as the installed command would."""
+    (tmp_path / "my_network.py").write_text(Path(tiny_networks.__file__).read_text())
+    root = Path(rankproof.__file__).resolve().parent
+    program = (
+        f"import sys; sys.path = [{str(root)!r}, *[p for p in sys.path if p]]; import rankproof; "
+        "sys.exit(rankproof.main(['spectrum', '--model', 'my_network:mlp', '--data', 'my_network:pair', "
+        f"*{list(FAST)!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "spectrum.json").exists()
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("CUDA out of memory."), MemoryError()])
+def test_too_little_memory_is_one_line(capsys, tmp_path, monkeypatch, error):
+    def exhausted(*arguments):
+        raise error
+
+    monkeypatch.setattr("figures.spectrum_command.measure_spectrum", exhausted)
+    names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
+    status, _, err = run(capsys, *names)
+    assert status == 2
+    assert "smaller batches" in err
+
+
+def test_help_helps(capsys):
+    status, out, _ = run(capsys, "--help")
+    assert status == 0
+    assert "MODULE:FACTORY" in out

@@ -1,0 +1,155 @@
+"""Factories for `rankproof spectrum`: tiny networks and data, good and bad."""
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from workloads.networks import perceptron
+
+_GENERATOR = torch.Generator().manual_seed(0)
+X = torch.randn(40, 6, generator=_GENERATOR)
+Y = torch.randint(0, 3, (40,), generator=_GENERATOR)
+
+
+def mlp():
+    return perceptron(6, (8,), 3, seed=0, dtype=torch.float32)
+
+
+def batch_norm():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3))
+
+
+def dropout():
+    return nn.Sequential(nn.Linear(6, 8), nn.Dropout(0.5), nn.Linear(8, 3))
+
+
+def linear():
+    model = nn.Linear(6, 3, bias=False)
+    nn.init.zeros_(model.weight)
+    return model
+
+
+class Named(nn.Module):
+    """Takes a mapping's entries as keywords."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = mlp()
+
+    def forward(self, features, labels):
+        return {"logits": self.inner(features)}
+
+
+class Integers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Parameter(torch.ones(6, 3, dtype=torch.int64), requires_grad=False)
+
+    def forward(self, x):
+        return x @ self.table
+
+
+class Demanding(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+
+
+def without_parameters():
+    return nn.Sequential(nn.Flatten(), nn.Tanh())
+
+
+def frozen():
+    return mlp().requires_grad_(False)
+
+
+def not_a_number():
+    model = mlp()
+    with torch.no_grad():
+        model[0].weight[0, 0] = float("nan")
+    return model
+
+
+def flat():
+    """The loss does not depend on its weights in second order: a zero Hessian."""
+    return nn.Linear(6, 1)
+
+
+def on_meta():
+    return nn.Linear(6, 3, device="meta")
+
+
+def raises():
+    raise KeyError("no such checkpoint")
+
+
+def leaves():
+    raise SystemExit(3)
+
+
+def number():
+    return 7
+
+
+def nothing():
+    return None
+
+
+INSTANCE = mlp()
+NUMBER = 7
+
+
+def pair():
+    return X, Y
+
+
+def wide():
+    return torch.randn(40, 9), Y
+
+
+def batches():
+    return [(X[:15], Y[:15]), (X[15:], Y[15:])]
+
+
+def loader():
+    return DataLoader(TensorDataset(X, Y), batch_size=16)
+
+
+def shuffling():
+    return DataLoader(TensorDataset(X, Y), batch_size=16, shuffle=True)
+
+
+def empty():
+    return []
+
+
+def generator():
+    return (batch for batch in batches())
+
+
+def mapping():
+    return {"features": X, "labels": Y}
+
+
+def lengths():
+    return X, X[:, :1]
+
+
+def of_mapping(output, batch):
+    return nn.functional.cross_entropy(output["logits"], batch["labels"])
+
+
+def per_sample(output, target):
+    return nn.functional.cross_entropy(output, target, reduction="none")
+
+
+def summed(output, target):
+    return nn.functional.cross_entropy(output, target, reduction="sum")
+
+
+def straight(output, target):
+    return output.mean()
+
+
+def infinite(output, target):
+    return nn.functional.cross_entropy(output, target) / 0.0

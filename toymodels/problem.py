@@ -1,0 +1,47 @@
+"""A federated problem whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+
+class ProblemError(ValueError):
+    """Numbers or shapes from which no problem can be made; the message names cause and remedy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    r"""Clients, where they start, and what is known of their losses.
+
+    The global loss is the mean of the clients' losses weighted by `weights`.
+
+    Attributes:
+        name: What it is.
+        clients: Each answers with ``loss(w)``; see `algorithms.Client`.
+        start: Initial weights by name, here a single matrix ``W``.
+        weights: Of the clients, of sum 1.
+        smoothness: A Lipschitz constant L of every client's gradient in the Frobenius norm, the least one if `exact`.
+        minimiser: Of the global loss, if there is one that is known.
+        least: Its value there.
+        facts: Further known numbers and tensors.
+        measures: Functions of the weights worth following, by name.
+    """
+
+    name: str
+    clients: Sequence[Any]
+    start: Mapping[str, Tensor]
+    weights: Sequence[float]
+    smoothness: float
+    minimiser: Mapping[str, Tensor] | None = None
+    least: float | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    measures: Mapping[str, Callable[[Mapping[str, Tensor]], float]] = field(default_factory=dict)
+
+    def loss(self, w: Mapping[str, Tensor]) -> float:
+        """The global loss."""
+        pairs = zip(self.weights, self.clients, strict=True)
+        return float(sum(weight * client.loss(w) for weight, client in pairs))

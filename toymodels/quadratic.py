@@ -1,0 +1,176 @@
+r"""Quadratic losses of a matrix, with chosen spectra: $\frac12\langle W, HW\rangle - \langle B, W\rangle + c$.
+
+Every least squares problem in a matrix is of this form, with the Gram matrix of its features for H; indefinite ones
+have stationary points that are no minima.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from toymodels.problem import Problem, ProblemError
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    r"""One client's loss $\frac12\langle W, HW\rangle - \langle B, W\rangle + c$.
+
+    Attributes:
+        H: Symmetric, ``(m, n, m, n)``, as an operator on matrices ``(m, n)``.
+        B: ``(m, n)``.
+        c: Scalar.
+        samples: Size of the data behind it.
+    """
+
+    H: Tensor
+    B: Tensor
+    c: Tensor
+    samples: float = 1.0
+
+    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
+        """The loss; there are no batches."""
+        W = w["W"]
+        return 0.5 * (W * self._times(W)).sum() - (self.B * W).sum() + self.c
+
+    def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
+        """Its gradient, in the type of the weights."""
+        return type(w)({"W": self._times(w["W"]) - self.B})
+
+    def projected(self, U: Mapping[str, Tensor], V: Mapping[str, Tensor]) -> Quadratic:
+        r"""The loss of the coefficients S of $W = U S V^T$; a quadratic again."""
+        u, v = U["W"], V["W"]
+        H = torch.einsum("abcd,ai,bj,ck,dl->ijkl", self.H, u, v, u, v)
+        return replace(self, H=H, B=u.mT @ self.B @ v)
+
+    def tensors(self) -> Mapping[str, Tensor]:
+        """Its data, for clients to be stacked."""
+        return {"H": self.H, "B": self.B, "c": self.c}
+
+    def with_tensors(self, tensors: Mapping[str, Tensor]) -> Quadratic:
+        """The same with other data."""
+        return Quadratic(tensors["H"], tensors["B"], tensors["c"], self.samples)
+
+    @property
+    def matrix(self) -> Tensor:
+        """H on vectors, ``(mn, mn)``."""
+        size = self.B.numel()
+        return self.H.reshape(size, size)
+
+    def _times(self, W: Tensor) -> Tensor:
+        return (self.H.flatten(0, 1).flatten(1, 2) @ W.flatten()).reshape(W.shape)
+
+
+def mean_of(clients: Sequence[Quadratic], weights: Sequence[float]) -> Quadratic:
+    """The weighted mean of quadratic losses."""
+    pairs = list(zip(weights, clients, strict=True))
+    return Quadratic(
+        torch.stack([w * q.H for w, q in pairs]).sum(dim=0),
+        torch.stack([w * q.B for w, q in pairs]).sum(dim=0),
+        torch.stack([w * q.c for w, q in pairs]).sum(),
+        sum(q.samples for q in clients),
+    )
+
+
+def quadratic_problem(
+    name: str, clients: Sequence[Quadratic], start: Tensor, weights: Sequence[float] | None = None, **facts: Any
+) -> Problem:
+    """A problem of quadratic clients, with its minimiser where the mean is positive definite.
+
+    Raises:
+        ProblemError: Weights that do not fit.
+    """
+    share = [1.0 / len(clients)] * len(clients) if weights is None else [float(w) / sum(weights) for w in weights]
+    if len(share) != len(clients):
+        raise ProblemError(f"expected {len(clients)} weights, got {len(share)}")
+    whole = mean_of(clients, share)
+    spectrum = torch.linalg.eigvalsh(whole.matrix)
+    smoothness = max(float(torch.linalg.eigvalsh(q.matrix).abs().max()) for q in clients)
+    minimiser = least = None
+    if float(spectrum[0]) > 1e-10 * float(spectrum[-1].abs()):
+        W = torch.linalg.solve(whole.matrix, whole.B.reshape(-1)).reshape(whole.B.shape)
+        minimiser, least = {"W": W}, float(whole.loss({"W": W}))
+    known = {"curvature": (float(spectrum[0]), float(spectrum[-1])), **facts}
+    measures = {}
+    if minimiser is not None:
+        measures["distance"] = lambda w: float(torch.linalg.vector_norm(w["W"] - minimiser["W"]))
+    return Problem(name, tuple(clients), {"W": start}, share, smoothness, minimiser, least, known, measures)
+
+
+def random_quadratics(
+    shape: tuple[int, int],
+    clients: int,
+    rng: np.random.Generator,
+    *,
+    curvatures: tuple[float, float] = (0.1, 1.0),
+    heterogeneity: float = 1.0,
+    target_rank: int | None = None,
+    scale: float = 1.0,
+) -> Problem:
+    """Quadratic clients with chosen extreme curvatures, in random orthogonal bases, and different minimisers.
+
+    Args:
+        shape: ``(m, n)`` of the weights.
+        clients: Number of clients.
+        rng: Source of bases, targets and start.
+        curvatures: Smallest and largest eigenvalue of every client, attained; the smallest may be negative.
+        heterogeneity: Size of the clients' own targets beside the common one; 0 also gives all the same curvature.
+        target_rank: Rank of every target; default: full.
+        scale: Size of the start, relative to a target's.
+
+    Raises:
+        ProblemError: Numbers that do not fit.
+    """
+    m, n = shape
+    low, high = curvatures
+    rank = min(shape) if target_rank is None else target_rank
+    if min(m, n, clients) < 1 or not low <= high or not 1 <= rank <= min(shape) or heterogeneity < 0.0:
+        raise ProblemError(
+            f"expected positive sizes, curvatures in order, a rank of 1 to {min(shape)} and heterogeneity >= 0, got "
+            f"{shape}, {clients}, {curvatures}, {rank} and {heterogeneity}"
+        )
+
+    def curvature() -> Tensor:
+        basis = np.linalg.qr(rng.standard_normal((m * n, m * n)))[0]
+        values = np.concatenate([[low, high][: m * n], rng.uniform(low, high, max(m * n - 2, 0))])
+        return torch.from_numpy(basis * values @ basis.T).reshape(m, n, m, n)
+
+    def target(size: float) -> Tensor:
+        factors = rng.standard_normal((m, rank)) @ rng.standard_normal((rank, n))
+        return torch.from_numpy(size * factors / np.sqrt(rank))
+
+    common, same = target(1.0), curvature()
+    made = []
+    for _ in range(clients):
+        centre = common + target(heterogeneity) if heterogeneity else common
+        H = curvature() if heterogeneity else same
+        made.append(centred(H, centre))
+    return quadratic_problem("random quadratics", made, target(scale))
+
+
+def centred(H: ArrayLike | Tensor, centre: ArrayLike | Tensor, samples: float = 1.0) -> Quadratic:
+    r"""The loss $\frac12\langle W - C, H(W - C)\rangle$.
+
+    Args:
+        H: ``(m, n, m, n)``, or ``(mn, mn)``; its symmetric part is taken.
+        centre: C, ``(m, n)``.
+        samples: Size of the data behind it.
+
+    Raises:
+        ProblemError: Shapes that do not meet.
+    """
+    C = torch.as_tensor(centre, dtype=torch.float64)
+    matrix = torch.as_tensor(H, dtype=torch.float64)
+    if C.ndim != 2 or matrix.numel() != C.numel() ** 2:
+        raise ProblemError(f"H of shape {tuple(matrix.shape)} does not act on matrices of shape {tuple(C.shape)}")
+    matrix = matrix.reshape(C.numel(), C.numel())
+    matrix = (matrix + matrix.T) / 2.0
+    slope = matrix @ C.reshape(-1)
+    constant = 0.5 * (C.reshape(-1) * slope).sum()
+    return Quadratic(matrix.reshape(*C.shape, *C.shape), slope.reshape(C.shape), constant, samples)
