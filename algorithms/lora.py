@@ -256,7 +256,13 @@ class ExactRoLoRA:
 
 
 def minimise_b(client: Any, memory: Memory, a: Tree) -> Reply:
-    """The best b at a given a."""
+    """The best b at a given a.
+
+    Raises:
+        FederationError: The client does not know it.
+    """
+    if not hasattr(client, "best_b"):
+        raise FederationError(f"{type(client).__name__} has no closed form for b; the exact scheme needs a regression")
     return Reply(upload=client.best_b(a), keep={"a": a})
 
 

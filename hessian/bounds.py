@@ -18,7 +18,7 @@ from scipy.stats import t as student
 from torch import Tensor
 
 from hessian.krylov import Array, Krylov
-from hessian.symmetric import CurvatureError, SymmetricOperator
+from hessian.symmetric import CurvatureError, SymmetricOperator, normal_rows
 
 PILOT = 10
 """Probes whose spread stands for that of all."""
@@ -106,11 +106,11 @@ def draw_probes(
     """
     left = operator.P - len(V)
     if left <= count:
-        return Probes(_squares(operator, V, _complement(V, rng)) if left else np.empty(0), exact=True)
+        return Probes(_squares(operator, V, _complement(operator, V, rng)) if left else np.empty(0), exact=True)
     squares = []
     for start in range(0, count, chunk):
         size = min(chunk, count - start)
-        drawn = outside(torch.from_numpy(rng.standard_normal((size, operator.P))).to(V), V)
+        drawn = outside(normal_rows(operator, rng, size), V)
         drawn *= sqrt(left) / torch.linalg.vector_norm(drawn, dim=1, keepdim=True)
         squares.append(_squares(operator, V, drawn))
         if report is not None:
@@ -168,9 +168,9 @@ def _squares(operator: SymmetricOperator, V: Tensor, rows: Tensor) -> Array:
     return (images.double() ** 2).sum(dim=1).cpu().numpy()
 
 
-def _complement(V: Tensor, rng: np.random.Generator) -> Tensor:
+def _complement(operator: SymmetricOperator, V: Tensor, rng: np.random.Generator) -> Tensor:
     """Orthonormal rows that complete V."""
-    rows = torch.from_numpy(rng.standard_normal((V.shape[1] - len(V), V.shape[1]))).to(V)
+    rows = normal_rows(operator, rng, operator.P - len(V))
     for _ in range(2):
         rows = torch.linalg.qr(outside(rows, V).T)[0].T.contiguous()
     return rows

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hessian.symmetric import CurvatureError, SymmetricOperator
+from hessian.symmetric import CurvatureError, SymmetricOperator, normal_rows
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -115,7 +115,7 @@ class Krylov:
         """Adds random rows orthogonal to all others; they wait for their products."""
         for _ in range(min(count, self._operator.P - self._filled)):
             for _attempt in range(3):
-                start = torch.from_numpy(self._rng.standard_normal(self._operator.P)).to(self._rows)
+                start = normal_rows(self._operator, self._rng, 1)[0]
                 start /= torch.linalg.vector_norm(start)
                 rest, _ = self._orthogonal(start)
                 norm = float(torch.linalg.vector_norm(rest))
@@ -124,14 +124,14 @@ class Krylov:
                     break
 
     def extend(self, steps: int) -> None:
-        """Takes at least so many more products, unless the basis becomes invariant.
+        """Takes so many more products, unless the basis becomes invariant.
 
         Raises:
             CurvatureError: A product is not finite.
         """
         target = self.steps + steps
         while self.steps < target and not self.invariant:
-            waiting = self._rows[self.steps : self._filled].clone()
+            waiting = self._rows[self.steps : min(self._filled, target)].clone()
             images = self._operator.products(waiting)
             self.products += len(waiting)
             if not bool(torch.isfinite(images).all()):

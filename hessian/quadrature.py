@@ -17,7 +17,7 @@ from torch import Tensor
 
 from hessian.bounds import outside
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
-from hessian.symmetric import CurvatureError, SymmetricOperator
+from hessian.symmetric import CurvatureError, SymmetricOperator, normal_rows
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def spectral_measure(
     left = operator.P - len(V)
     nodes, weights = [], []
     for probe in range(probes if left else 0):
-        start = outside(torch.from_numpy(rng.standard_normal((1, operator.P))).to(V), V)[0]
+        start = outside(normal_rows(operator, rng, 1), V)[0]
         krylov = Krylov(_Rest(operator, V), rng, start=start)
         krylov.extend(min(steps, left))
         values, coefficients, _ = krylov.ritz()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
 import torch
 from scipy.sparse.linalg import LinearOperator
 from torch import Tensor
@@ -34,6 +35,14 @@ class SymmetricOperator(Protocol):
     def products(self, vectors: Tensor) -> Tensor:
         """The matrix times each row, (k, P) to (k, P)."""
         ...
+
+
+def normal_rows(operator: SymmetricOperator, rng: np.random.Generator, count: int) -> Tensor:
+    """Independent normal rows ``(count, P)``, drawn where the operator lives, one by one: so many at a time or not."""
+    rows = torch.empty((count, operator.P), dtype=operator.dtype, device=operator.device)
+    for row in rows:
+        row.normal_(generator=torch.Generator(device=operator.device).manual_seed(int(rng.integers(2**63))))
+    return rows
 
 
 class DenseOperator:

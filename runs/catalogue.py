@@ -14,13 +14,14 @@ from algorithms.federation import Executor, FederationError, Sequential
 from algorithms.fedlin import FedLin
 from algorithms.fedloru import FedLoRU, NestedFedLoRU, PersonalFedLoRU
 from algorithms.fedlrt import FeDLRT
-from algorithms.lora import Adapter, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
+from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
 from algorithms.low_rank import Truncation
 from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.vmap import Vmap
 from runs.run import Algorithm, FederatedProblem
 from toymodels.quadratic import random_quadratics
+from toymodels.regression import regression
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ class TrainSettings:
         rows: Of the weights.
         columns: Of the weights.
         heterogeneity: How much clients differ.
+        samples: Of each client (regression).
         seed: Of everything random.
         executor: `sequential` or `vmap`.
     """
@@ -60,6 +62,7 @@ class TrainSettings:
     rows: int = 10
     columns: int = 8
     heterogeneity: float = 0.5
+    samples: int = 50
     seed: int = 0
     executor: str = "sequential"
 
@@ -95,6 +98,7 @@ ALGORITHMS: Mapping[str, Callable[[TrainSettings], Algorithm]] = {
     "pfedlora-1": lambda s: PersonalFedLoRA(s.local, s.local, s.adapter),
     "pfedlora-2": lambda s: PersonalFedLoRA(s.local, s.local, s.adapter, jointly=True),
     "fedlrt-naive": lambda s: NaiveFeDLRT(s.local, s.rank, Truncation(s.truncation)),
+    "rolora-exact": lambda s: ExactRoLoRA(s.learning_rate),
     "mfedloru": lambda s: NestedFedLoRU(
         s.local, s.adapter, s.tau, s.restart, ranks=((max(1, s.rank // 2),) * 2,) * s.clients
     ),
@@ -111,9 +115,20 @@ def _quadratics(low: float) -> Callable[[TrainSettings], FederatedProblem]:
     return made
 
 
+def _regression(population: bool) -> Callable[[TrainSettings], FederatedProblem]:
+    def made(s: TrainSettings) -> FederatedProblem:
+        rng = np.random.default_rng(s.seed)
+        samples = None if population else s.samples
+        return regression(s.rows, s.columns, s.clients, rng, samples=samples, heterogeneity=s.heterogeneity)
+
+    return made
+
+
 PROBLEMS: Mapping[str, Callable[[TrainSettings], FederatedProblem]] = {
     "quadratics": _quadratics(0.1),
     "indefinite-quadratics": _quadratics(-0.05),
+    "regression": _regression(population=False),
+    "regression-population": _regression(population=True),
 }
 EXECUTORS: Mapping[str, Callable[[], Executor]] = {"sequential": Sequential, "vmap": Vmap}
 

@@ -1,5 +1,7 @@
 """The fit to a measured spectrum against the fit to all eigenvalues, and bulks that are no semicircle."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -67,8 +69,13 @@ def test_the_errors_of_the_noise_are_those_stated():
             fit_measured(*measure(matrix, seed, pairs=4, steps=20, probes=2)),
             fit_spiked(np.linalg.eigvalsh(matrix)),
         )
-        # The difference has no share of the matrix's own fluctuation.
-        scores.append((fit.sigma - whole.sigma) / np.sqrt(fit.sigma_sd**2 - (fit.sigma / R) ** 2))
+        # The difference has no share of the matrix's own fluctuation; none is left where the norm came out exactly.
+        error = np.sqrt(max(fit.sigma_sd**2 - (fit.sigma / R) ** 2, 0.0))
+        if error > 1e-9:
+            scores.append((fit.sigma - whole.sigma) / error)
+        else:
+            assert abs(fit.sigma - whole.sigma) < 1e-6
+    assert len(scores) > 40
     assert abs(np.mean(scores)) < LEVEL / np.sqrt(len(scores))
     assert 0.6 < np.std(scores) < 1.4
 
@@ -79,7 +86,7 @@ def test_outliers_that_were_not_computed_are_never_silent():
     assert not fit.above.complete
     assert fit.above.called == 2
     assert 1.0 < fit.above.hidden < 4.0
-    assert str(fit.above).startswith("at least 2, about 2 more")
+    assert re.match(r"at least 2, about [1-4] more", str(fit.above))
     assert fit.below.complete
     assert str(fit.below) == "1"
     assert not fit.complete
