@@ -132,7 +132,7 @@ def stored(folder: Path, id: str) -> Stored | None:
 
 
 def replay_in_fresh_process(
-    package: str, files: Sequence[Stored], search_path: Iterable[str] = (), timeout: float = 120.0
+    package: str, files: Sequence[Stored], search_path: Iterable[str] = (), timeout: float = 900.0
 ) -> list[Replayed]:
     """Replays stored files in one fresh interpreter that cannot import the search.
 

@@ -20,6 +20,7 @@ from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.vmap import Vmap
 from runs.run import Algorithm, FederatedProblem
+from toymodels.legendre import heterogeneous, homogeneous
 from toymodels.quadratic import random_quadratics
 from toymodels.regression import regression
 
@@ -44,7 +45,7 @@ class TrainSettings:
         rows: Of the weights.
         columns: Of the weights.
         heterogeneity: How much clients differ.
-        samples: Of each client (regression).
+        samples: Of each client (regression, Legendre).
         seed: Of everything random.
         executor: `sequential` or `vmap`.
     """
@@ -124,9 +125,22 @@ def _regression(population: bool) -> Callable[[TrainSettings], FederatedProblem]
     return made
 
 
+def _legendre(s: TrainSettings) -> FederatedProblem:
+    shape, rank = (s.rows, s.columns), min(s.rank, s.rows, s.columns)
+    rng = np.random.default_rng(s.seed)
+    return homogeneous(s.clients, rng, shape=shape, rank=rank, samples=s.samples * s.clients, basis="uniform")
+
+
+def _legendre_heterogeneous(s: TrainSettings) -> FederatedProblem:
+    rng = np.random.default_rng(s.seed)
+    return heterogeneous(s.clients, rng, shape=(s.rows, s.columns), samples=s.samples * s.clients, basis="uniform")
+
+
 PROBLEMS: Mapping[str, Callable[[TrainSettings], FederatedProblem]] = {
     "quadratics": _quadratics(0.1),
     "indefinite-quadratics": _quadratics(-0.05),
+    "legendre": _legendre,
+    "legendre-heterogeneous": _legendre_heterogeneous,
     "regression": _regression(population=False),
     "regression-population": _regression(population=True),
 }

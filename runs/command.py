@@ -20,7 +20,7 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
     "rows": (int, "of the weights; default: 10"),
     "columns": (int, "of the weights; default: 8"),
     "heterogeneity": (float, "how much clients differ; default: 0.5"),
-    "samples": (int, "of each client, for regression; default: 50"),
+    "samples": (int, "of each client, for regression and Legendre; default: 50"),
     "seed": (int, "of everything random; default: 0"),
     "executor": (str, "sequential or vmap; default: sequential"),
 }

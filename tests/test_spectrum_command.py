@@ -49,7 +49,8 @@ def test_its_numbers_are_those_of_the_dense_hessian(capsys, tmp_path, exact):
     assert norm["low"] <= np.linalg.norm(exact) <= norm["high"]
     values = [entry["value"] for entry in found["eigenvalues"]]
     residuals = np.array([entry["residual"] for entry in found["eigenvalues"]])
-    assert np.all(np.abs(np.array(values) - np.r_[exact[::-1][:3], exact[:3][::-1]]) <= residuals)
+    rounding = 1e-14 * len(exact)  # of the dense solver: a residual can be smaller than that
+    assert np.all(np.abs(np.array(values) - np.r_[exact[::-1][:3], exact[:3][::-1]]) <= residuals + rounding)
     assert [entry["end"] for entry in found["eigenvalues"]] == ["upper"] * 3 + ["lower"] * 3
     for nodes, weights in zip(found["quadrature"]["nodes"], found["quadrature"]["weights"], strict=True):
         assert sum(weights) == pytest.approx(1.0 - 6 / len(exact))

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+import torch
+
+from algorithms.descent import Descent
+from algorithms.federation import Federation
+from algorithms.fedlrt import FeDLRT
+from algorithms.low_rank import Truncation
+from algorithms.tree import Tree
+from toymodels.legendre import (
+    BASES,
+    SPLITS,
+    admissible_rate,
+    data_client,
+    heterogeneous,
+    homogeneous,
+    legendre_features,
+)
+from toymodels.problem import ProblemError
+
+
+@pytest.mark.parametrize("basis", BASES)
+def test_the_bases_are_orthogonal_with_the_norms_they_are_named_for(basis):
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    p = legendre_features(nodes, 6, basis)
+    gram = p.T @ (weights[:, None] * p)
+    expected = {"plain": 2.0 / (2.0 * np.arange(6) + 1.0), "dx": np.ones(6), "uniform": np.full(6, 2.0)}[basis]
+    np.testing.assert_allclose(gram, np.diag(expected), atol=1e-13)
+    if basis == "plain":
+        np.testing.assert_allclose(legendre_features(np.array([1.0]), 6, basis), 1.0)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (3, 5)])
+@pytest.mark.parametrize("basis", BASES)
+def test_a_client_is_its_data(basis, shape):
+    rng = np.random.default_rng(0)
+    x, y, values = rng.uniform(-1, 1, (3, 50))
+    client = data_client(x, y, values, shape, basis)
+    W = torch.from_numpy(rng.standard_normal(shape)).requires_grad_()
+    p, q = (torch.from_numpy(legendre_features(z, n, basis)) for z, n in zip((x, y), shape, strict=True))
+    direct = (((p @ W) * q).sum(dim=1) - torch.from_numpy(values)).square().sum() / 100
+    (slope,) = torch.autograd.grad(direct, W)
+    torch.testing.assert_close(client.loss({"W": W}).detach(), direct.detach())
+    torch.testing.assert_close(client.gradient(Tree(W=W.detach()))["W"], slope)
+    U = torch.linalg.qr(torch.randn(shape[0], 2, generator=torch.Generator().manual_seed(0)).double())[0]
+    V = torch.linalg.qr(torch.randn(shape[1], 2, generator=torch.Generator().manual_seed(1)).double())[0]
+    S = torch.tensor([[1.0, -0.5], [0.2, 0.7]]).double()
+    whole = client.loss({"W": U @ S @ V.T})
+    torch.testing.assert_close(client.projected({"W": U}, {"W": V}).loss({"W": S}), whole)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_target_is_the_minimiser_however_the_data_are_split(split):
+    given = homogeneous(4, np.random.default_rng(1), shape=(6, 5), rank=2, samples=2000, split=split)
+    torch.testing.assert_close(given.minimiser["W"], given.facts["target"], atol=1e-8, rtol=0)
+    assert given.least == pytest.approx(0.0, abs=1e-14)
+    assert sum(client.samples for client in given.clients) == (8000 if split == "all" else 2000)
+
+
+def test_the_uniform_basis_has_curvature_near_one():
+    given = homogeneous(1, np.random.default_rng(2), shape=(5, 5), rank=2, samples=20_000, basis="uniform")
+    low, high = given.facts["curvature"]
+    assert 0.8 < low < high < 1.25
+    assert admissible_rate(given, 20) == pytest.approx(1.0 / (12 * given.smoothness * 20))
+
+
+def test_fedlrt_finds_the_rank_and_the_target():
+    given = homogeneous(4, np.random.default_rng(3), shape=(8, 8), rank=2, samples=3000, basis="uniform")
+    fed = Federation(given.clients, weights=given.weights)
+    algorithm = FeDLRT(Descent(20, 0.1), 4, Truncation(0.01), "full")
+    state = algorithm.start(fed, Tree(given.start))
+    for _ in range(60):
+        fed.begin()
+        state = algorithm.round(fed, fed.everyone, state)
+    assert state.S["W"].shape == (2, 2)
+    assert given.measures["distance"](algorithm.weights(state)) < 1e-6
+
+
+def test_heterogeneous_clients_disagree():
+    given = heterogeneous(4, np.random.default_rng(4), shape=(5, 4), samples=500)
+    assert given.least > 1e-3
+    assert all(float(client.loss(given.minimiser)) > 0 for client in given.clients)
+
+
+def test_bad_input_gets_one_clear_line():
+    rng = np.random.default_rng(0)
+    for wrong in (
+        lambda: homogeneous(0, rng), lambda: homogeneous(3, rng, samples=2), lambda: homogeneous(2, rng, rank=99),
+        lambda: homogeneous(2, rng, basis="chebyshev"), lambda: homogeneous(2, rng, split="odd"),
+        lambda: data_client(np.ones(2), np.ones(2), np.ones(3), (2, 2), "plain"),
+    ):  # fmt: skip
+        with pytest.raises(ProblemError, match=r"expected|does not fit"):
+            wrong()

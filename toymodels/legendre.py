@@ -1,0 +1,162 @@
+r"""Legendre least squares: FeDLRT's convex test, $\frac1{2|X_c|}\sum (p(x)^TWp(y) - f_c(x, y))^2$ on $[-1, 1]^2$.
+
+The paper names the Legendre polynomials of degree up to n - 1 and not their normalisation, on which the curvature, and
+with it the admissible step, depends; nor does it say how the targets are drawn. Both are settings. Only the Gram matrix
+of the features and their products with the target enter, so clients are exact quadratics whatever their data.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.polynomial.legendre import legvander
+from numpy.typing import NDArray
+
+from toymodels.problem import Problem, ProblemError
+from toymodels.quadratic import Quadratic, quadratic_problem
+
+Array = NDArray[np.float64]
+BASES = ("plain", "dx", "uniform")
+SPLITS = ("all", "random", "region")
+
+
+def legendre_features(points: Array, degrees: int, basis: str = "plain") -> Array:
+    """Values of the first Legendre polynomials, ``(points, degrees)``.
+
+    Args:
+        points: In [-1, 1], shape ``(points,)``.
+        degrees: Number of polynomials.
+        basis: `plain`: value 1 at 1; `dx`: orthonormal for dx; `uniform`: for the uniform law, dx/2.
+
+    Raises:
+        ProblemError: An unknown basis, or no degree.
+    """
+    if basis not in BASES or degrees < 1:
+        raise ProblemError(f"expected a basis of {BASES} and at least one degree, got {basis!r} and {degrees}")
+    order = np.arange(degrees)
+    norms = {"plain": np.ones(degrees), "dx": np.sqrt(order + 0.5), "uniform": np.sqrt(2.0 * order + 1.0)}[basis]
+    return legvander(points, degrees - 1) * norms
+
+
+def data_client(x: Array, y: Array, values: Array, shape: tuple[int, int], basis: str) -> Quadratic:
+    r"""The loss of some data: $H = \overline{(p(x)p(y)^T) \otimes (p(x)p(y)^T)}$, the mean over the samples.
+
+    Args:
+        x: First coordinates, ``(samples,)``.
+        y: Second coordinates, ``(samples,)``.
+        values: Targets f, ``(samples,)``.
+        shape: ``(m, n)`` of the weights.
+        basis: Of the polynomials.
+
+    Raises:
+        ProblemError: No samples, or numbers of them that differ.
+    """
+    if not len(x) or not len(x) == len(y) == len(values):
+        raise ProblemError(
+            f"expected equally many coordinates and values, at least one: {len(x)}, {len(y)}, {len(values)}"
+        )
+    p, q = legendre_features(x, shape[0], basis), legendre_features(y, shape[1], basis)
+    features = (p[:, :, None] * q[:, None, :]).reshape(len(x), -1)
+    gram = features.T @ features / len(x)
+    B = (values @ features).reshape(shape) / len(x)
+    c = 0.5 * float(values @ values) / len(x)
+    H = torch.from_numpy(gram).reshape(*shape, *shape)
+    return Quadratic(H, torch.from_numpy(B), torch.tensor(c, dtype=torch.float64), float(len(x)))
+
+
+def homogeneous(
+    clients: int,
+    rng: np.random.Generator,
+    *,
+    shape: tuple[int, int] = (20, 20),
+    rank: int = 4,
+    samples: int = 10_000,
+    basis: str = "plain",
+    split: str = "random",
+    start_scale: float = 1.0,
+) -> Problem:
+    """One target of low rank for all clients (the paper's Figure 4).
+
+    Args:
+        clients: Number of clients.
+        rng: Source of target, points and start.
+        shape: ``(m, n)`` of the weights.
+        rank: Of the target: a product of normal factors, of unit norm for each singular direction on average.
+        samples: Points, uniform on the square.
+        basis: Of the polynomials.
+        split: `all`: every client has all points; `random`: they are dealt out evenly; `region`: by strips in x.
+        start_scale: Size of the normal start.
+
+    Raises:
+        ProblemError: Sizes or words that do not fit.
+    """
+    target = _low_rank(shape, rank, rng)
+    x, y, parts = _points(clients, samples, split, rng)
+    made = [data_client(x[rows], y[rows], _values(x[rows], y[rows], target, basis), shape, basis) for rows in parts]
+    return _problem("Legendre, one target", made, shape, rng, start_scale, target=torch.from_numpy(target), basis=basis)
+
+
+def heterogeneous(
+    clients: int,
+    rng: np.random.Generator,
+    *,
+    shape: tuple[int, int] = (10, 10),
+    samples: int = 10_000,
+    basis: str = "plain",
+    start_scale: float = 1.0,
+) -> Problem:
+    """A rank-1 target for each client, all points at every client (the paper's Figure 1).
+
+    Args:
+        clients: Number of clients.
+        rng: Source of targets, points and start.
+        shape: ``(m, n)`` of the weights.
+        samples: Points, uniform on the square.
+        basis: Of the polynomials.
+        start_scale: Size of the normal start.
+
+    Raises:
+        ProblemError: Sizes or words that do not fit.
+    """
+    x, y, parts = _points(clients, samples, "all", rng)
+    made = [data_client(x, y, _values(x, y, _low_rank(shape, 1, rng), basis), shape, basis) for _ in parts]
+    return _problem("Legendre, a target each", made, shape, rng, start_scale, basis=basis)
+
+
+def admissible_rate(problem: Problem, steps: int) -> float:
+    """The largest step of FeDLRT's Theorems 2 and 3, 1/(12 L s), L that of the clients and of the global loss."""
+    return 1.0 / (12.0 * problem.smoothness * steps)
+
+
+def _problem(
+    name: str, made: list[Quadratic], shape: tuple[int, int], rng: np.random.Generator, scale: float, **facts: Any
+) -> Problem:
+    start = torch.from_numpy(scale * rng.standard_normal(shape) / sqrt(max(shape)))
+    return quadratic_problem(name, made, start, [client.samples for client in made], **facts)
+
+
+def _low_rank(shape: tuple[int, int], rank: int, rng: np.random.Generator) -> Array:
+    m, n = shape
+    if min(m, n) < 1 or not 1 <= rank <= min(m, n):
+        raise ProblemError(f"rank {rank} does not fit weights of shape {shape}")
+    return rng.standard_normal((m, rank)) @ rng.standard_normal((rank, n)) / sqrt(max(m, n))
+
+
+def _points(clients: int, samples: int, split: str, rng: np.random.Generator) -> tuple[Array, Array, list[Any]]:
+    if clients < 1 or samples < clients or split not in SPLITS:
+        raise ProblemError(
+            f"expected a client at least, as many samples, and a split of {SPLITS}, got {clients}, {samples}, {split!r}"
+        )
+    x, y = rng.uniform(-1.0, 1.0, (2, samples))
+    if split == "all":
+        return x, y, [np.arange(samples)] * clients
+    order = np.argsort(x) if split == "region" else rng.permutation(samples)
+    return x, y, np.array_split(order, clients)
+
+
+def _values(x: Array, y: Array, target: Array, basis: str) -> Array:
+    p, q = (legendre_features(points, size, basis) for points, size in zip((x, y), target.shape, strict=True))
+    return ((p @ target) * q).sum(axis=1)
