@@ -9,14 +9,16 @@ from graphlib import CycleError, TopologicalSorter
 
 from paper_checks.claim import Claim
 from paper_checks.fedloru.paper import PAPER as FEDLORU
+from paper_checks.fedlrt.paper import PAPER as FEDLRT
 from paper_checks.paper import Paper
+from paper_checks.rolora.paper import PAPER as ROLORA
 
 
 class LedgerError(ValueError):
     """An id or paper that is not in the ledger, or a ledger that contradicts itself."""
 
 
-PAPERS = (FEDLORU,)
+PAPERS = (FEDLORU, FEDLRT, ROLORA)
 
 
 @dataclass(frozen=True)

@@ -29,13 +29,14 @@ def test_claim_is_declared_completely(claim):
         assert text.count("$") % 2 == 0
 
 
-def test_no_replay_confirms_an_empty_witness():
-    for paper in LEDGER.papers:
-        files = [stored(paper.folder, claim.id) for claim in LEDGER.claims if LEDGER.home[claim.id] == paper]
-        emptied = [Stored(file.id, file.kind, {}) for file in files if file is not None]
-        assert emptied
-        for file, answer in zip(emptied, replay_in_fresh_process(paper.package, emptied), strict=True):
-            assert not answer.confirmed, file.id
+@pytest.mark.parametrize("paper", LEDGER.papers, ids=lambda paper: paper.name)
+def test_no_replay_confirms_an_empty_witness(paper):
+    claims = [claim for claim in LEDGER.claims if LEDGER.home[claim.id] == paper]
+    files = [stored(paper.folder, claim.id) for claim in claims]
+    emptied = [Stored(file.id, file.kind, {}) for file in files if file is not None]
+    assert emptied or all(claim.expect in ("holds", "not checkable here") for claim in claims)
+    for file, answer in zip(emptied, replay_in_fresh_process(paper.package, emptied), strict=True):
+        assert not answer.confirmed, file.id
 
 
 def test_the_suite_stays_within_its_error_budget():

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.fedloru.replays.reading import Values
 from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values
 
 
 def dense_clients(values: Values, ranks: int, draws: int, seed: int) -> NDArray[np.float64]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb, isqrt
 
-from paper_checks.fedloru.replays.reading import Values, fractions
 from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v1/lem-A.2")

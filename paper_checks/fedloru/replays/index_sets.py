@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from paper_checks.fedloru.replays.reading import Values, fractions
 from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values, fractions
 
 Sets = tuple[set[int], set[int]]  # indices outside the bulk at M and at N
 

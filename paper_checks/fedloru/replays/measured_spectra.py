@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import asin, exp, pi, sqrt
 
-from paper_checks.fedloru.replays.reading import Values
 from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values
 
 
 def semicircle_quantile(share: float) -> float:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb
 
-from paper_checks.fedloru.replays.reading import Values
 from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values
 
 
 @replay("fedloru-v2/prop-3.1-dist")

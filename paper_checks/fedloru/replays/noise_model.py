@@ -8,8 +8,8 @@ from math import prod
 
 import sympy
 
-from paper_checks.fedloru.replays.reading import Values, fractions
 from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v2/eq-1")

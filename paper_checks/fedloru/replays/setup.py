@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.fedloru.replays.reading import Values, fractions
 from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v2/claim-srank-robust")

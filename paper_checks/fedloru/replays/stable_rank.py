@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.fedloru.replays.reading import Values, fractions
 from paper_checks.replay import Proof, Violation, replay
+from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v2/claim-Fj-sign")

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.fedloru.replays.reading import Values
 from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values
 
 
 def dense_ranks(values: Values, noise: float, draws: int, rng: np.random.Generator) -> NDArray[np.float64]:

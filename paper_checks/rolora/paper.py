@@ -1,0 +1,13 @@
+"""RoLoRA as a paper of the ledger: its themes in the order of the paper."""
+
+from __future__ import annotations
+
+from paper_checks.paper import Paper
+
+PAPER = Paper(
+    "rolora",
+    "Robust Federated Finetuning of LLMs via Alternating Optimization of LoRA",
+    "paper_checks.rolora",
+    (),
+)
+"""RoLoRA (``rolora``)."""
