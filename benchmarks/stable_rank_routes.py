@@ -37,7 +37,6 @@ class Problem:
         variance: Relative variance of one Rademacher probe of the squared Frobenius norm.
     """
 
-    name: str
     model: nn.Module
     loss: nn.Module
     inputs: Tensor
