@@ -1,7 +1,7 @@
 """The stable rank of a Hessian side by side: ours against PyHessian, curvlinops and hessian-eigenthings.
 
 At equal accuracy (1 % RMS error), at equal budget (32 Frobenius probes), time of a product, share of the time inside
-products, and memory: ``python benchmarks/hessian.py [--out FILE] [--only NAME]``, about ten minutes. One process, one
+products, and memory: ``python benchmarks/hessian.py [--out FILE] [--only NAME]``, 10 to 20 minutes. One process, one
 thread, CPU seconds of the process, so that a busy machine counts little; contenders in turn, ratios within a round.
 Genuine MNIST must be present; libraries that are absent are left out by name.
 """
