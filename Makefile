@@ -28,6 +28,10 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/rmt.py
 	$(BIN)/python benchmarks/toy.py --figures
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracles]' || echo 'peers that are absent are left out'
+	$(BIN)/python benchmarks/hessian.py
+	$(BIN)/python benchmarks/interval_coverage.py
+	$(BIN)/python benchmarks/large_networks.py --only resnet-18
 
 clean:
 	rm -rf $(VENV) report results build *.egg-info

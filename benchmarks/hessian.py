@@ -1,8 +1,9 @@
 """The stable rank of a Hessian side by side: ours against PyHessian, curvlinops and hessian-eigenthings.
 
 At equal accuracy (1 % RMS error), at equal budget (32 Frobenius probes), time of a product, share of the time inside
-products, and memory: ``python benchmarks/hessian.py [--out FILE]``, about ten minutes. One process and one thread, CPU
-seconds, contenders in turn. Genuine MNIST must be present; libraries that are absent are left out by name.
+products, and memory: ``python benchmarks/hessian.py [--out FILE] [--only NAME]``, 10 to 20 minutes. One process, one
+thread, CPU seconds of the process, so that a busy machine counts little; contenders in turn, ratios within a round.
+Genuine MNIST must be present; libraries that are absent are left out by name.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import importlib
 import json
 import platform
-import resource
 import statistics
 import subprocess
 import time
 from collections.abc import Callable
-from math import ceil, inf, sqrt
+from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -32,26 +33,17 @@ import scipy
 import torch
 from torch import nn
 
-from benchmarks.stable_rank_routes import PEERS, Problem, Route, Session, ours, ours_by_budget, version_of
-from hessian import Curvature, Krylov, exact_hessian, stable_rank_of
-from workloads import datasets
-from workloads.fit import FitSettings, fit
-from workloads.networks import perceptron, pool
+from benchmarks.stable_rank_calibration import calibrated_budget, calibrated_peer, calibrated_width, clock, rms
+from benchmarks.stable_rank_problems import CASES, Case
+from benchmarks.stable_rank_routes import PEERS, Problem, ours, ours_by_budget, version_of
+from hessian import Curvature, stable_rank_of
 from workloads.resnet import resnet
 
-GOAL = 0.01
-WIDTHS = (0.03, 0.038, 0.047, 0.06, 0.08, 0.11, 0.15)
-SKETCHES = (24, 48, 96, 192, 384, 768)
+KINDS = ("plain probes", "sketch")
 MOMENT = "second moment of its density"
-LONG = 3.0
-"""CPU seconds above which plain probes are timed on fewer and scaled up."""
-
-
-def clock(work: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of a call, and its result."""
-    began = time.process_time()
-    found = work()
-    return time.process_time() - began, found
+LONG = 1.0
+"""CPU seconds above which only PART of the plain probes are run, their time being scaled up."""
+PART = 64
 
 
 def in_turn(works: dict[str, Callable[[int], Any]], rounds: int) -> dict[str, tuple[list[float], list[Any]]]:
@@ -71,225 +63,87 @@ def say(text: str) -> None:
     print(f"{time.process_time():.0f} s: {text}", file=sys.stderr, flush=True)
 
 
-def rms(values: Any, truth: float) -> float:
-    """Relative root mean square error."""
-    return float(np.sqrt(np.mean((np.asarray(values, dtype=float) / truth - 1.0) ** 2)))
-
-
-# Problems
-
-
-def exact_problem(name: str, model: nn.Module, loss: nn.Module, inputs: torch.Tensor, targets: torch.Tensor) -> Problem:
-    """A problem small enough for its dense Hessian, in double precision."""
-    dense = model.double()
-    wide = targets.double() if targets.is_floating_point() else targets
-    H = exact_hessian(dense, loss, inputs.double(), wide)
-    model.float()
-    values = torch.linalg.eigvalsh(H).numpy()
-    top, square = float(np.abs(values).max()), float((values**2).sum())
-    # Var |Hz|^2 over signs z: 2 (|H^2|_F^2 less the squared diagonal of H^2).
-    variance = 2.0 * float((values**4).sum() - ((H**2).sum(dim=1) ** 2).sum()) / square**2
-    facts = {
-        "truth": "dense Hessian in double precision",
-        "effective rank of H^2": square**2 / float((values**4).sum()),
-    }
-    return Problem(name, model, loss, inputs, targets, square / top**2, top, square, variance, facts)
-
-
-def large_problem(name: str, model: nn.Module, loss: nn.Module, inputs: torch.Tensor, targets: torch.Tensor) -> Problem:
-    """A problem whose truth is our own interval, four to thirty times as narrow as those of the contest."""
-    operator = Curvature(model, loss, (inputs, targets))
-    found = stable_rank_of(operator, rng=np.random.default_rng(99), relative_width=0.004, products=4000, basis=200)
-    krylov = Krylov(operator, np.random.default_rng(98))
-    krylov.extend(60)
-    fourth = float((krylov.ritz()[0] ** 4).sum())  # of the largest 60, which carry it
-    square = found.frobenius.value**2
-    facts = {
-        "truth": f"our interval [{found.low:.5g}, {found.high:.5g}], {found.products} products",
-        "effective rank of H^2": square**2 / fourth,
-    }
-    top = found.spectral_norm.value
-    return Problem(name, model, loss, inputs, targets, found.value, top, square, 2.0 * fourth / square**2, facts)
-
-
-def mnist(side: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Genuine images and classes, 1,000 of them."""
-    data = datasets.load("mnist")
-    return pool(data, side, torch.float32)[:1000], torch.from_numpy(data.labels[:1000].astype("int64"))
-
-
-def mlp() -> Problem:
-    """A trained perceptron: few large eigenvalues."""
-    x, y = mnist(14)
-    model = perceptron(196, (20,), 10, 0, dtype=torch.float32)
-    fit(model, x.flatten(1), y, FitSettings(epochs=10))
-    return exact_problem("MLP 196-20-10, MNIST", model, nn.CrossEntropyLoss(), x[:512].flatten(1), y[:512])
-
-
-def residual() -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
-    """A trained narrow ResNet-10 in evaluation mode, and its batch."""
-    x, y = mnist(14)
-    model = resnet(10, 10, 0, channels=1, width=8)
-    fit(model, x[:, None], y, FitSettings(epochs=3))
-    return model.eval(), x[:32, None], y[:32]
-
-
-def flat_mlp() -> Problem:
-    """Squared loss on white inputs: no large eigenvalues stand out."""
-    generator = torch.Generator().manual_seed(0)
-    x, y = torch.randn(2000, 40, generator=generator), torch.randn(2000, 60, generator=generator)
-    model = perceptron(40, (40,), 60, 0, dtype=torch.float32)
-    return exact_problem("MLP 40-40-60, white inputs, squared loss", model, nn.MSELoss(), x, y)
-
-
 # Equal accuracy
 
 
-def calibrated_width(problem: Problem, tries: int, seeds: int) -> dict[str, Any]:
-    """The largest width whose RMS error is at most 1 %, confirmed on seeds that did not choose it."""
-    tried, chosen = {}, 0
-    for position, width in enumerate(WIDTHS):
-        tried[width] = rms([ours(problem, width, seed).value for seed in range(tries)], problem.truth)
-        if tried[width] > 0.9 * GOAL:
-            break
-        chosen = position
-    refused = {}
-    while True:
-        first = 500 * (len(refused) + 1)
-        found = [ours(problem, WIDTHS[chosen], first + seed) for seed in range(seeds)]
-        error = rms([f.value for f in found], problem.truth)
-        if error <= GOAL or chosen == 0:
-            break
-        refused[WIDTHS[chosen]] = error
-        chosen -= 1
-    return {
-        "relative_width": WIDTHS[chosen],
-        "tried": tried,
-        "not confirmed": refused,
-        "rms": error,
-        "seeds": seeds,
-        "covered": sum(problem.truth in f for f in found),
-        "median products": statistics.median(f.products for f in found),
-        "median gradients": statistics.median(f.gradients or 0.0 for f in found),
-    }
-
-
-def calibrated_peer(problem: Problem, session: Session, seeds: int) -> dict[str, Any]:
-    """The cheapest settings of a peer that reach 1 %, by its norm routes and by plain probes or a sketch."""
-    norms = [
-        measured
-        for name, (route, parameters) in session.norms.items()
-        for measured in norm_errors(problem, name, route, parameters, seeds)
-    ]
-    each = min(clock(lambda: session.probes(32, 7))[0] for _ in range(2)) / 32
-    answer: dict[str, Any] = {"norms tried": norms, "seconds of a probe": each}
-    plain = [
-        {"norm": n, "probes": (c := min(ceil(problem.variance / room), problem.P)), "predicted s": n["s"] + c * each}
-        for n in norms
-        if (room := GOAL**2 - n["error of square"] ** 2) > 0.0
-    ]
-    if plain:
-        answer["plain probes"] = min(plain, key=lambda choice: choice["predicted s"])
-    good = [n for n in norms if n["error of square"] < 0.5 * GOAL]
-    if session.sketch is not None and good:
-        sketches = sketch_errors(problem, session.sketch, seeds)
-        answer["sketches tried"] = sketches
-        if sketches and sketches[-1]["error of square"] <= 0.9 * GOAL:
-            chosen = sketches[-1]
-            norm = min(good, key=lambda n: n["s"])
-            answer["sketch"] = {"norm": norm, **chosen, "predicted s": norm["s"] + chosen["s"]}
-    return answer
-
-
-def norm_errors(
-    problem: Problem, name: str, route: Route, parameters: tuple[float, ...], seeds: int
-) -> list[dict[str, Any]]:
-    """Error and time of a norm route, from loose to tight until it is good."""
-    answer = []
-    for parameter in parameters:
-        runs = [clock(lambda p=parameter, s=seed: route(p, s)) for seed in range(seeds)]
-        error = rms([found**2 for _, found in runs], problem.top**2)
-        seconds = statistics.median(s for s, _ in runs)
-        answer.append({"route": name, "parameter": parameter, "error of square": error, "s": seconds})
-        if error < 0.2 * GOAL or seconds > 4 * LONG:
-            break
-    return answer
-
-
-def sketch_errors(problem: Problem, sketch: Route, seeds: int) -> list[dict[str, Any]]:
-    """Error and time of a sketched squared norm, growing until it is good."""
-    answer = []
-    for products in SKETCHES:
-        if products >= problem.P:
-            break
-        try:
-            runs = [clock(lambda p=products, s=seed: sketch(p, s)) for seed in range(seeds)]
-        except (RuntimeError, ValueError) as error:  # a basis that is singular in single precision
-            answer.append({"products": products, "error of square": inf, "s": inf, "failed": str(error)[:100]})
-            break
-        error = rms([found for _, found in runs], problem.square)
-        answer.append({"products": products, "error of square": error, "s": statistics.median(s for s, _ in runs)})
-        if error <= 0.9 * GOAL or answer[-1]["s"] > 4 * LONG:
-            break
-    return answer
-
-
-def equal_accuracy(problem: Problem, openers: dict[str, Any], seeds: int, rounds: int) -> dict[str, Any]:
+def equal_accuracy(problem: Problem, case: Case, openers: dict[str, Any]) -> dict[str, Any]:
     """Calibrates everybody, then times the chosen settings in turn, building the operators included."""
-    width = calibrated_width(problem, 2 * seeds, 30)
-    say(f"{problem.name}: ours calibrated")
-    answer: dict[str, Any] = {"ours": width}
-    works: dict[str, Callable[[int], Any]] = {"ours": lambda seed: ours(problem, width["relative_width"], seed).value}
+    width = calibrated_width(problem, 2 * case.tries, case.confirmations)
+    say(f"{case.name}: ours calibrated")
+    budget = calibrated_budget(problem, 2 * case.tries, case.confirmations)
+    say(f"{case.name}: our budget calibrated")
+    answer: dict[str, Any] = {"ours": width, "ours, budget": budget}
+    works: dict[str, Callable[[int], Any]] = {
+        "ours": lambda seed: (ours(problem, width["relative_width"], seed).value, 0.0),
+        "ours, budget": lambda seed: (ours_by_budget(problem, budget["probes"], seed, budget["steps"]), 0.0),
+    }
     scale: dict[str, float] = {}
     for name, opener in openers.items():
         session = opener(problem)
         session.product(torch.zeros(problem.P))
-        answer[name] = calibrated_peer(problem, session, seeds)
+        answer[name] = calibrated_peer(problem, session, case.tries)
         session.close()
-        say(f"{problem.name}: {name} calibrated")
-        for kind in ("plain probes", "sketch"):
+        say(f"{case.name}: {name} calibrated")
+        for kind in KINDS:
             choice = answer[name].get(kind)
             if choice is None:
                 continue
             label, count = f"{name}, {kind}", choice.get("probes") or choice["products"]
-            if kind == "plain probes" and choice["predicted s"] > LONG:
-                # Only the probes are run in part; the rest is timed whole and added below.
-                works[label + ", 64 probes"] = whole_run(problem, opener, choice, 64, kind)
-                scale[label] = (count - 64) * 1.0
-            else:
-                works[label] = whole_run(problem, opener, choice, count, kind)
-    timed = in_turn(works, rounds)
+            if kind == KINDS[0] and choice["predicted s"] > LONG:
+                # Everything is run but some of the probes, whose time is scaled up within the round.
+                scale[label] = (count - PART) / PART
+                count = PART
+            works[label] = whole_run(problem, opener, choice, count, kind)
     answer["seconds"] = {}
-    for label, (seconds, found) in timed.items():
-        entry = {"median_s": statistics.median(seconds), "min_s": min(seconds), "max_s": max(seconds), "rounds": rounds}
-        full = label.removesuffix(", 64 probes")
-        if full in scale:
-            entry["median_s"] += scale[full] * answer[full.split(", ")[0]]["seconds of a probe"]
-            entry["extrapolated"] = "from a run with 64 probes and the time of a probe"
+    rounds: dict[str, list[float]] = {}
+    for label, (seconds, found) in in_turn(works, case.rounds).items():
+        added = [scale.get(label, 0.0) * probing for _, probing in found]
+        rounds[label] = [s + more for s, more in zip(seconds, added, strict=True)]
+        entry = spread(rounds[label])
+        if label in scale:
+            entry["extrapolated"] = f"from {PART} probes to {choice_count(answer, label)}, their time scaled up"
         else:
-            entry["rms"] = rms(found, problem.truth)
-        answer["seconds"][full] = entry
-    base = answer["seconds"]["ours"]["median_s"]
-    for kind in ("plain probes", "sketch"):
-        ratios = {n: e["median_s"] / base for n, e in answer["seconds"].items() if n.endswith(kind)}
-        answer[f"ratios, {kind}"] = ratios
-    everyone = {**answer["ratios, plain probes"], **answer["ratios, sketch"]}
-    if everyone:
-        answer["best peer"] = min(everyone.items(), key=lambda item: item[1])
+            entry["rms"] = rms([value for value, _ in found], problem.truth)
+        answer["seconds"][label] = entry
+    for kind in KINDS:
+        times = {label: answer["seconds"][label]["median"] for label in rounds if label.endswith(kind)}
+        if times:
+            best = min(times, key=lambda label: times[label])
+            own = ("ours", "ours, budget")
+            answer[f"best by {kind}"] = {"peer": best, **{f"over {o}": paired(rounds[best], rounds[o]) for o in own}}
+    say(f"{case.name}: equal accuracy timed")
     return answer
 
 
-def whole_run(problem: Problem, opener: Any, choice: dict[str, Any], count: int, kind: str) -> Callable[[int], float]:
-    """A peer's estimate from scratch."""
+def choice_count(answer: dict[str, Any], label: str) -> int:
+    """Plain probes that a peer needs."""
+    name, kind = label.split(", ")
+    return answer[name][kind]["probes"]
 
-    def run(seed: int) -> float:
+
+def spread(values: list[float]) -> dict[str, Any]:
+    """Median, extremes and number."""
+    return {"median": statistics.median(values), "min": min(values), "max": max(values), "rounds": len(values)}
+
+
+def paired(values: list[float], base: list[float]) -> dict[str, Any]:
+    """Ratios of two contenders of the same rounds."""
+    return spread([value / other for value, other in zip(values, base, strict=True)])
+
+
+def whole_run(
+    problem: Problem, opener: Any, choice: dict[str, Any], count: int, kind: str
+) -> Callable[[int], tuple[float, float]]:
+    """A peer's estimate from scratch, and the part of its time that went into the squared norm."""
+
+    def run(seed: int) -> tuple[float, float]:
         session = opener(problem)
         norm = session.norms[choice["norm"]["route"]][0](choice["norm"]["parameter"], seed)
-        squares = session.probes if kind == "plain probes" else session.sketch
+        squares = session.probes if kind == KINDS[0] else session.sketch
         assert squares is not None
-        value = squares(count, seed) / norm**2
+        seconds, square = clock(lambda: squares(count, seed))
         session.close()
-        return value
+        return square / norm**2, seconds
 
     return run
 
@@ -300,9 +154,9 @@ def whole_run(problem: Problem, opener: Any, choice: dict[str, Any], count: int,
 def by_budget(problem: Problem, name: str, seed: int) -> float:
     """32 probes and the largest eigenvalue by the library's first route: tolerance 1e-3, or 20 Lanczos steps."""
     if name == "ours":
-        return ours_by_budget(Curvature(problem.model, problem.loss, problem.data), 32, seed)
+        return ours_by_budget(problem, 32, seed)
     library, _, kind = name.partition(", ")
-    session = PEERS[library][1](problem)
+    session = PEERS[library][2](problem)
     route, parameters = next(iter(session.norms.values()))
     squares = session.moment if kind else session.probes
     assert squares is not None
@@ -315,13 +169,11 @@ def equal_budget(problem: Problem, openers: dict[str, Any], rounds: int) -> dict
     """Everybody with 32 probes and the largest eigenvalue by its own route at tolerance 1e-3."""
     names = ["ours", *openers, *(f"{name}, {MOMENT}" for name in openers if name == "PyHessian")]
     timed = in_turn({name: lambda seed, name=name: by_budget(problem, name, seed) for name in names}, rounds)
-    base = statistics.median(timed["ours"][0])
     return {
         name: {
-            "median_s": statistics.median(seconds),
-            "ratio": statistics.median(seconds) / base,
+            "seconds": spread(seconds),
+            "ratio": paired(seconds, timed["ours"][0]),
             "rms": rms(found, problem.truth),
-            "rounds": rounds,
         }
         for name, (seconds, found) in timed.items()
     }
@@ -340,11 +192,13 @@ def products(problem: Problem, openers: dict[str, Any], rounds: int) -> dict[str
     if "curvlinops" in sessions:
         works["curvlinops, 16 at once, each"] = lambda seed: sessions["curvlinops"].product(many)
     timed = in_turn(works, rounds)
-    medians = {name: statistics.median(s) / (16 if "16" in name else 1) for name, (s, _) in timed.items()}
+    each = {name: [x / (16 if "16" in name else 1) for x in seconds] for name, (seconds, _) in timed.items()}
     for session in sessions.values():
         session.close()
-    base = medians["gradient"]
-    return {name: {"s": value, "gradients": value / base} for name, value in medians.items()}
+    return {
+        name: {"s": statistics.median(seconds), "gradients": paired(seconds, each["gradient"])["median"]}
+        for name, seconds in each.items()
+    }
 
 
 class Timed:
@@ -396,14 +250,20 @@ def measure_memory(name: str, file: Path) -> None:
     model = resnet(10, 10, 0, channels=1, width=8)
     model.load_state_dict(stored["state"])
     x, y = stored["inputs"], stored["targets"]
-    problem = Problem("", model.eval(), nn.CrossEntropyLoss(), x, y, 1.0, 1.0, 1.0, 1.0)
-    if name in PEERS:
-        PEERS[name][1](problem).close()  # imports, and what it builds anyway
+    problem = Problem(model.eval(), nn.CrossEntropyLoss(), x, y, 1.0, 1.0, 1.0, 1.0)
+    for module in [PEERS[name][1], "scipy.sparse.linalg"] if name in PEERS else []:
+        importlib.import_module(module)
     problem.gradient()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_bytes()
     by_budget(problem, name, 0)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"peak MiB": after // 1024, "above one gradient MiB": (after - before) / 1024}))
+    after = peak_bytes()
+    print(json.dumps({"peak MiB": after / 2**20, "above one gradient MiB": (after - before) / 2**20}))
+
+
+def peak_bytes() -> int:
+    """Peak resident size of this process; `getrusage` would count the parent's, which the child begins as."""
+    (line,) = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) * 1024
 
 
 def plain(value: Any) -> Any:
@@ -417,10 +277,31 @@ def plain(value: Any) -> Any:
     return value
 
 
+def measure(problem: Problem, case: Case, openers: dict[str, Any]) -> dict[str, Any]:
+    """Everything about one problem."""
+    entry: dict[str, Any] = {
+        "P": problem.P,
+        "samples": len(problem.inputs),
+        "stable rank": problem.truth,
+        "relative sd of one probe": sqrt(problem.variance),
+        **problem.facts,
+        "one product": products(problem, openers, 9),
+        "equal accuracy": equal_accuracy(problem, case, openers),
+        "equal budget": equal_budget(problem, openers, case.rounds),
+    }
+    width = entry["equal accuracy"]["ours"]["relative_width"]
+    entry["our time"] = share(problem, width, 5)
+    if case.wide is not None:
+        wide = case.wide(problem)
+        entry[f"our time, {len(wide.inputs)} images"] = share(wide, width, 3)
+    return entry
+
+
 def main() -> None:
     """Runs everything and writes the JSON file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("hessian.json"))
+    parser.add_argument("--only", default="", help="problems whose name contains this")
     parser.add_argument("--memory", help=argparse.SUPPRESS)
     parser.add_argument("--state", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -429,8 +310,8 @@ def main() -> None:
         return
     began = time.process_time()
     torch.set_num_threads(1)
-    versions = {name: version_of(package) for name, (package, _) in PEERS.items()}
-    openers = {name: opener for name, (_, opener) in PEERS.items() if versions[name]}
+    versions = {name: version_of(package) for name, (package, _, _) in PEERS.items()}
+    openers = {name: opener for name, (_, _, opener) in PEERS.items() if versions[name]}
     answer: dict[str, Any] = {
         "environment": {
             "python": platform.python_version(),
@@ -444,31 +325,23 @@ def main() -> None:
             "peers": {name: found or "absent: left out" for name, found in versions.items()},
         }
     }
-    model, x, y = residual()
-    makers = (mlp, lambda: large_problem("ResNet-10 of width 8, MNIST", model, nn.CrossEntropyLoss(), x, y), flat_mlp)
-    for make, seeds, rounds in zip(makers, (12, 4, 8), (7, 3, 5), strict=True):
-        problem = make()
-        say(problem.name)
-        entry: dict[str, Any] = {
-            "P": problem.P,
-            "samples": len(problem.inputs),
-            "stable rank": problem.truth,
-            "relative sd of one probe": sqrt(problem.variance),
-            **problem.facts,
-            "one product": products(problem, openers, 9),
-            "equal accuracy": equal_accuracy(problem, openers, seeds, rounds),
-            "equal budget": equal_budget(problem, openers, rounds + 2),
-        }
-        width = entry["equal accuracy"]["ours"]["relative_width"]
-        entry["our time"] = share(problem, width, 5)
-        answer[problem.name] = entry
-    say("memory")
-    state = options.out.with_suffix(".state")
-    torch.save({"state": model.state_dict(), "inputs": x, "targets": y}, state)
-    try:
-        answer["memory, ResNet, equal budget"] = {name: memory(name, state) for name in ("ours", *openers)}
-    finally:
-        state.unlink()
+    kept = None
+    for case in CASES:
+        if options.only not in case.name:
+            continue
+        problem = case.make()
+        say(case.name)
+        answer[case.name] = measure(problem, case, openers)
+        kept = (case.name, problem) if case.wide is not None else kept
+    if kept is not None:
+        say("memory")
+        state = options.out.with_suffix(".state")
+        name, problem = kept
+        torch.save({"state": problem.model.state_dict(), "inputs": problem.inputs, "targets": problem.targets}, state)
+        try:
+            answer[f"memory, {name}, equal budget"] = {own: memory(own, state) for own in ("ours", *openers)}
+        finally:
+            state.unlink()
     answer["environment"]["cpu_seconds"] = time.process_time() - began
     options.out.write_text(json.dumps(plain(answer), indent=1) + "\n")
     print(json.dumps(plain(answer), indent=1))

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from hessian import Curvature, Krylov, stable_rank
+from hessian.krylov import Array
 from hessian.pyhessian_guards import torch_supplied
 
 Route = Callable[[float, int], float]
@@ -36,7 +37,6 @@ class Problem:
         variance: Relative variance of one Rademacher probe of the squared Frobenius norm.
     """
 
-    name: str
     model: nn.Module
     loss: nn.Module
     inputs: Tensor
@@ -202,12 +202,12 @@ def open_eigenthings(problem: Problem) -> Session:
     return Session(own.matvec, norms, probes, sketch, lambda: None)
 
 
-PEERS: dict[str, tuple[str, Opener]] = {
-    "PyHessian": ("pyhessian", open_pyhessian),
-    "curvlinops": ("curvlinops-for-pytorch", open_curvlinops),
-    "hessian-eigenthings": ("hessian-eigenthings", open_eigenthings),
+PEERS: dict[str, tuple[str, str, Opener]] = {
+    "PyHessian": ("pyhessian", "pyhessian", open_pyhessian),
+    "curvlinops": ("curvlinops-for-pytorch", "curvlinops", open_curvlinops),
+    "hessian-eigenthings": ("hessian-eigenthings", "hessian_eigenthings", open_eigenthings),
 }
-"""Distribution and opener of each peer. PyHessian is given the `torch.eig` that it lacks."""
+"""Distribution, module and opener of each peer. PyHessian is given the `torch.eig` that it lacks."""
 
 
 def ours(problem: Problem, width: float, seed: int) -> Any:
@@ -215,24 +215,43 @@ def ours(problem: Problem, width: float, seed: int) -> Any:
     return stable_rank(problem.model, problem.loss, problem.data, relative_width=width, seed=seed)
 
 
-def ours_by_budget(operator: Curvature, probes: int, seed: int, tolerance: float = 1e-3) -> float:
-    """A budget in place of a width: Lanczos until the top pair's residual is small, then so many probes of the rest."""
-    rng = np.random.default_rng(seed)
-    krylov = Krylov(operator, rng)
+def converged(krylov: Krylov, tolerance: float = 1e-3) -> None:
+    """Lanczos until the residual of the largest pair is small beside it."""
     while True:
         krylov.extend(1)
         values, _, residuals = krylov.ritz()
         top = int(np.abs(values).argmax())
         if krylov.invariant or residuals[top] <= tolerance * abs(values[top]):
-            break
+            return
+
+
+def rest(operator: Curvature, krylov: Krylov, probes: int, rng: np.random.Generator) -> Array:
+    """Probes of the squared Frobenius norm off the basis, one value each."""
     V = krylov.basis
-    rest = []
+    found = []
     for _ in range(probes):
         z = torch.from_numpy(rng.standard_normal(operator.P)).to(V)
         z -= (V @ z) @ V
         z *= (operator.P - len(V)) ** 0.5 / torch.linalg.vector_norm(z)
         image = operator @ z
         image -= (V @ image) @ V
-        rest.append(float(image @ image))
-    known = (krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum()
-    return float((known + np.mean(rest)) / values[top] ** 2)
+        found.append(float(image @ image))
+    return np.array(found)
+
+
+def known(krylov: Krylov) -> tuple[float, float]:
+    """The part of the squared Frobenius norm that a basis gives, and its estimate of the squared norm."""
+    part = float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum())
+    return part, float(np.abs(krylov.ritz()[0]).max()) ** 2
+
+
+def ours_by_budget(problem: Problem, probes: int, seed: int, steps: int | None = None) -> float:
+    """Our public pieces with a budget in place of a width: Lanczos steps, default to 1e-3, and probes of the rest."""
+    operator, rng = Curvature(problem.model, problem.loss, problem.data), np.random.default_rng(seed)
+    krylov = Krylov(operator, rng)
+    if steps is None:
+        converged(krylov)
+    else:
+        krylov.extend(steps)
+    part, top = known(krylov)
+    return (part + float(rest(operator, krylov, probes, rng).mean())) / top
