@@ -2,7 +2,7 @@ r"""Worst cases in closed form, with their multipliers.
 
 Descent, corrected steps, any number of clients: with $q = 1 - \lambda L$, the change of the mean loss is at most
 $-(1 - q^{2s})/(2L)$ per squared mean gradient, and $f_c = \frac L2\|w\|^2$ for all clients attains it. Proof: let
-$z_c = L e_c + g$ and $r = L e - D$, the gradient of $\frac L2\|e\|^2 - \varphi_c$, which is convex and 2L-smooth, so that
+$z_c = L e_c + g$ and $r = L e - D$, the gradient of $\frac L2\|e\|^2 - \varphi_c$, convex and 2L-smooth, so that
 $\|r\|^2 \le 2L\langle e, r\rangle$. The mean loss changes by at most $(\|\bar z\|^2 - \|g\|^2)/(2L)$, and
 $z_{k+1} = q z_k + \lambda L r_k$. Summed up, $\|z_s\|^2 - q^{2s}\|g\|^2$ is at most minus a quadratic form of the
 $q^{-k}r_k$ with the matrix of `coupling`. That is diagonally dominant as soon as $q^s \ge \lambda L (s - 1)$, which
@@ -58,7 +58,7 @@ def descent_certificate(clients: int, steps: int, step: Fraction) -> Certificate
 def drift_certificate(clients: int, steps: int, step: Fraction) -> Certificate:
     """The certificate of the worst drift after some steps; the bound is its square."""
     rho = [worst_drift(k, step) for k in range(steps + 1)]
-    multipliers = {}
+    multipliers: dict[str, Fraction] = {}
     for k in range(1, steps):
         weight = step * rho[steps] * (1 + step) ** (steps - 1 - k) / rho[k]
         multipliers |= {f"0,{k}": 2 * weight, f"{k},0": 2 * weight}

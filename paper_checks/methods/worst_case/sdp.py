@@ -120,7 +120,7 @@ def solve(problem: WorstCase) -> Solved | Unbounded | SolverFailed:
         size = len(labels) * (len(labels) + 1) // 2
         gram[block] = _square(dual[at : at + size], len(labels))
         at += size
-    found = dict(zip(values, dual[: len(values)], strict=True))
+    found = dict(zip(values, map(float, -dual[: len(values)]), strict=True))
     if status == "PrimalInfeasible":
         return Unbounded(gram, found)
     x = np.array(answer.x)
