@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
-from math import factorial
+from math import ceil, factorial
 from typing import Any
 
 import sympy
@@ -73,7 +73,11 @@ def _proves(content: Mapping[str, Any]) -> str:
     )  # fmt: skip
     multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
     descent = content["goal"] == "descent"
-    if content["recursion"] != "FedLin" or content["goal"] not in ("descent", "drift") or min(multipliers.values()) < 0:
+    if (
+        content["recursion"] != "FedLin"
+        or content["goal"] not in ("descent", "drift")
+        or min(multipliers.values(), default=0) < 0
+    ):
         return "not a certificate of corrected steps with non-negative multipliers"
     names = [str(k) for k in range(steps)] + (["+"] if descent else [])
     width = len(names) - 1
@@ -177,7 +181,7 @@ def thm_8(values: Values) -> Proof:
     flaw = _all_proved(values["certificates"])
     for content in values["certificates"]:
         whole = int(content["steps"]) * Fraction(content["step"])
-        if content["goal"] != "descent" or not 0 < whole <= 1:
+        if content["goal"] != "descent" or not 0 < whole <= 2:
             flaw = flaw or "a certificate is not of this statement"
         if Fraction(content["bound"]) > -whole * (1 - whole):
             flaw = flaw or "a certified bound is above -sλ(1 - sλL)"
@@ -207,10 +211,11 @@ def _dominates(steps: int, step: Fraction) -> bool:
         return False
     gap = [1 - (1 - step) ** k for k in range(steps)]
     sums = [Fraction(0)] * (steps + 1)
-    for k in range(steps - 1, 0, -1):
-        sums[k] = sums[k + 1] + 1 / gap[k]
+    for k in range(steps - 1, 0, -1):  # rounded up, to keep the fractions short
+        sums[k] = sums[k + 1] + Fraction(ceil(2**64 / gap[k]), 2**64)
     return all(
-        (1 - step) * (1 - gap[k]) / gap[k] - step >= step * ((k - 1) / gap[k] + sums[k + 1]) for k in range(1, steps)
+        (1 - step) * (1 - gap[k]) / gap[k] - step >= step * (Fraction(k - 1) / gap[k] + sums[k + 1])
+        for k in range(1, steps)
     )
 
 
