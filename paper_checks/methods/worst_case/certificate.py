@@ -34,7 +34,7 @@ class Certificate:
         if s.spread is not None:
             known["spread"] = str(s.spread)
         if s.alignment:
-            known["alignment"] = [[str(delta), str(gamma)] for delta, gamma in s.alignment]
+            known["alignment"] = [[str(d), None if c is None else str(c)] for d, c in s.alignment]
         held = {name: str(value) for name, value in self.multipliers.items() if value}
         return known | {"bound": str(self.bound), "multipliers": held}
 
@@ -47,7 +47,7 @@ class Certificate:
             ValueError: a number cannot be read or is out of its range.
         """
         spread = content.get("spread")
-        alignment = tuple((Fraction(d), Fraction(c)) for d, c in content.get("alignment", ()))
+        alignment = tuple((Fraction(d), None if c is None else Fraction(c)) for d, c in content.get("alignment", ()))
         setting = Setting(
             RECURSIONS[content["recursion"]], int(content["clients"]), int(content["steps"]),
             Fraction(content["step"]), Fraction(content["low"]), content["goal"],

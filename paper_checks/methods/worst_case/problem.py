@@ -59,7 +59,7 @@ class Setting:
             gradient's square; None for no bound. It matters where something is not corrected.
         alignment: Assumption 1 of FeDLRT at every local point, for the clients: pairs (delta, gamma). Each asks
             |outside|^2 <= delta (gamma |inside|^2 + |g|^2 / gamma) + delta^2 |g|^2, which the assumption implies for
-            every gamma > 0 and which together imply it.
+            every gamma > 0 and which together imply it. Without a gamma: |outside| <= delta |g|, as its proof uses it.
 
     Raises:
         ValueError: a number out of its range.
@@ -72,7 +72,7 @@ class Setting:
     low: Fraction = Fraction(-1)
     goal: Literal["descent", "drift"] = "descent"
     spread: Fraction | None = None
-    alignment: tuple[tuple[Fraction, Fraction], ...] = ()
+    alignment: tuple[tuple[Fraction, Fraction | None], ...] = ()
 
     def __post_init__(self) -> None:
         if self.clients < 1 or self.steps < 1 or self.step <= 0 or not -1 <= self.low < 1:
@@ -174,7 +174,9 @@ def worst_case(setting: Setting) -> WorstCase:
             there = D[name] + g + n
             outside = square(there.only((part, "outside") for part in parts))
             inside = square(there.only((part, "inside") for part in parts))
-            room = inside * (delta * gamma) + unit * (delta / gamma + delta**2)
+            room = unit * delta**2
+            if gamma is not None:
+                room = room + inside * (delta * gamma) + unit * (delta / gamma)
             known.append(Inequality(f"alignment {number}, {name}", outside - room))
     blocks: dict[Block, tuple[str, ...]] = {}
     for part in parts:

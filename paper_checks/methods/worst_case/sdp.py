@@ -57,7 +57,7 @@ class SolverFailed:
     reason: str
 
 
-def _conic(problem: WorstCase, margin: Fraction | None) -> tuple[Any, list[str], list[str]]:
+def _conic(problem: WorstCase, margin: Fraction | None, iterations: int = 200) -> tuple[Any, list[str], list[str]]:
     """The solver's answer; for a margin, the bound is given and the least eigenvalue of the slack is maximised."""
     import clarabel
 
@@ -98,19 +98,24 @@ def _conic(problem: WorstCase, margin: Fraction | None) -> tuple[Any, list[str],
     aim[0] = 1.0 if margin is None else -1.0
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.max_iter = iterations
     solver = clarabel.DefaultSolver(
         csc_matrix((count, count)), aim, csc_matrix(np.vstack(rows)), np.concatenate(right), cones, settings
     )
     return solver.solve(), names, values
 
 
-def solve(problem: WorstCase) -> Solved | Unbounded | SolverFailed:
+def solve(problem: WorstCase, iterations: int = 200) -> Solved | Unbounded | SolverFailed:
     """The worst case by its dual program: the least bound over all multipliers.
+
+    Args:
+        problem: what is asked.
+        iterations: the most the solver may take.
 
     Raises:
         ImportError: Clarabel is not installed.
     """
-    answer, names, values = _conic(problem, None)
+    answer, names, values = _conic(problem, None, iterations)
     status = str(answer.status)
     if status not in ("Solved", "PrimalInfeasible"):
         return SolverFailed(f"Clarabel ended with {status}")
