@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from paper_checks.fedlrt.paper import PAPER
+from paper_checks.fedlrt.worst_cases import run_round
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
 from paper_checks.methods.worst_case.closed_form import (
     best_constant,
@@ -136,3 +137,18 @@ def test_verdicts_need_no_solver():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True"]
+
+
+def test_descent_ends_at_larger_steps_exactly():
+    """Five integer clients: smooth ones ascend at s λ L = 3 and convex ones at 7; a little below they descend."""
+    assert run_round((1, 1, 1, 1, -1), (1,) * 5, 12, F(3, 12), True).change > 0
+    assert run_round((1, 1, 1, 1, -1), (1,) * 5, 12, F(2, 12), True).change < 0
+    assert run_round((1, 1, 1, 0, 0), (1,) * 5, 8, F(7, 8), True).change > 0
+    assert run_round((1, 1, 1, 0, 0), (1,) * 5, 8, F(6, 8), True).change < 0
+
+
+def test_uncorrected_clients_ascend_however_small_the_step():
+    for steps, step in ((2, F(1, 24)), (2, F(1, 10**6)), (5, F(1, 60))):
+        apart = int(8 / step)
+        assert run_round((1, -1), (1 + apart, 1 - apart), steps, step, False).change > 0
+        assert run_round((1, -1), (1 + apart, 1 - apart), steps, step, True).change < 0

@@ -1,5 +1,6 @@
 """Worst cases of local steps with the solver: ways to end, worst functions on the real algorithms, an oracle."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.tree import Tree
+from paper_checks.fedlrt.worst_cases import run_round
 from paper_checks.methods.worst_case.certificate import Certificate, NoCertificate, flaw
 from paper_checks.methods.worst_case.closed_form import worst_descent, worst_drift
 from paper_checks.methods.worst_case.problem import FEDAVG, FEDLIN, SIMPLIFIED, Setting, worst_case
@@ -39,6 +41,24 @@ def test_solver_finds_the_closed_forms(clients, steps, low):
     found = solver.solve(worst_case(Setting(FEDLIN, clients, steps, F(1, steps), low, "drift")))
     expected = float(worst_drift(steps, F(1, steps))) if low else 1.0
     assert found.value == pytest.approx(expected**2, rel=1e-6)
+
+
+def test_a_smoother_mean_helps_and_bounds_the_rounds_it_covers():
+    solver = sdp()
+    step = F(1, 36)
+    values = [
+        solver.solve(worst_case(Setting(FEDLIN, 2, 3, step, mean=mean))).value
+        for mean in (None, F(1), F(1, 2), F(1, 10))
+    ]
+    assert values[1] == pytest.approx(values[0], abs=1e-7)
+    assert values[1] > values[2] > values[3]
+    assert float(run_round((1, 0), (1, 1), 3, step, True).change) <= values[2] + 1e-8
+    assert float(run_round((1, -1), (1, 1), 3, step, True).change) <= values[3] + 1e-8
+    setting = Setting(FEDLIN, 2, 3, step, mean=F(1, 2))
+    found = solver.find_certificate(worst_case(setting), F(round(values[2] * 10**5) + 1, 10**5))
+    assert isinstance(found, Certificate)
+    assert flaw(Certificate.from_json(found.as_json())) == ""
+    assert flaw(replace(found, setting=replace(setting, mean=None)))
 
 
 def test_three_ways_to_end_without_a_proof_are_told_apart():

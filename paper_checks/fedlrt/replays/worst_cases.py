@@ -206,7 +206,7 @@ def thm_8(values: Values) -> Proof:
 
 
 def _dominates(steps: int, step: Fraction) -> bool:
-    """Row by row, with the sums written out; an argument for all sizes is in the docstring of the claim."""
+    """Row by row, with the sums written out. For all sizes: (1 - x/s)^s >= 1 - x >= x for x = sλL <= 1/2."""
     if step * steps > Fraction(1, 2):
         return False
     gap = [1 - (1 - step) ** k for k in range(steps)]

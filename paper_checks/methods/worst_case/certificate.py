@@ -35,6 +35,8 @@ class Certificate:
             known["spread"] = str(s.spread)
         if s.alignment:
             known["alignment"] = [[str(d), None if c is None else str(c)] for d, c in s.alignment]
+        if s.mean is not None:
+            known["mean"] = str(s.mean)
         held = {name: str(value) for name, value in self.multipliers.items() if value}
         return known | {"bound": str(self.bound), "multipliers": held}
 
@@ -46,12 +48,13 @@ class Certificate:
             KeyError: something is missing.
             ValueError: a number cannot be read or is out of its range.
         """
-        spread = content.get("spread")
+        spread, mean = content.get("spread"), content.get("mean")
         alignment = tuple((Fraction(d), None if c is None else Fraction(c)) for d, c in content.get("alignment", ()))
         setting = Setting(
             RECURSIONS[content["recursion"]], int(content["clients"]), int(content["steps"]),
             Fraction(content["step"]), Fraction(content["low"]), content["goal"],
             None if spread is None else Fraction(spread), alignment,
+            None if mean is None else Fraction(mean),
         )  # fmt: skip
         multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
         return Certificate(setting, Fraction(content["bound"]), multipliers)

@@ -60,6 +60,8 @@ class Setting:
         alignment: Assumption 1 of FeDLRT at every local point, for the clients: pairs (delta, gamma). Each asks
             |outside|^2 <= delta (gamma |inside|^2 + |g|^2 / gamma) + delta^2 |g|^2, which the assumption implies for
             every gamma > 0 and which together imply it. Without a gamma: |outside| <= delta |g|, as its proof uses it.
+        mean: greatest curvature of the mean loss in units of L, if it is smoother than the clients' own. Only what
+            this says between the start and the end of the round is used, so that the value is an upper bound.
 
     Raises:
         ValueError: a number out of its range.
@@ -73,6 +75,7 @@ class Setting:
     goal: Literal["descent", "drift"] = "descent"
     spread: Fraction | None = None
     alignment: tuple[tuple[Fraction, Fraction | None], ...] = ()
+    mean: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.clients < 1 or self.steps < 1 or self.step <= 0 or not -1 <= self.low < 1:
@@ -80,6 +83,8 @@ class Setting:
                 "clients and steps must be at least 1, the step positive and the least curvature in [-1, 1), got "
                 f"{self.clients}, {self.steps}, {self.step} and {self.low}"
             )
+        if self.mean is not None and not 0 < self.mean <= 1:
+            raise ValueError(f"the mean's greatest curvature must be in (0, 1], got {self.mean}")
 
 
 @dataclass(frozen=True)
@@ -116,18 +121,21 @@ class WorstCase:
     gradients: Mapping[str, Vector]
 
 
-def interpolation(low: Fraction, points: tuple[Vector, Vector], gradients: tuple[Vector, Vector]) -> Form:
-    r"""The form Q with $\varphi_j - \varphi_i + Q \le 0$ for a function of curvature between ``low`` and 1.
+def interpolation(
+    low: Fraction, points: tuple[Vector, Vector], gradients: tuple[Vector, Vector], high: Fraction = Fraction(1)
+) -> Form:
+    r"""The form Q with $\varphi_j - \varphi_i + Q \le 0$ for a function of curvature between ``low`` and ``high``.
 
     Args:
         low: least curvature.
         points: of i and j.
         gradients: there.
+        high: greatest curvature.
     """
     apart = points[0] - points[1]
     turn = gradients[0] - gradients[1]
-    bent = square(turn) + square(apart) * low - inner(turn, apart) * (2 * low)
-    return inner(gradients[1], apart) + bent * (1 / (2 * (1 - low)))
+    bent = square(turn) + square(apart) * (low * high) - inner(turn, apart) * (2 * low)
+    return inner(gradients[1], apart) + bent * (1 / (2 * (high - low)))
 
 
 def worst_case(setting: Setting) -> WorstCase:
@@ -166,6 +174,13 @@ def worst_case(setting: Setting) -> WorstCase:
     for i, j in permutations(e, 2):
         form = interpolation(setting.low, (e[i], e[j]), (D[i], D[j]))
         known.append(Inequality(f"{i},{j}", form, {name: s for name, s in ((j, 1), (i, -1)) if name != "0"}))
+    if setting.mean is not None and setting.goal == "descent":
+        low = max(setting.low, -setting.mean)
+        ends = {"0": (zero, zero), END: (e[END], D[END].only(means))}
+        for i, j in (("0", END), (END, "0")):
+            (x, slope), (y, other) = ends[i], ends[j]
+            form = interpolation(low, (x, y), (slope, other), setting.mean)
+            known.append(Inequality(f"mean {i},{j}", form, {END: 1 if j == END else -1}))
     unit = square(g)
     if setting.spread is not None and setting.clients > 1:
         known.append(Inequality("spread", square(n) - unit * setting.spread))

@@ -66,7 +66,8 @@ class Interpolated:
 def worst_clients(problem: WorstCase, solved: Solved) -> list[Interpolated]:
     """The clients of a worst case: as many as its setting has, with start at 0 and mean gradient of norm 1.
 
-    The spread of the clients around their mean points to the corners of a regular simplex.
+    The spread of the clients around their mean points to the corners of a regular simplex. Where a smoother mean is
+    asked for, the value is an upper bound only, and the mean of these clients need not be as smooth.
     """
     clients = problem.setting.clients
     centred = np.eye(clients) - 1.0 / clients
