@@ -46,10 +46,11 @@ def certificates() -> dict[str, dict[str, Any]]:
     further = [
         {"steps": s, "step": str(whole / s)} for s in FURTHER_STEPS for whole in (Fraction(1, 12), Fraction(1, 2))
     ]
-    sums = []
+    sums, rounds = [], []
     for clients, steps in SIZES:
         for whole in (Fraction(1, 12), Fraction(1, 2), Fraction(2), Fraction(5), Fraction(100)):
             case = {"clients": clients, "steps": steps, "step": str(whole / steps)}
+            rounds.append(case)
             sums.append(case | {"first": "1", "drift": "1", "square": "1", "t": "1"})
             if whole <= 2:
                 sums.append(case | {"first": "1/2", "drift": "1", "square": "1/2", "t": str(1 - whole)})
@@ -57,6 +58,8 @@ def certificates() -> dict[str, dict[str, Any]]:
         "fedlrt/thm-1": {"certificates": [c.as_json() for c in drifts], "further_steps": [100, *FURTHER_STEPS]},
         "fedlrt/thm-6-proof": {"steps": [1, 2, 3, 10, 100]},
         "fedlrt/thm-7": {"cases": sums},
+        "fedlrt/thm-7-first-term": {"cases": rounds},
+        "fedlrt/thm-7-second-term": {"cases": rounds},
         "fedlrt/thm-8": {"certificates": [c.as_json() for c in descents], "further": further},
     }
 

@@ -257,11 +257,22 @@ def thm_6_proof(chains: list[Chain], last: float = math.e, third: float = 1.0, s
 
 @dataclass(frozen=True)
 class Spent:
-    """One exact round of quadratic clients and the sums of Theorem 7, L = 1, mean gradient of norm 1."""
+    """One round of quadratic clients and the sums of Theorem 7, L = 1, mean gradient 1.
+
+    Attributes:
+        curvatures: of the clients, in quarters.
+        steps: of each.
+        step: learning rate.
+        end: where the server ends.
+        change: of the mean loss.
+        drift: sum over steps of the clients' mean distance from the start.
+        square: the same of its square.
+    """
 
     curvatures: tuple[int, ...]
     steps: int
     step: float
+    end: float
     change: float
     drift: float
     square: float
@@ -279,7 +290,7 @@ def measure_spent(context: Context) -> list[Spent]:
                     drift, square = drift + float(np.abs(e).mean()), square + float((e**2).mean())
                     e = e - step * (h * e + 1.0)
                 end = float(e.mean())
-                found.append(Spent(quarters, steps, step, end + 0.5 * float(h.mean()) * end**2, drift, square))
+                found.append(Spent(quarters, steps, step, end, end + 0.5 * float(h.mean()) * end**2, drift, square))
     return found
 
 

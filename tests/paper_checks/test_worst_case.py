@@ -25,7 +25,7 @@ from paper_checks.replay import Stored, replay_in_fresh_process, stored
 
 F = Fraction
 SIZES = [(1, 1), (1, 4), (2, 1), (2, 3), (3, 3), (4, 4), (100, 6)]
-NUMBERED = ("thm-1", "thm-6-proof", "thm-7", "thm-8")
+NUMBERED = ("thm-1", "thm-6-proof", "thm-7", "thm-7-first-term", "thm-7-second-term", "thm-8")
 
 
 def test_exact_elimination_agrees_with_eigenvalues():
@@ -72,12 +72,16 @@ def test_tampered_files_are_rejected_by_the_fresh_process(label):
         "thm-1": lambda v: v["certificates"][3].update(bound="1"),
         "thm-6-proof": lambda v: v.update(steps=[]),
         "thm-7": lambda v: v["cases"][0].update(first="2/5"),
+        "thm-7-first-term": lambda v: v["cases"][0].update(step="-1/12"),
+        "thm-7-second-term": lambda v: v["cases"][0].update(step="-1/12"),
         "thm-8": lambda v: v["certificates"][4]["multipliers"].update({"0,1": "1/1000"}),
     }
     other = {
         "thm-1": lambda v: v["certificates"].pop(),
         "thm-6-proof": lambda v: v.update(steps=[0]),
         "thm-7": lambda v: v["cases"][-1].update(t="3"),
+        "thm-7-first-term": lambda v: v.update(cases=v["cases"][:5]),
+        "thm-7-second-term": lambda v: v.update(cases=v["cases"][:5]),
         "thm-8": lambda v: v["further"][0].update(step="1/10"),
     }
     files = [file]
@@ -131,8 +135,8 @@ def test_verdicts_need_no_solver():
         "from paper_checks.fedlrt.paper import PAPER\n"
         "from paper_checks.run import run\n"
         "ledger = Ledger.of([PAPER])\n"
-        "claims = [c for c in ledger.claims if c.module.split('.')[-1] in ('worst_cases', 'truncated_rounds')]\n"
-        "assert len(claims) == 5\n"
+        "claims = [c for c in ledger.claims if c.module.split('.')[-1] in ('worst_cases', 'descent_steps', 'truncated_rounds')]\n"
+        "assert len(claims) == 8\n"
         "print(all(r.as_expected and not r.decision.excused for r in run(claims, ledger).results))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

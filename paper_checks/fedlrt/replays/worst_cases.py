@@ -22,11 +22,12 @@ SIZES = {(2, 3), (3, 3), (4, 4)}
 ONE = Fraction(1)
 
 
-def _plus(*terms: tuple[Fraction | int, Row]) -> Row:
+def plus(*terms: tuple[Fraction | int, Row]) -> Row:
+    """A combination of rows."""
     return [sum((factor * row[i] for factor, row in terms), Fraction(0)) for i in range(len(terms[0][1]))]
 
 
-class _Slack:
+class Slack:
     """A quadratic form that must be non-negative, put together term by term."""
 
     def __init__(self, size: int) -> None:
@@ -34,9 +35,11 @@ class _Slack:
         self.matrix = [[Fraction(0)] * size for _ in range(size)]
 
     def unit(self, place: int) -> Row:
+        """One of the vectors."""
         return [ONE if i == place else Fraction(0) for i in range(self.size)]
 
     def add(self, factor: Fraction | int, one: Row, other: Row) -> None:
+        """Adds a multiple of the inner product of two rows."""
         for i, a in enumerate(one):
             for j, b in enumerate(other):
                 if a and b:
@@ -58,11 +61,11 @@ class _Slack:
         return True
 
 
-def _local_points(slack: _Slack, step: Fraction, steps: int, D: Sequence[Row]) -> list[Row]:
+def local_points(slack: Slack, step: Fraction, steps: int, D: Sequence[Row]) -> list[Row]:
     """The client's points, start and end included: each step goes along -(D + g)."""
     points = [[Fraction(0)] * slack.size]
     for k in range(steps):
-        points.append(_plus((1, points[-1]), (-step, D[k]), (-step, slack.unit(0))))
+        points.append(plus((1, points[-1]), (-step, D[k]), (-step, slack.unit(0))))
     return points
 
 
@@ -81,11 +84,11 @@ def _proves(content: Mapping[str, Any]) -> str:
         return "not a certificate of corrected steps with non-negative multipliers"
     names = [str(k) for k in range(steps)] + (["+"] if descent else [])
     width = len(names) - 1
-    slack = _Slack(1 + clients * width)
+    slack = Slack(1 + clients * width)
     nothing = [Fraction(0)] * slack.size
     slopes = [[nothing, *(slack.unit(1 + c * width + k) for k in range(width))] for c in range(clients)]
-    walks = [_local_points(slack, step, steps, D) for D in slopes]
-    end = _plus(*((Fraction(1, clients), walk[-1]) for walk in walks))
+    walks = [local_points(slack, step, steps, D) for D in slopes]
+    end = plus(*((Fraction(1, clients), walk[-1]) for walk in walks))
     g = slack.unit(0)
     slack.add(Fraction(content["bound"]), g, g)
     if descent:
@@ -100,7 +103,7 @@ def _proves(content: Mapping[str, Any]) -> str:
         left[names[i]] += weight
         for D, walk in zip(slopes, walks, strict=True):
             x = [*walk[:steps], end]
-            apart, turn, share = _plus((1, x[i]), (-1, x[j])), _plus((1, D[i]), (-1, D[j])), weight / clients
+            apart, turn, share = plus((1, x[i]), (-1, x[j])), plus((1, D[i]), (-1, D[j])), weight / clients
             slack.add(share, D[j], apart)  # value at j <= value at i - <gradient at j, apart> - bent / (2 (1 - low))
             bent = share / (2 * (1 - low))
             slack.add(bent, turn, turn)
@@ -232,13 +235,13 @@ def thm_7(values: Values) -> Proof:
     for case in cases:
         clients, steps, step = int(case["clients"]), int(case["steps"]), Fraction(case["step"])
         first, drift, square, t = (Fraction(case[name]) for name in ("first", "drift", "square", "t"))
-        if abs(t) > drift:
-            flaw = flaw or "|t| is above the constant of the drift"
-        slack = _Slack(1 + clients * (steps - 1))
+        if abs(t) > drift or step <= 0:
+            flaw = flaw or "|t| is above the constant of the drift, or the step is not positive"
+        slack = Slack(1 + clients * (steps - 1))
         g, nothing = slack.unit(0), [Fraction(0)] * slack.size
         slopes = [[nothing, *(slack.unit(1 + c * (steps - 1) + k) for k in range(steps - 1))] for c in range(clients)]
-        walks = [_local_points(slack, step, steps, D) for D in slopes]
-        end = _plus(*((Fraction(1, clients), walk[-1]) for walk in walks))
+        walks = [local_points(slack, step, steps, D) for D in slopes]
+        end = plus(*((Fraction(1, clients), walk[-1]) for walk in walks))
         whole = steps * step
         slack.add(-whole * (1 - first * whole), g, g)
         slack.add(-1, g, end)
