@@ -135,7 +135,8 @@ def test_verdicts_need_no_solver():
         "from paper_checks.fedlrt.paper import PAPER\n"
         "from paper_checks.run import run\n"
         "ledger = Ledger.of([PAPER])\n"
-        "claims = [c for c in ledger.claims if c.module.split('.')[-1] in ('worst_cases', 'descent_steps', 'truncated_rounds')]\n"
+        "themes = ('worst_cases', 'descent_steps', 'truncated_rounds')\n"
+        "claims = [c for c in ledger.claims if c.module.split('.')[-1] in themes]\n"
         "assert len(claims) == 8\n"
         "print(all(r.as_expected and not r.decision.excused for r in run(claims, ledger).results))\n"
     )

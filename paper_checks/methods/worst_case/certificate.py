@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from paper_checks.methods.worst_case.exact import is_positive_semidefinite
-from paper_checks.methods.worst_case.gram import Block, Form, Matrix
+from paper_checks.methods.worst_case.gram import Block, Matrix, combination
 from paper_checks.methods.worst_case.problem import RECURSIONS, Setting, WorstCase, worst_case
 
 
@@ -69,12 +69,13 @@ class NoCertificate:
 
 def slack_matrices(problem: WorstCase, bound: Fraction, multipliers: Mapping[str, Fraction]) -> dict[Block, Matrix]:
     """The matrices that must be positive semidefinite: bound - objective + multipliers times inequalities."""
-    total = problem.unit * bound - problem.objective
+    terms = [(bound, problem.unit), (Fraction(-1), problem.objective)]
     for known in problem.inequalities:
         weight = multipliers.get(known.name)
         if weight:
-            total = total + known.form * weight
-    return {block: Form(total.terms).matrix(block, names) for block, names in problem.blocks.items()}
+            terms.append((weight, known.form))
+    total = combination(terms)
+    return {block: total.matrix(block, names) for block, names in problem.blocks.items()}
 
 
 def flaw(certificate: Certificate) -> str:

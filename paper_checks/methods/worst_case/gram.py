@@ -74,6 +74,11 @@ class Form:
         return M
 
 
+def combination(terms: Iterable[tuple[Fraction, Form]]) -> Form:
+    """A sum of multiples of forms."""
+    return Form(_sum((factor, form.terms) for factor, form in terms))
+
+
 def inner(one: Vector, other: Vector) -> Form:
     """The inner product of two vectors."""
     terms: dict[Entry, Fraction] = {}

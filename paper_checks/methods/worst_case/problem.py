@@ -9,9 +9,10 @@ class hold (Taylor, Hendrickx and Glineur, 2017), one inequality for each ordere
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property, partial
 from itertools import permutations
 from typing import Literal
 
@@ -89,11 +90,22 @@ class Setting:
 
 @dataclass(frozen=True)
 class Inequality:
-    """A known inequality: the form plus the named function values times their factors is at most 0."""
+    """A known inequality: the form plus the named function values times their factors is at most 0.
+
+    Attributes:
+        name: unique in its problem.
+        build: makes the form; there are many, and a certificate may need few.
+        values: factors of function values.
+    """
 
     name: str
-    form: Form
+    build: Callable[[], Form]
     values: Mapping[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def form(self) -> Form:
+        """The form in the inner products."""
+        return self.build()
 
 
 @dataclass(frozen=True)
@@ -172,18 +184,19 @@ def worst_case(setting: Setting) -> WorstCase:
         objective, values = square(last), {}
     known = []
     for i, j in permutations(e, 2):
-        form = interpolation(setting.low, (e[i], e[j]), (D[i], D[j]))
+        form = partial(interpolation, setting.low, (e[i], e[j]), (D[i], D[j]))
         known.append(Inequality(f"{i},{j}", form, {name: s for name, s in ((j, 1), (i, -1)) if name != "0"}))
     if setting.mean is not None and setting.goal == "descent":
         low = max(setting.low, -setting.mean)
         ends = {"0": (zero, zero), END: (e[END], D[END].only(means))}
         for i, j in (("0", END), (END, "0")):
             (x, slope), (y, other) = ends[i], ends[j]
-            form = interpolation(low, (x, y), (slope, other), setting.mean)
+            form = partial(interpolation, low, (x, y), (slope, other), setting.mean)
             known.append(Inequality(f"mean {i},{j}", form, {END: 1 if j == END else -1}))
     unit = square(g)
     if setting.spread is not None and setting.clients > 1:
-        known.append(Inequality("spread", square(n) - unit * setting.spread))
+        limit = square(n) - unit * setting.spread
+        known.append(Inequality("spread", lambda: limit))
     for number, (delta, gamma) in enumerate(setting.alignment):
         for name in (str(k) for k in range(steps)):
             there = D[name] + g + n
@@ -192,7 +205,7 @@ def worst_case(setting: Setting) -> WorstCase:
             room = unit * delta**2
             if gamma is not None:
                 room = room + inside * (delta * gamma) + unit * (delta / gamma)
-            known.append(Inequality(f"alignment {number}, {name}", outside - room))
+            known.append(Inequality(f"alignment {number}, {name}", partial(Form.__sub__, outside, room)))
     blocks: dict[Block, tuple[str, ...]] = {}
     for part in parts:
         for side in recursion.sides:
