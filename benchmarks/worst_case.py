@@ -26,7 +26,7 @@ from typing import Any
 
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
 from paper_checks.methods.worst_case.closed_form import coupling_dominates, descent_certificate, worst_descent
-from paper_checks.methods.worst_case.problem import FEDLIN, Setting, worst_case
+from paper_checks.methods.worst_case.problem import FEDLIN, Setting, WorstCase, worst_case
 from paper_checks.methods.worst_case.sdp import Solved, find_certificate, solve
 
 SIZES = ((2, 2), (2, 3), (3, 3), (4, 4), (8, 4), (16, 4), (2, 8), (4, 8), (2, 16), (1000, 16), (2, 24), (2, 32))
@@ -70,6 +70,14 @@ def by_pepit(clients: int, steps: int, step: float) -> float:
     return float(pep.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0))
 
 
+def assembled(setting: Setting) -> WorstCase:
+    """The problem with all its inequalities written out."""
+    problem = worst_case(setting)
+    for known in problem.inequalities:
+        _ = known.form
+    return problem
+
+
 def sizes() -> list[dict[str, Any]]:
     """Each size: program, certificate found by rounding, verification; the closed form's; PEPit."""
     with_pepit = importlib.util.find_spec("PEPit") is not None
@@ -79,7 +87,7 @@ def sizes() -> list[dict[str, Any]]:
     for clients, steps in SIZES:
         step = WHOLE / steps
         exact = worst_descent(steps, step)
-        problem, assembling = timed(lambda c=clients, s=steps, h=step: worst_case(Setting(FEDLIN, c, s, h)))
+        problem, assembling = timed(lambda c=clients, s=steps, h=step: assembled(Setting(FEDLIN, c, s, h)))
         found, solving = timed(lambda p=problem: solve(p))
         assert isinstance(found, Solved), found
         bound = Fraction(round(exact * Fraction(9999, 10_000) * 10**6) + 1, 10**6)
