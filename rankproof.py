@@ -166,6 +166,8 @@ def _figure(options: argparse.Namespace) -> int:
     for figure in select(options.ids):
         made = _make_figure(figure, options)
         print(f"{made.figure.id}: {', '.join(str(path) for path in made.paths.values())} ({made.seconds:.1f} s)")
+        if made.note:
+            print(f"{made.figure.id}: {made.note}", file=sys.stderr)
     return AS_EXPECTED
 
 
@@ -228,6 +230,10 @@ def _data(options: argparse.Namespace) -> int:
     step: Callable[..., Path] = datasets.fetch if options.action == "fetch" else datasets.verify
     complete = True
     for name in names:
+        data = datasets.REGISTRY[name]
+        if not options.names and not data.sources and datasets.find(name, options.root) is None:
+            print(f"{name:16} absent: {data.remedy}")  # nothing that was asked for by name
+            continue
         try:
             print(f"{name:16} verified {step(name, options.root)}")
         except datasets.DataError as error:

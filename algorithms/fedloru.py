@@ -1,4 +1,4 @@
-r"""FedLoRU, pFedLoRU and mFedLoRU: low-rank updates that accumulate (FedLoRU, Algorithms 1 to 3).
+r"""FedLoRU, its fine-tuning version, pFedLoRU and mFedLoRU: low-rank updates that accumulate (Algorithms 1 to 3).
 
 The model is $W + \alpha AB$; every $\tau$ rounds each client adds the averaged $\alpha AB$ to its W, and the factors
 start anew. The listing of Algorithm 1 prints no restart, by which the same product counts twice; the paper's Appendix B
@@ -97,6 +97,58 @@ class FedLoRU:
         return self.adapter.factors(base, turn=rounds)
 
 
+class PairsState(NamedTuple):
+    """Weights that never change, the pairs of factors accumulated beside them, factors, and rounds done."""
+
+    base: Tree
+    pairs: tuple[AB, ...]
+    factors: AB
+    rounds: int
+
+
+@dataclass(frozen=True)
+class FineTuneFedLoRU(FedLoRU):
+    r"""FedLoRU for fine-tuning (Appendix C.1): pairs are kept beside $W_0$, which stays as it is.
+
+    The model is $W_0 + \alpha\sum_iA_iB_i + \alpha AB$, over the stored pairs and the current one.
+    """
+
+    def start(self, fed: Federation, w: Tree) -> PairsState:  # type: ignore[override]
+        """The state before the first round; every client is told the weights."""
+        fed.tell(base=w)
+        fed.agree(pairs=())
+        return PairsState(w, (), self.adapter.factors(w), 0)
+
+    def round(self, fed: Federation, cohort: Cohort, state: PairsState) -> PairsState:  # type: ignore[override]
+        """One round."""
+        factors = fed.mean(
+            train_beside_pairs, to=cohort, draw=self.local.draw, factors=state.factors, algorithm=self
+        )  # fmt: skip
+        rounds = state.rounds + 1
+        if rounds % self.tau:
+            return state._replace(factors=factors, rounds=rounds)
+        fed.tell(accumulated=factors)
+        pairs = (*state.pairs, factors)
+        fed.agree(pairs=pairs)
+        return PairsState(state.base, pairs, self._restarted(state.base, factors, rounds), rounds)
+
+    def weights(self, state: PairsState) -> Tree:  # type: ignore[override]
+        """The model."""
+        return self.adapter.weights(self.beside(state.base, state.pairs), state.factors)
+
+    def beside(self, base: Tree, pairs: tuple[AB, ...]) -> Tree:
+        """The weights with the stored pairs."""
+        for kept in pairs:
+            base = self.adapter.weights(base, kept)
+        return base
+
+
+def train_beside_pairs(client: Client, memory: Memory, factors: AB, algorithm: FineTuneFedLoRU) -> Reply:
+    """Local steps in the current factors, the stored pairs frozen."""
+    base = algorithm.beside(memory.shared["base"], memory.shared["pairs"])
+    return Reply(upload=descend(client, factors, algorithm.local, memory, algorithm.adapter.over(base)))
+
+
 @dataclass(frozen=True)
 class PersonalFedLoRU(FedLoRU):
     r"""pFedLoRU, Algorithm 2: personal factors L, U beside the global ones, trained first and never sent.
@@ -187,15 +239,20 @@ class NestedFedLoRU(FedLoRU):
         return self._accumulated(fed, state, fed.average(recovered, of=cohort))
 
     def fresh(self, factors: AB, ranks: tuple[int, int], turn: int) -> Nested:
-        """Nested factors whose products are zero.
+        """Nested factors whose products are zero: A_u with orthonormal rows, B_d with orthonormal columns, zeros.
+
+        At full nested rank the first step then is that of A and B themselves, but for the scales.
 
         Raises:
             FederationError: Ranks that do not fit.
         """
         r_A, r_B = ranks
-        A = Adapter(r_A, 1.0, self.adapter.seed + 1).factors(factors.A, turn)
-        B = Adapter(r_B, 1.0, self.adapter.seed + 2).factors(factors.B, turn)
-        return Nested(A.A, A.B, B.A, B.B)
+        rows = Adapter(r_A, 1.0, self.adapter.seed + 1).factors(factors.A.T, turn).A.map(_orthonormal).T
+        columns = Adapter(r_B, 1.0, self.adapter.seed + 2).factors(factors.B, turn).A.map(_orthonormal)
+        return Nested(
+            factors.A.map(lambda A: A.new_zeros(A.shape[0], r_A)), rows,
+            columns, factors.B.map(lambda B: B.new_zeros(r_B, B.shape[1])),
+        )  # fmt: skip
 
     def changed(self, factors: AB, nested: Nested, ranks: tuple[int, int]) -> AB:
         """A and B with their changes."""
@@ -209,6 +266,10 @@ class NestedFedLoRU(FedLoRU):
             name = next(iter(upload.A_u))
             return self.changed(factors, upload, (upload.A_u[name].shape[0], upload.B_u[name].shape[0]))
         return AB(factors.A + upload["A"], factors.B + upload["B"])
+
+
+def _orthonormal(columns: Tensor) -> Tensor:
+    return torch.linalg.qr(columns)[0]
 
 
 def train_nested(

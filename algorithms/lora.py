@@ -177,7 +177,11 @@ class FlexLoRA(_LoRA):
             raise FederationError(f"split must be one of {SPLITS}, got {self.split!r}")
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
-        """One round."""
+        """One round.
+
+        Raises:
+            FederationError: The product of a client's factors overflows.
+        """
         uploads = fed.gather(
             train_factors,
             to=cohort,
@@ -186,7 +190,14 @@ class FlexLoRA(_LoRA):
             local=self.local,
             adapter=self.adapter,
         )
-        update = fed.average([A @ B for A, B in uploads], of=cohort)
+        products = [A @ B for A, B in uploads]
+        for number, product in zip(cohort, products, strict=True):
+            if not product.is_finite:
+                raise FederationError(
+                    f"round {fed.state.round}, client {number}: the product of its factors is not finite; "
+                    "lower the learning rate"
+                )
+        update = fed.average(products, of=cohort)
         return state._replace(factors=best_factors(update, self.adapter.rank, self.split))
 
 
@@ -222,10 +233,11 @@ def train_A(client: Client, memory: Memory, local: Descent, adapter: Adapter) ->
 
 @dataclass(frozen=True)
 class ExactRoLoRA:
-    r"""RoLoRA, Algorithm 2: the rank-1 regressor, B minimised exactly, one normalised gradient step in A.
+    r"""RoLoRA, Algorithm 2: the rank-1 regressor, b minimised exactly, one normalised gradient step in a.
 
     The clients know the minimiser of their loss in b at a given a (`best_b`). The state is ``(a, b)``: a unit vector
-    ``(m, 1)`` and ``(1, n)``.
+    ``(m, 1)`` and ``(1, n)``. As in the box, $b^t$ belongs to $a^{t-1}$; the theorems speak of $a^T$ with the next
+    one, which `refitted` gives.
 
     Attributes:
         learning_rate: $\eta$ of the gradient step.
@@ -236,19 +248,29 @@ class ExactRoLoRA:
     rounds_of_b_only: bool = False
 
     def start(self, fed: Federation, w: Tree) -> AB:
-        r"""From $a^0$, the first left singular vector of the start, and b = 0."""
+        r"""From $a^0$, the first left singular vector of the start, and b = 0.
+
+        Raises:
+            FederationError: A start that is zero, which has no direction.
+        """
+        for name, W in w.items():
+            if W.ndim != 2 or not bool(W.any()):
+                raise FederationError(f"the exact scheme starts from the direction of {name}: a matrix that is not 0")
         a = w.map(lambda W: torch.linalg.svd(W, full_matrices=False)[0][:, :1])
         return AB(a, w.map(lambda W: W.new_zeros(1, W.shape[1])))
 
     def round(self, fed: Federation, cohort: Cohort, state: AB) -> AB:
         """One iteration: two communication rounds."""
-        a = state.A
-        b = fed.mean(minimise_b, to=cohort, a=a)
+        a, b = self.refitted(fed, cohort, state)
         if self.rounds_of_b_only:
             return AB(a, b)
         slope = fed.mean(slope_in_a, to=cohort, b=b)
         stepped = a - self.learning_rate * slope
         return AB(stepped.map(lambda column: column / torch.linalg.vector_norm(column)), b)
+
+    def refitted(self, fed: Federation, cohort: Cohort, state: AB) -> AB:
+        """The first half of an iteration: a as it is, with the mean of the clients' best b for it."""
+        return AB(state.A, fed.mean(minimise_b, to=cohort, a=state.A))
 
     def weights(self, state: AB) -> Tree:
         """The model."""
@@ -259,11 +281,15 @@ def minimise_b(client: Any, memory: Memory, a: Tree) -> Reply:
     """The best b at a given a.
 
     Raises:
-        FederationError: The client does not know it.
+        FederationError: The client does not know it, or there is no single one.
     """
     if not hasattr(client, "best_b"):
         raise FederationError(f"{type(client).__name__} has no closed form for b; the exact scheme needs a regression")
-    return Reply(upload=client.best_b(a), keep={"a": a})
+    try:
+        b = client.best_b(a)
+    except ValueError as error:
+        raise FederationError(str(error)) from error
+    return Reply(upload=b, keep={"a": a})
 
 
 def slope_in_a(client: Client, memory: Memory, b: Tree) -> Reply:

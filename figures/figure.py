@@ -83,6 +83,19 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class DataChoice:
+    """The data sets that a figure uses with given settings.
+
+    Attributes:
+        names: Names of `workloads.datasets.REGISTRY`.
+        note: One line for caption, manifest and command line where these are not the data that were wanted; else empty.
+    """
+
+    names: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Figure:
     """One figure: numbers first, then a picture of them.
 
@@ -95,6 +108,7 @@ class Figure:
         found: One neutral sentence from the numbers: what is stated and what is found.
         sizes: One sentence from the numbers: dimensions, sample sizes, numbers of draws.
         datasets: Names of the data sets it needs, of `workloads.datasets.REGISTRY`.
+        choose: Chooses others by the settings and by what is on this machine; default: `datasets`.
     """
 
     id: str
@@ -105,6 +119,11 @@ class Figure:
     found: Callable[[DataFrame], str]
     sizes: Callable[[DataFrame], str]
     datasets: tuple[str, ...] = ()
+    choose: Callable[[Settings], DataChoice] | None = None
+
+    def chosen(self, settings: Settings) -> DataChoice:
+        """The data sets for these settings; whether they are whole is not looked at."""
+        return DataChoice(self.datasets) if self.choose is None else self.choose(settings)
 
     @property
     def slug(self) -> str:

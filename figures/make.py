@@ -56,6 +56,11 @@ class Made:
         return self.manifest["caption"]
 
     @property
+    def note(self) -> str:
+        """One line where the data are not those that were wanted; else empty."""
+        return self.manifest.get("data_note", "")
+
+    @property
     def found(self) -> str:
         """What is stated and what is found."""
         return self.manifest["found"]
@@ -83,7 +88,10 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     settings.check_device()
     out = Path(out)
     require_writable(out)
-    data = [_data_set(name, settings) for name in figure.datasets]
+    choice = figure.chosen(settings)
+    if choice.note:
+        settings.report(choice.note)
+    data = [_data_set(name, settings) for name in choice.names]
     identity = {
         "figure": figure.id,
         "scale": settings.scale,
@@ -111,7 +119,8 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     manifest: dict[str, Any] = {
         **identity,
         "title": figure.title,
-        "caption": _caption(figure, settings, table, data),
+        "caption": _caption(figure, settings, table, data, choice.note),
+        **({"data_note": choice.note} if choice.note else {}),
         "found": figure.found(table),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
         f"--device {settings.device}",
@@ -161,9 +170,10 @@ def rendered(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)
     return pictures
 
 
-def _caption(figure: Figure, settings: Settings, table: DataFrame, data: list[dict[str, Any]]) -> str:
+def _caption(figure: Figure, settings: Settings, table: DataFrame, data: list[dict[str, Any]], note: str) -> str:
     names = ", ".join(f"{entry['title']} (genuine, checksums verified)" for entry in data)
     origin = f"Data: {names}. " if data else ""
+    origin += f"{note}. " if note else ""
     return f"{figure.caption} {figure.sizes(table)} {origin}Scale {settings.scale}, seed {settings.seed}."
 
 

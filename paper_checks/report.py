@@ -86,7 +86,7 @@ class ReportFigure:
             made.caption,
             svg=made.paths["svg"].read_text(encoding="utf-8"),
             scale=manifest["scale"],
-            datasets=tuple(made.figure.datasets),
+            datasets=tuple(entry["name"] for entry in made.manifest["data"]),
             seeds=(manifest["seed"],),
             seconds=manifest["seconds_for_the_numbers"],
             command=manifest["command"],

@@ -12,7 +12,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Executor, FederationError, Sequential
 from algorithms.fedlin import FedLin
-from algorithms.fedloru import FedLoRU, NestedFedLoRU, PersonalFedLoRU
+from algorithms.fedloru import FedLoRU, FineTuneFedLoRU, NestedFedLoRU, PersonalFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
 from algorithms.low_rank import Truncation
@@ -23,6 +23,7 @@ from runs.run import Algorithm, FederatedProblem
 from toymodels.legendre import heterogeneous, homogeneous
 from toymodels.quadratic import random_quadratics
 from toymodels.regression import regression
+from toymodels.ridges import ridge_problem
 
 T = TypeVar("T")
 
@@ -93,6 +94,7 @@ ALGORITHMS: Mapping[str, Callable[[TrainSettings], Algorithm]] = {
     "rolora": lambda s: RoLoRA(s.local, s.adapter),
     "flexlora": lambda s: FlexLoRA(s.local, s.adapter),
     "fedloru": lambda s: FedLoRU(s.local, s.adapter, s.tau, s.restart),
+    "fedloru-finetune": lambda s: FineTuneFedLoRU(s.local, s.adapter, s.tau, s.restart),
     "pfedloru": lambda s: PersonalFedLoRU(
         s.local, s.adapter, s.tau, s.restart, personal=s.local, personal_adapter=Adapter(1, s.scale, s.seed + 1)
     ),
@@ -136,6 +138,16 @@ def _legendre_heterogeneous(s: TrainSettings) -> FederatedProblem:
     return heterogeneous(s.clients, rng, shape=(s.rows, s.columns), samples=s.samples * s.clients, basis="uniform")
 
 
+def _ridges(profile: str) -> Callable[[TrainSettings], FederatedProblem]:
+    def made(s: TrainSettings) -> FederatedProblem:
+        rng = np.random.default_rng(s.seed)
+        return ridge_problem(
+            (s.rows, s.columns), s.clients, rng, profile=profile, samples=s.samples, heterogeneity=s.heterogeneity
+        )
+
+    return made
+
+
 PROBLEMS: Mapping[str, Callable[[TrainSettings], FederatedProblem]] = {
     "quadratics": _quadratics(0.1),
     "indefinite-quadratics": _quadratics(-0.05),
@@ -143,6 +155,8 @@ PROBLEMS: Mapping[str, Callable[[TrainSettings], FederatedProblem]] = {
     "legendre-heterogeneous": _legendre_heterogeneous,
     "regression": _regression(population=False),
     "regression-population": _regression(population=True),
+    "ridges": _ridges("pseudo-huber"),
+    "ridges-nonconvex": _ridges("welsch"),
 }
 EXECUTORS: Mapping[str, Callable[[], Executor]] = {"sequential": Sequential, "vmap": Vmap}
 

@@ -91,7 +91,7 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("figure", "rmt/spectra"), ("rmt/spectrum",)),
         (("figure",), ("name a figure, or --all",)),
         (("figure", "rmt/spectrum", "--scale", "huge"), ("invalid choice: 'huge'",)),
-        (("data", "fetch", "cifar-10"), ("unknown data set 'cifar-10'", "known: mnist, fashion-mnist")),
+        (("data", "fetch", "imagenet"), ("unknown data set 'imagenet'", "known: mnist, fashion-mnist")),
         (("nonsense",), ("invalid choice: 'nonsense'",)),
         ((), ("arguments are required",)),
     ],

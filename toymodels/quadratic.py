@@ -46,8 +46,10 @@ class Quadratic:
     def projected(self, U: Mapping[str, Tensor], V: Mapping[str, Tensor]) -> Quadratic:
         r"""The loss of the coefficients S of $W = U S V^T$; a quadratic again."""
         u, v = U["W"], V["W"]
-        H = torch.einsum("abcd,ai,bj,ck,dl->ijkl", self.H, u, v, u, v)
-        return replace(self, H=H, B=u.mT @ self.B @ v)
+        both = torch.kron(u, v)
+        H = both.mT @ self.matrix @ both
+        shape = (u.shape[1], v.shape[1])
+        return replace(self, H=H.reshape(*shape, *shape), B=u.mT @ self.B @ v)
 
     def tensors(self) -> Mapping[str, Tensor]:
         """Its data, for clients to be stacked."""

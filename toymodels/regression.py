@@ -7,9 +7,8 @@ X_i^TX_i/m_i$ both are $\mathrm{tr}\,(W - W_i^*)^TG_i(W - W_i^*)$: the Gram matr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import inf
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,10 +42,20 @@ class Regressor:
         return type(w)({"W": 2.0 * self.G @ (w["W"] - self.target)})
 
     def best_b(self, a: Any) -> Any:
-        """The B ``(r, k)`` that minimises the loss of AB at a given A ``(d, r)`` of full rank."""
+        """The B ``(r, k)`` that minimises the loss of AB at a given A ``(d, r)``; of alpha AB, at alpha A.
+
+        Raises:
+            ProblemError: There is more than one, because A has not full rank or the samples are fewer than its columns.
+        """
         A = a["W"]
         weighted = A.mT @ self.G
-        return type(a)({"W": torch.linalg.solve(weighted @ A, weighted @ self.target)})
+        try:
+            return type(a)({"W": torch.linalg.solve(weighted @ A, weighted @ self.target)})
+        except torch.linalg.LinAlgError:
+            raise ProblemError(
+                f"the loss has no single minimiser in B at this A of {A.shape[-1]} columns; "
+                "give every client at least as many samples, and A full rank"
+            ) from None
 
     def tensors(self) -> Mapping[str, Tensor]:
         """Its data, for clients to be stacked."""
@@ -67,6 +76,7 @@ def regression(
     rank: int = 1,
     heterogeneity: float = 0.0,
     sine: float | None = None,
+    constants: bool = True,
 ) -> Problem:
     r"""A federation of regressors that share the columns of $A^*$, up to their own $B_i^*$.
 
@@ -79,10 +89,13 @@ def regression(
         rank: r.
         heterogeneity: Size of the clients' own part of $B_i^*$, relative to the common one.
         sine: Sine of the largest angle between the start's column space and that of $A^*$; default: a random start.
+        constants: Work out the least L and the minimiser, which takes eigenvalues of every Gram matrix; without them L
+            is a bound, twice the largest Frobenius norm.
 
     Returns:
-        The problem, with the start $A^0B^0$ of rank r, `angle` (that sine) among the measures, and `gamma_squared`,
-        the mean square distance of the clients' $B_i^*$ from their mean.
+        The problem, with the start $A^0B^0$ of rank r and `angle` (that sine) among the measures. Its facts: $A^*$
+        (`truth`), $A^0$ (`first`), the numbers of samples (`sizes`), all $B_i^*$ (`own_B`), their mean weighted like
+        the clients (`mean_B`), and their mean square distance from it (`gamma_squared`, RoLoRA's Definition A.13).
 
     Raises:
         ProblemError: Sizes that do not fit.
@@ -103,42 +116,99 @@ def regression(
     made, own = [], []
     for size in sizes:
         own.append(common + heterogeneity * rng.standard_normal((rank, k)))
-        X = None if size is None else rng.standard_normal((size, d))
-        G = np.eye(d) if X is None else X.T @ X / len(X)
-        made.append(Regressor(torch.from_numpy(G), torch.from_numpy(truth @ own[-1]), float(size or 1)))
-    weights = [client.samples / sum(c.samples for c in made) for client in made]
+        target = torch.from_numpy(truth @ own[-1])
+        made.append(Regressor(_gram(d, size, rng), target, float(size or 1)))
     if sine is None:
         first = np.linalg.qr(rng.standard_normal((d, rank)))[0]
     else:
         first = np.sqrt(1.0 - sine**2) * truth + sine * beside
     start = torch.from_numpy(first @ (1e-3 * rng.standard_normal((rank, k))))
-    whole = torch.stack([w * c.G for w, c in zip(weights, made, strict=True)]).sum(dim=0)
-    pull = torch.stack([w * c.G @ c.target for w, c in zip(weights, made, strict=True)]).sum(dim=0)
-    spectrum = torch.linalg.eigvalsh(whole)
-    unique = float(spectrum[0]) > 1e-10 * float(spectrum[-1])
-    minimiser = torch.linalg.solve(whole, pull) if unique else None
-    mean = np.average(own, axis=0, weights=weights)
-    gamma = float(np.average([((one - mean) ** 2).sum() for one in own], weights=weights))
+    share = [client.samples / sum(c.samples for c in made) for client in made]
+    mean = np.average(own, axis=0, weights=share)
+    facts = {
+        "truth": torch.from_numpy(truth),
+        "first": torch.from_numpy(first),
+        "sizes": tuple(sizes),
+        "own_B": torch.from_numpy(np.stack(own)),
+        "mean_B": torch.from_numpy(mean),
+        "gamma_squared": float(np.average([((one - mean) ** 2).sum() for one in own], weights=share)),
+    }
+    problem = Problem(
+        "linear regression", tuple(made), {"W": start}, share, 0.0, facts=facts, measures={"angle": _angle_to(truth)}
+    )
+    return _known(problem, made, constants)
+
+
+def with_fresh_data(problem: Problem, rng: np.random.Generator, *, constants: bool = True) -> Problem:
+    """The same truth and start with new samples, as many for each client; a population loss stays as it is."""
+    sizes = problem.facts["sizes"]
+    clients = [replace(c, G=_gram(len(c.G), size, rng)) for c, size in zip(problem.clients, sizes, strict=True)]
+    return _known(problem, clients, constants)
+
+
+def in_expectation(problem: Problem, *, constants: bool = True) -> Problem:
+    """The same truth, start and weights with the population loss of every client."""
+    clients = [replace(client, G=_gram(len(client.G), None)) for client in problem.clients]
+    facts = {**problem.facts, "sizes": (None,) * len(clients)}
+    return _known(replace(problem, facts=facts), clients, constants)
+
+
+def best_of_rank(problem: Problem, rank: int) -> Tensor:
+    r"""The minimiser of the global loss over matrices of rank at most r (reduced-rank regression), ``(d, k)``.
+
+    With the Cholesky factor of the mean Gram matrix, $\bar G = LL^T$, the loss is $\|L^T(W - W_0)\|_F^2$ above its
+    least value at $W_0$.
+
+    Raises:
+        ProblemError: The minimiser over all matrices is not single.
+    """
+    if problem.minimiser is None:
+        raise ProblemError("the clients have fewer samples than d in total: many matrices minimise the loss")
+    L = torch.linalg.cholesky(_mean_gram(problem.clients, problem.weights))
+    U, sigma, Vh = torch.linalg.svd(L.mT @ problem.minimiser["W"], full_matrices=False)
+    return torch.linalg.solve_triangular(L.mT, U[:, :rank] * sigma[:rank] @ Vh[:rank], upper=True)
+
+
+def _gram(d: int, samples: int | None, rng: np.random.Generator | None = None) -> Tensor:
+    if samples is None or rng is None:
+        return torch.eye(d, dtype=torch.float64)
+    X = rng.standard_normal((samples, d))
+    return torch.from_numpy(X.T @ X / samples)
+
+
+def _mean_gram(clients: Sequence[Regressor], weights: Sequence[float]) -> Tensor:
+    return torch.stack([w * c.G for w, c in zip(weights, clients, strict=True)]).sum(dim=0)
+
+
+def _known(problem: Problem, clients: Sequence[Regressor], constants: bool) -> Problem:
+    """The problem of these clients, with L, and minimiser and least value where the minimiser is single."""
+    if not constants:
+        bound = 2.0 * max(float(torch.linalg.matrix_norm(client.G)) for client in clients)
+        return replace(problem, clients=tuple(clients), smoothness=bound, minimiser=None, least=None)
+    smoothness = 2.0 * max(float(torch.linalg.eigvalsh(client.G)[-1]) for client in clients)
+    known = replace(problem, clients=tuple(clients), smoothness=smoothness, minimiser=None, least=None)
+    gram = _mean_gram(clients, problem.weights)
+    spectrum = torch.linalg.eigvalsh(gram)
+    if not float(spectrum[0]) > 1e-10 * float(spectrum[-1]):
+        return known
+    pull = torch.stack([w * c.G @ c.target for w, c in zip(problem.weights, clients, strict=True)]).sum(dim=0)
+    minimiser = {"W": torch.linalg.solve(gram, pull)}
+    return replace(known, minimiser=minimiser, least=known.loss(minimiser))
+
+
+def _angle_to(truth: np.ndarray) -> Callable[[Mapping[str, Tensor]], float]:
+    """The sine of the largest angle between a matrix's first left singular vectors and the truth's columns.
+
+    It is 1 for a matrix of less rank than the truth.
+    """
+    basis = torch.from_numpy(truth)
+    rank = truth.shape[1]
 
     def angle(w: Mapping[str, Tensor]) -> float:
-        U, sigma, _ = torch.linalg.svd(w["W"], full_matrices=False)
+        U, sigma, _ = torch.linalg.svd(w["W"].to(basis), full_matrices=False)
         if not float(sigma[rank - 1]) > 1e-12 * float(sigma[0]):
             return 1.0
-        off = U[:, :rank] - torch.from_numpy(truth @ (truth.T @ U[:, :rank].numpy()))
-        return float(torch.linalg.matrix_norm(off, 2))
+        off = U[:, :rank] - basis @ (basis.mT @ U[:, :rank])
+        return min(float(torch.linalg.matrix_norm(off, 2)), 1.0)
 
-    problem = Problem(
-        "linear regression",
-        tuple(made),
-        {"W": start},
-        weights,
-        2.0 * max(float(torch.linalg.eigvalsh(client.G)[-1]) for client in made),
-        None if minimiser is None else {"W": minimiser},
-        None,
-        {"truth": torch.from_numpy(truth), "gamma_squared": gamma, "first": torch.from_numpy(first)},
-        {"angle": angle},
-    )
-    if minimiser is None:
-        return problem
-    least = problem.loss({"W": minimiser})
-    return Problem(**{**problem.__dict__, "least": least if least < inf else None})
+    return angle

@@ -89,23 +89,27 @@ def small_convnet(
 
 
 def pool(data: ImageSet, side: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    """Return the images averaged over blocks to (N, side, side) and standardised.
+    """Return the images averaged over blocks to (N, side, side), or (N, 3, side, side) in colour, and standardised.
 
-    Grey levels are divided by 255, then shifted and scaled by the mean and the standard deviation of all train pixels
-    at full size (MNIST 0.1307 and 0.3081, Fashion-MNIST 0.2860 and 0.3530), for both splits and every side.
+    Levels are divided by 255, then shifted and scaled by the mean and the standard deviation of all train pixels at
+    full size (MNIST 0.1307 and 0.3081, Fashion-MNIST 0.2860 and 0.3530), of each channel where there are several, for
+    both splits and every side.
 
     Raises:
         ValueError: The side does not divide the images' side.
     """
-    full = data.images.shape[1]
+    full = data.images.shape[-1]
     if side < 1 or full % side:
         divisors = [d for d in range(1, full + 1) if full % d == 0]
         raise ValueError(f"side must divide {full}, so be one of {divisors}, got {side}")
     block = full // side
-    # Sums of grey levels are small integers, hence exact, and need no floating-point copy of the large images.
-    sums = data.images.reshape(-1, side, block, side, block).sum(axis=(2, 4), dtype="int32")
-    grey = torch.from_numpy(sums).to(dtype) / (255 * block**2)
-    return (grey - data.pixel_mean) / data.pixel_deviation
+    blocks = data.images.reshape(*data.images.shape[:-2], side, block, side, block)
+    # Sums of levels are small integers, hence exact, and need no floating-point copy of the large images.
+    levels = torch.from_numpy(blocks.sum(axis=(-3, -1), dtype="int32")).to(dtype) / (255 * block**2)
+    if isinstance(data.pixel_mean, float) and isinstance(data.pixel_deviation, float):
+        return (levels - data.pixel_mean) / data.pixel_deviation
+    mean, deviation = (torch.tensor(of, dtype=dtype)[:, None, None] for of in (data.pixel_mean, data.pixel_deviation))
+    return (levels - mean) / deviation
 
 
 def _positive(name: str, sizes: tuple[int, ...]) -> None:

@@ -78,7 +78,7 @@ PAPER = Paper(
     "fedloru",
     "Communication-Efficient Federated Low-Rank Update Algorithm and its Connection to Implicit Regularization",
     "paper_checks.fedloru",
-    (*SPECTRAL, "low_rank_updates", *NUMBERS),
+    (*SPECTRAL, "accumulation", "variants", "low_rank_updates", *NUMBERS),
     (
         Page(
             "fedloru-spectral-theory",

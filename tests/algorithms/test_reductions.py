@@ -8,7 +8,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, Sequential
 from algorithms.fedlin import FedLin
-from algorithms.fedloru import FedLoRU, NestedFedLoRU, PersonalFedLoRU
+from algorithms.fedloru import FedLoRU, FineTuneFedLoRU, NestedFedLoRU, PersonalFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.lora import Adapter, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
 from algorithms.low_rank import Truncation, factorise, product
@@ -32,6 +32,7 @@ ALGORITHMS = {
     "RoLoRA": RoLoRA(LOCAL, Adapter(2)),
     "FlexLoRA": FlexLoRA(LOCAL, Adapter(2)),
     "FedLoRU": FedLoRU(LOCAL, Adapter(2), tau=2),
+    "FedLoRU, fine-tuning": FineTuneFedLoRU(LOCAL, Adapter(2), tau=2),
     "pFedLoRU": PersonalFedLoRU(LOCAL, Adapter(2), tau=2, personal=Descent(3, 0.05)),
     "pFedLoRA (1)": PersonalFedLoRA(LOCAL, Descent(3, 0.05), Adapter(1)),
     "pFedLoRA (2)": PersonalFedLoRA(LOCAL, Descent(3, 0.05), Adapter(1), jointly=True),
@@ -100,6 +101,24 @@ def test_nested_clients_that_all_opt_out_are_fedloru():
     given = problem()
     nested = NestedFedLoRU(LOCAL, Adapter(2), 2, ranks=(None,) * 4)
     close(run(nested, given, 5)[0], run(FedLoRU(LOCAL, Adapter(2), 2), given, 5)[0], 0.0)
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (3, 5), (2, 2)])
+def test_nested_clients_at_full_rank_take_the_first_step_of_fedloru(shape):
+    given, once, rank = problem(shape), Descent(1, 0.05), 2
+    nested = NestedFedLoRU(once, Adapter(rank), 3, ranks=((rank, rank),) * 4, nested_scale=1 / rank)
+    close(run(nested, given, 5)[0], run(FedLoRU(once, Adapter(rank), 3), given, 5)[0])
+
+
+@pytest.mark.parametrize("restart", ["random", "momentum", "keep A"])
+def test_pairs_kept_beside_the_weights_make_the_same_model_as_merged_ones(restart):
+    given = problem()
+    beside, fed, state = run(FineTuneFedLoRU(LOCAL, Adapter(2), 2, restart), given, 7, size=3)
+    merged, other, _ = run(FedLoRU(LOCAL, Adapter(2), 2, restart), given, 7, size=3)
+    close(beside, merged)
+    assert len(state.pairs) == 3
+    assert torch.equal(state.base["W"], given.start["W"])
+    assert fed.ledger.bytes() == other.ledger.bytes()
 
 
 def test_both_readings_of_what_nested_clients_send_give_the_same_model():

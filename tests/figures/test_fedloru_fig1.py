@@ -1,5 +1,8 @@
 """Figure 1 of FedLoRU on a tiny invented image set, and the estimate of eq. (87) on known spectra."""
 
+import hashlib
+import json
+import pickle
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,17 +13,23 @@ import torch
 from figures.fedloru_fig1 import (
     ESTIMATORS,
     FIG1,
+    FIG1_SIZES,
     Fig1Sizes,
     eq_87,
     fig1,
+    fig1_choice,
     fig1_found,
     fig1_sizes,
     pairs,
 )
 from figures.fedloru_fig1_picture import draw_fig1
 from figures.figure import Settings
+from figures.make import make
 from hessian.quadrature import SpectralMeasure
-from workloads.datasets import ImageSet
+from workloads.datasets import REGISTRY, DataError, ImageSet
+from workloads.idx import pack
+from workloads.layouts import Layout
+from workloads.packages import FILES
 
 SIZES = Fig1Sizes(4, 10, 1, 10, 40, 2, 2, 1, 8, relative_width=0.5)
 
@@ -111,4 +120,82 @@ def test_picture_and_sizes(table):
     assert all(axes.get_yscale() == "log" for axes in picture.axes)
     assert fig1_sizes(table).startswith("ResNet-10 with 1 channels in the stem, $P=1383$")
     assert FIG1.datasets == ("fashion-mnist",)
+    assert fig1_choice(Settings()).names == fig1_choice(Settings(scale="laptop")).names == FIG1.datasets
     assert "CIFAR-100" in FIG1.caption
+
+
+@pytest.fixture
+def sets(tmp_path, monkeypatch):
+    """Invented sets of both kinds, registered under the names that the figure asks for, with their own checksums.
+
+    Titles say that they are invented, and this machine's genuine sets are out of sight.
+    """
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, 100).astype(np.uint8)
+    grey = pack((rng.uniform(0, 60, (100, 28, 28)) + 15 * labels[:, None, None]).astype(np.uint8))
+    colour = (rng.uniform(0, 60, (100, 3072)) + 15 * labels[:, None]).astype(np.uint8)
+    files = {
+        "fashion-mnist": (tmp_path / "FashionMNIST/raw", dict.fromkeys(FILES[::2], grey)
+                          | dict.fromkeys(FILES[1::2], pack(labels))),
+        "cifar-100": (tmp_path / "cifar-100-python", dict.fromkeys(("train", "test", "meta"), colour.tobytes())),
+    }  # fmt: skip
+
+    def read(contents, name):
+        return np.frombuffer(contents[0], np.uint8).reshape(-1, 3, 32, 32).copy(), labels
+
+    layouts = {
+        "fashion-mnist": REGISTRY["fashion-mnist"].layout,
+        "cifar-100": Layout("", {"train": ("train",), "test": ("test",)}, read, (3, 32, 32), 100),
+    }
+    for name, (_, contents) in files.items():
+        known = {file: hashlib.md5(content).hexdigest() for file, content in contents.items()}
+        made = replace(REGISTRY[name], title=f"Invented {name}", md5=known, places=(), layout=layouts[name])
+        monkeypatch.setitem(REGISTRY, name, made)
+    monkeypatch.setitem(FIG1_SIZES, "paper", replace(SIZES, side=4, runs=1, epochs=1))
+    monkeypatch.delenv("RANKPROOF_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def put(*names):
+        for name in names:
+            folder, contents = files[name]
+            folder.mkdir(parents=True)
+            for file, content in contents.items():
+                (folder / file).write_bytes(content)
+
+    return put
+
+
+def test_the_papers_scale_uses_the_papers_data_where_present(sets, tmp_path):
+    sets("cifar-100")  # the other set is not needed then
+    made = make(FIG1, Settings(scale="paper", data_root=tmp_path), tmp_path / "out")
+    assert [entry["name"] for entry in made.manifest["data"]] == ["cifar-100"]
+    assert "Data: Invented cifar-100 (genuine, checksums verified). Scale" in made.caption
+    assert not made.note
+    assert set(made.table.side) == {32}
+    # A stem for three channels and a head for a hundred classes: 2 * 9 more weights, and 90 more rows of 8 + 1.
+    grey = fig1(stripes(), replace(SIZES, runs=1, epochs=1), Settings())
+    assert set(made.table.parameters) == {grey.parameters.iloc[0] + 18 + 90 * 9}
+
+
+def test_the_papers_scale_says_what_it_used_instead(sets, tmp_path):
+    sets("fashion-mnist")
+    made = make(FIG1, Settings(scale="paper", data_root=tmp_path), tmp_path / "out")
+    note = "Invented cifar-100, the paper's data, was not found: the genuine Invented fashion-mnist was used instead"
+    assert made.note == note
+    assert "\n" not in note
+    assert made.caption.count(note) == 1
+    manifest = json.loads(made.paths["manifest"].read_text())
+    assert manifest["data_note"] == note
+    assert [entry["name"] for entry in manifest["data"]] == ["fashion-mnist"]
+    sets("cifar-100")  # from now on it is there, and the kept numbers do not serve
+    again = make(FIG1, Settings(scale="paper", data_root=tmp_path), tmp_path / "out")
+    assert not again.cached
+    assert [entry["name"] for entry in again.manifest["data"]] == ["cifar-100"]
+
+
+def test_a_damaged_set_is_an_error_and_no_reason_to_use_the_other(sets, tmp_path):
+    sets("fashion-mnist", "cifar-100")
+    (tmp_path / "cifar-100-python/train").write_bytes(pickle.dumps("altered"))
+    with pytest.raises(DataError, match="train: expected MD5"):
+        make(FIG1, Settings(scale="paper", data_root=tmp_path), tmp_path / "out")
+    assert fig1_choice(Settings(scale="laptop", data_root=tmp_path)).names == ("fashion-mnist",)

@@ -6,7 +6,7 @@ from algorithms.federation import Federation
 from algorithms.lora import ExactRoLoRA
 from algorithms.tree import Tree
 from toymodels.problem import ProblemError
-from toymodels.regression import regression
+from toymodels.regression import best_of_rank, in_expectation, regression, with_fresh_data
 
 
 def made(*sizes, seed=0, **options):
@@ -80,6 +80,52 @@ def test_exact_rolora_finds_the_direction_and_frozen_a_keeps_its_angle():
             state = algorithm.round(fed, fed.everyone, state)
         angle = given.measures["angle"](algorithm.weights(state))
         assert angle < reached if reached else angle == pytest.approx(0.9, abs=1e-9)
+
+
+def test_expectation_and_fresh_data_keep_truth_and_start():
+    given = made(5, 3, 3, samples=[6, 9, 30], heterogeneity=0.4)
+    expected, fresh = in_expectation(given), with_fresh_data(given, np.random.default_rng(9))
+    W = {"W": torch.ones(5, 3).double()}
+    direct = sum(w * ((W["W"] - c.target) ** 2).sum() for w, c in zip(given.weights, given.clients, strict=True))
+    assert expected.loss(W) == pytest.approx(float(direct))
+    assert expected.least == pytest.approx(given.facts["gamma_squared"])
+    assert fresh.loss(W) != given.loss(W)
+    for other in (expected, fresh):
+        assert other.weights == given.weights
+        assert other.start is given.start
+        for one, client in zip(other.clients, given.clients, strict=True):
+            assert one.target is client.target
+            assert one.samples == client.samples
+    drawn = np.mean([with_fresh_data(given, np.random.default_rng([1, n])).clients[2].G.numpy() for n in range(400)], 0)
+    assert np.abs(drawn - np.eye(5)).max() < 5 * np.sqrt(2 / (30 * 400))
+    again = with_fresh_data(expected, np.random.default_rng(0))
+    assert all(torch.equal(client.G, torch.eye(5).double()) for client in again.clients)
+
+
+def test_without_constants_the_smoothness_is_a_bound():
+    known, bare = made(6, 4, 3, samples=20), made(6, 4, 3, samples=20, constants=False)
+    assert bare.minimiser is None
+    assert bare.least is None
+    assert bare.smoothness >= known.smoothness
+    assert all(torch.equal(one.G, other.G) for one, other in zip(known.clients, bare.clients, strict=True))
+
+
+def test_best_of_rank_is_a_stationary_point_below_its_neighbours():
+    given = made(5, 4, 3, samples=30, rank=2, heterogeneity=1.0)
+    W = best_of_rank(given, 1)
+    assert torch.linalg.matrix_rank(W) == 1
+    U, sigma, Vh = torch.linalg.svd(W)
+    a, b = (U[:, :1] * sigma[0]).requires_grad_(), Vh[:1].clone().requires_grad_()
+    loss = sum(w * c.loss({"W": a @ b}) for w, c in zip(given.weights, given.clients, strict=True))
+    for slope in torch.autograd.grad(loss, (a, b)):
+        torch.testing.assert_close(slope, torch.zeros_like(slope), atol=1e-10, rtol=0)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        left, right = torch.randn(5, 1, generator=generator).double(), torch.randn(1, 4, generator=generator).double()
+        assert given.loss({"W": W}) <= given.loss({"W": (a.detach() + 0.3 * left) @ (b.detach() + 0.3 * right)})
+    torch.testing.assert_close(best_of_rank(given, 4), given.minimiser["W"])
+    with pytest.raises(ProblemError, match="fewer samples"):
+        best_of_rank(made(9, 4, 1, samples=5), 1)
 
 
 def test_bad_input_gets_one_clear_line():

@@ -1,0 +1,197 @@
+"""FedLoRU on quadratic losses: what accumulation and each restart of the factors do to loss and rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation, FederationError
+from algorithms.fedloru import FedLoRU
+from algorithms.lora import Adapter, FedLoRA
+from algorithms.tree import Tree
+from algorithms.vmap import Vmap
+from figures.figure import Figure, Scale, Settings
+from figures.style import MARKERS, SERIES, WIDTH
+from toymodels.problem import Problem
+from toymodels.quadratic import random_quadratics
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+SHAPE, RANK, CLIENTS, STEPS, RATE = (16, 12), 2, 4, 5, 0.2
+CASES: Mapping[str, float] = {"equal clients": 0.0, "different clients": 0.5}
+METHODS = ("FedAvg", "FedLoRA", "random", "keep A", "momentum")
+NAMES = {
+    "FedAvg": "FedAvg", "FedLoRA": "FedLoRA (no accumulation)", "random": "FedLoRU, A drawn anew, B = 0",
+    "keep A": "FedLoRU, A kept, B = 0", "momentum": "FedLoRU, both kept (listing)",
+}  # fmt: skip
+LEAST_SHARE = 1e-3
+"""Singular values of the update count for its rank from this share of the largest one on."""
+
+
+@dataclass(frozen=True)
+class ToySizes:
+    """Rounds, accumulation cycles, seeds."""
+
+    rounds: int
+    cycles: tuple[int, ...]
+    seeds: int
+
+
+TOY_SIZES: dict[Scale, ToySizes] = {
+    "quick": ToySizes(40, (10,), 1),
+    "laptop": ToySizes(200, (5, 20, 50), 5),
+    "paper": ToySizes(1000, (5, 20, 50), 30),
+}
+
+
+def algorithm_of(method: str, tau: int, seed: int) -> Any:
+    """The algorithm of a curve; every method with factors starts from the same A."""
+    local, adapter = Descent(STEPS, RATE), Adapter(RANK, seed=seed)
+    if method == "FedAvg":
+        return FedAvg(local)
+    return FedLoRA(local, adapter) if method == "FedLoRA" else FedLoRU(local, adapter, tau, method)
+
+
+def toy_problem(settings: Settings, case: str, seed: int) -> Problem:
+    """Convex quadratics with curvatures from 0.1 to 1 and targets of full rank, from zero weights."""
+    rng = settings.rng("fedloru toy", case, seed)
+    made = random_quadratics(SHAPE, CLIENTS, rng, heterogeneity=CASES[case])
+    start = {"W": torch.zeros(SHAPE, dtype=torch.float64)}
+    return Problem(made.name, made.clients, start, made.weights, made.smoothness, made.minimiser, made.least)
+
+
+def course(problem: Problem, method: str, tau: int, rounds: int, seed: int) -> list[tuple[int, float, int, float]]:
+    """Round, loss above its least value (start: 1), rank of the update, megabytes; it ends if it diverges."""
+    algorithm = algorithm_of(method, tau, seed)
+    fed = Federation(problem.clients, weights=problem.weights, executor=Vmap())
+    state = algorithm.start(fed, Tree(problem.start))
+    assert problem.least is not None
+    whole = problem.loss(problem.start) - problem.least
+    rows = []
+    for number in range(rounds + 1):
+        if number:
+            try:
+                fed.begin()
+                state = algorithm.round(fed, fed.everyone, state)
+            except FederationError:
+                break
+        model = algorithm.weights(state)
+        excess = (problem.loss(model) - problem.least) / whole
+        if not np.isfinite(excess):
+            break
+        sigma = torch.linalg.svdvals(model["W"])
+        rank = int((sigma > LEAST_SHARE * sigma[0]).sum()) if float(sigma[0]) > 0.0 else 0
+        rows.append((number, excess, rank, fed.ledger.bytes() / 1e6))
+    return rows
+
+
+def toy_data(settings: Settings) -> pd.DataFrame:
+    """Medians and central 80% over seeds of loss and rank, round by round."""
+    sizes = settings.sizes(TOY_SIZES)
+    rows: list[dict[str, object]] = []
+    for case in CASES:
+        problems = [toy_problem(settings, case, seed) for seed in range(sizes.seeds)]
+        for method in METHODS:
+            for tau in sizes.cycles if method in ("random", "keep A", "momentum") else (0,):
+                settings.report(f"{case}, {NAMES[method]}, tau = {tau}")
+                runs = [course(problem, method, tau, sizes.rounds, seed) for seed, problem in enumerate(problems)]
+                rows += _rows(case, method, tau, sizes.rounds, runs)
+    return pd.DataFrame(rows)
+
+
+def _rows(case: str, method: str, tau: int, rounds: int, runs: list[Any]) -> list[dict[str, object]]:
+    excess, rank = np.full((len(runs), rounds + 1), np.inf), np.full((len(runs), rounds + 1), np.nan)
+    for row, run in enumerate(runs):
+        for number, loss, found, _ in run:
+            excess[row, number], rank[row, number] = loss, found
+    longest = max(runs, key=len)
+    low, middle, high = np.quantile(excess, [0.1, 0.5, 0.9], axis=0, method="nearest")
+    return [
+        {
+            "case": case, "method": method, "tau": tau, "round": number, "excess": middle[number], "low": low[number],
+            "high": high[number], "rank": float(np.nanmedian(rank[:, number])), "megabytes": megabytes,
+            "seeds": len(runs), "diverged": sum(len(run) <= rounds for run in runs),
+        }
+        for number, _, _, megabytes in longest
+    ]  # fmt: skip
+
+
+def draw_toy(table: pd.DataFrame) -> Picture:
+    """Loss above, rank below; one column for each kind of clients; the middle cycle."""
+    from matplotlib import pyplot
+
+    cycles = sorted(set(table.tau) - {0})
+    tau = cycles[len(cycles) // 2]
+    picture, axes = pyplot.subplots(2, len(CASES), figsize=(WIDTH, 5.2), sharex=True, sharey="row", squeeze=False)
+    for column, case in enumerate(CASES):
+        top, bottom = axes[:, column]
+        for number, method in enumerate(METHODS):
+            mine = table[(table.case == case) & (table.method == method) & table.tau.isin((0, tau))]
+            label = NAMES[method]
+            style = {"color": SERIES[number], "marker": MARKERS[number], "markevery": 0.15, "linewidth": 1.1}
+            top.plot(mine["round"], mine.excess, label=label, **style)
+            top.fill_between(mine["round"], mine.low, mine.high, color=SERIES[number], alpha=0.15, linewidth=0)
+            bottom.plot(mine["round"], mine["rank"], **style)
+        top.set_yscale("log")
+        top.set_title(f"({'ab'[column]}) {case}, $\\tau = {tau}$")
+        bottom.set_title(f"({'cd'[column]}) rank of $W - W_0$")
+        bottom.axhline(RANK, color="0.5", linestyle=":", linewidth=1.0)
+        bottom.set_xlabel("round")
+    axes[0, 0].set_ylabel("loss above its least value\n(start = 1)")
+    axes[1, 0].set_ylabel("rank")
+    picture.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return picture
+
+
+def toy_found(table: pd.DataFrame) -> str:
+    """Last losses and ranks of all methods and cycles."""
+    parts = []
+    for case in CASES:
+        texts = []
+        for _, mine in table[table.case == case].groupby(["method", "tau"], sort=False):
+            method, tau = str(mine.method.iloc[0]), int(mine.tau.iloc[0])
+            last = mine.iloc[-1]
+            cycle = f", tau = {tau}" if tau else ""
+            away = f", {int(last.diverged)} of {int(last.seeds)} diverged" if last.diverged else ""
+            loss = f"{last.excess:.2g}" if np.isfinite(last.excess) else "diverged"
+            texts.append(f"{NAMES[method]}{cycle}: {loss} at rank {last['rank']:.0f}{away}")
+        parts.append(f"{case}: {'; '.join(texts)}")
+    return (
+        "Stated: accumulation gives a model of higher rank than one pair of factors, and enables new learning phases. "
+        f"Found after {int(table['round'].max())} rounds, as medians of the loss above its least value, the start's "
+        f"being 1, and of the rank of the update. {'. '.join(parts)}."
+    )
+
+
+def toy_sizes(table: pd.DataFrame) -> str:
+    """Sizes and counts."""
+    m, n = SHAPE
+    return (
+        f"$W$ of shape ${m}\\times{n}$, factors of rank {RANK}, {CLIENTS} clients, {STEPS} local steps of size "
+        f"{RATE:g} (curvatures from 0.1 to 1), {int(table.seeds.max())} seeds, $\\tau$ of "
+        f"{', '.join(str(tau) for tau in sorted(set(table.tau) - {0}))}."
+    )
+
+
+FEDLORU_TOY = Figure(
+    id="fedloru/toy",
+    title="FedLoRU on quadratic losses: accumulation and restarts",
+    caption=r"Convex quadratic losses whose targets have full rank; one curvature and target for all clients (a, c) "
+    r"or half as much again of their own (b, d). Medians and central 80% over seeds of the global loss above its least "
+    r"value (top) and medians of the number of singular values of $W - W_0$ above a thousandth of the largest "
+    r"(bottom; dotted: the rank of the factors). The listing of Algorithm 1 keeps both factors after an accumulation, "
+    r"by which their product counts twice from then on; the two other restarts leave the model as it is. All methods "
+    r"take the same local steps; FedLoRA is FedLoRU that never accumulates.",
+    data=toy_data,
+    draw=draw_toy,
+    found=toy_found,
+    sizes=toy_sizes,
+)

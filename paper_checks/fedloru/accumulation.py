@@ -1,0 +1,380 @@
+"""Section 4.1 and Appendices C.1 and D.2: Algorithm 1, its initialisations and its version for fine-tuning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from algorithms.descent import Descent
+from algorithms.federation import Federation
+from algorithms.fedloru import RESTARTS, FedLoRU, FineTuneFedLoRU, PairsState
+from algorithms.lora import AB, Adapter
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.promises import Promise, judge_promises, same
+from toymodels.quadratic import Quadratic, centred, random_quadratics
+
+HAND = {"W": 0.0, "A": 1.0, "B": 1.0, "target": 3.0, "alpha": 2.0, "rate": 0.125, "tau": 2, "rounds": 3}
+"""A run by hand: one weight W, one client with loss (w - target)^2 / 2, one local step a round."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A federation with quadratic losses, a start, and the settings of FedLoRU.
+
+    Attributes:
+        clients: Losses.
+        W: Start of the weights, ``(m, n)``.
+        A: Start of A, ``(m, r)``.
+        B: Start of B, ``(r, n)``.
+        alpha: Scale of the product.
+        tau: Accumulation cycle.
+        rounds: T.
+        local: Local steps.
+        case: The run in plain numbers, if it can be followed by hand.
+    """
+
+    clients: tuple[Quadratic, ...]
+    W: Tensor
+    A: Tensor
+    B: Tensor
+    alpha: float
+    tau: int
+    rounds: int
+    local: Descent
+    case: Mapping[str, Any] | None = None
+
+    @property
+    def factors(self) -> AB:
+        """The start of both factors."""
+        return AB(Tree(W=self.A), Tree(W=self.B))
+
+    @property
+    def adapter(self) -> Adapter:
+        """Rank and scale."""
+        return Adapter(self.A.shape[1], self.alpha)
+
+
+def by_hand(**changes: Any) -> Run:
+    """The run by hand, with other numbers."""
+    case = {**HAND, **changes}
+    W, A, B = (torch.tensor([[case[name]]], dtype=torch.float64) for name in ("W", "A", "B"))
+    clients = (centred([[1.0]], [[case["target"]]]),)
+    return Run(clients, W, A, B, case["alpha"], case["tau"], case["rounds"], Descent(1, case["rate"]), case)
+
+
+def draw_runs(context: Context) -> list[Run]:
+    """The run by hand with T a multiple of tau and not; then tall, wide and square weights, several clients."""
+    runs = [by_hand(), by_hand(rounds=2)]
+    rng = context.rng("runs")
+    kinds = [((4, 3), 2, 0.5, 2, 5), ((2, 5), 1, 2.0, 1, 2), ((3, 3), 3, 0.5, 3, 7), ((1, 4), 1, 2.0, 1, 3)]
+    for shape, rank, alpha, tau, rounds in kinds * context.size(1, 4):
+        made = random_quadratics(shape, int(rng.integers(1, 4)), rng, curvatures=(float(rng.choice([-0.2, 0.1])), 1.0))
+        A, B = (torch.from_numpy(0.3 * rng.standard_normal(size)) for size in ((shape[0], rank), (rank, shape[1])))
+        runs.append(Run(tuple(made.clients), made.start["W"], A, B, alpha, tau, rounds, Descent(3, 0.01)))
+    return runs
+
+
+SCOPE = (
+    "a run by hand and runs with quadratic losses, convex and indefinite, on tall, wide and square weights, ranks from "
+    "1 to the smaller side, 1 to 3 clients, alpha 1/2 and 2, tau from 1 to 3, T a multiple of tau and not"
+)
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round led to.
+
+    Attributes:
+        aggregated: A_t and B_t, as the server has them before any restart.
+        base: W as the clients had it in the round.
+        starts_from: The model that the next round starts from.
+    """
+
+    aggregated: AB
+    base: Tree
+    starts_from: Tree
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A run, round by round, with W as the clients hold it at the end."""
+
+    run: Run
+    rounds: tuple[Round, ...]
+    copy: Tree
+
+    def model(self, t: int) -> Tree:
+        """The model that round t (from 1) trained: W and the averaged product, before any restart."""
+        return self.run.adapter.weights(self.rounds[t - 1].base, self.rounds[t - 1].aggregated)
+
+    def is_accumulated(self, t: int) -> bool:
+        """Whether round t ends an accumulation cycle."""
+        return t % self.run.tau == 0
+
+
+def follow(run: Run, restart: str) -> Followed:
+    """Runs Algorithm 1; `momentum` is the listing, which has no restart."""
+    algorithm = FedLoRU(run.local, run.adapter, run.tau, restart)
+    fed = Federation(run.clients)
+    state = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
+    rounds = []
+    for _ in range(run.rounds):
+        base = state.base
+        accumulates = fed.begin() % run.tau == 0
+        state = algorithm.round(fed, fed.everyone, state)
+        aggregated = fed.state.shared["accumulated"] if accumulates else state.factors
+        rounds.append(Round(aggregated, base, algorithm.weights(state)))
+    return Followed(run, tuple(rounds), fed.state.shared["base"])
+
+
+Followings = Mapping[str, tuple[Followed, ...]]
+
+
+def follow_all(context: Context) -> Followings:
+    """Every run under every restart."""
+    runs = draw_runs(context)
+    return {restart: tuple(follow(run, restart) for run in runs) for restart in RESTARTS}
+
+
+def judge_box(
+    followings: Followings, *, restart: str, leftover: bool, text_power: int, text_rounds: str, scale: float,
+    keep: tuple[str, ...],
+) -> Evidence:  # fmt: skip
+    """The four promises of Algorithm 1 and its text, in the form that the constants make.
+
+    Args:
+        followings: the runs.
+        restart: what the factors start from after an accumulation.
+        leftover: whether the returned model has the factors that are not accumulated yet.
+        text_power: power of alpha in the formula of the text.
+        text_rounds: `tau` or `all`: the rounds which that formula sums over.
+        scale: factor of alpha in what is returned.
+        keep: the promises.
+    """
+    promises = []
+    for followed in followings[restart]:
+        run, T = followed.run, followed.run.rounds
+        ends = [t for t in range(1, T + 1) if followed.is_accumulated(t)]
+        case = None if run.case is None else {**run.case, "restart": restart}
+
+        def summed(alpha: float, rounds: list[int], followed: Followed = followed) -> Tensor:
+            products = [
+                factors.A["W"] @ factors.B["W"] for factors in (followed.rounds[t - 1].aggregated for t in rounds)
+            ]
+            return followed.run.W + alpha * sum(products, start=torch.zeros_like(followed.run.W))
+
+        last = [T] if leftover and not followed.is_accumulated(T) else []
+        returned = summed(run.alpha * scale, ends + last)
+        if "copies" in keep:
+            name = "the returned sum without the last factors is what every client holds as W"
+            promises.append(same(name, summed(run.alpha * scale, ends), followed.copy["W"], case))
+        if "continue" in keep:
+            name = "after an accumulation training goes on from the model that was reached"
+            promises += [same(name, followed.rounds[t - 1].starts_from["W"], followed.model(t)["W"], case)
+                         for t in ends if t < T]  # fmt: skip
+        if "returned" in keep:
+            promises.append(same("the returned model is the last one trained", returned, followed.model(T)["W"], case))
+        if "text" in keep:
+            rounds = ends + last if text_rounds == "tau" else list(range(1, T + 1))
+            text = summed(run.alpha**text_power * scale, rounds)
+            promises.append(same("the formula of the text is what the listing returns", text, returned, case))
+    return judge_promises(promises, SCOPE)
+
+
+EVERY_PROMISE = ("continue", "returned", "text", "copies")
+ONE_PROMISE = Form(
+    r"What the listing returns is what every client holds as W: $W_0 + \alpha\sum_{\tau|t}A_tB_t$.",
+    {"keep": ("copies",)},
+)
+CORRECTED_CONSTANTS = {"restart": "random", "leftover": True, "text_power": 1, "text_rounds": "tau"}
+CORRECTED = Form(
+    r"With a restart at $AB = 0$ after each accumulation, $\alpha$ in the formula of the text, and the current "
+    r"$\alpha A_TB_T$ added to what is returned unless $\tau$ divides T.",
+    CORRECTED_CONSTANTS,
+    ({"restart": "momentum"}, {"leftover": False}, {"text_power": 0}, {"text_rounds": "all"}, {"scale": 1.001}),
+)
+
+
+@claim(
+    "fedloru-v2/alg-1",
+    where="Section 4.1, Algorithm 1, with the text after it",
+    says=r"The listing: factors are trained, averaged, and every $\tau$ rounds added to every client's W, from the "
+    r"factors of the round before; it returns $W_0 + \alpha\sum_{\tau|t}A_tB_t$. The text: clients go on training from "
+    r"the accumulated model, which a restart leaves as it is (Appendix B), and the final model is "
+    r"$W_0 + \sum_{\tau|t}A_tB_t$.",
+    measure=follow_all,
+    vary=("scale",),
+    control=ONE_PROMISE,
+    correction=CORRECTED,
+    kind="algorithm",
+    expect="corrected",
+    method="algorithm",
+)
+def alg_1(followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
+          text_rounds: str = "tau", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE) -> Evidence:  # fmt: skip
+    """The listing has no restart, so the product counts twice from then on."""
+    return judge_box(followings, restart=restart, leftover=leftover, text_power=text_power, text_rounds=text_rounds,
+                     scale=scale, keep=keep)  # fmt: skip
+
+
+@claim(
+    "fedloru-iclr/alg-1",
+    where="ICLR Section 3.2, Algorithm 1, with the text before it",
+    says=r"The same listing. The text: clients add $\alpha A_tB_t$ to W and reset their factors; the final model is "
+    r"$W + \sum_{t=1}^TA_tB_t$, over all rounds.",
+    measure=follow_all,
+    vary=("scale",),
+    control=ONE_PROMISE,
+    correction=CORRECTED,
+    kind="algorithm",
+    expect="corrected",
+    method="algorithm",
+)
+def alg_1_iclr(followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
+               text_rounds: str = "all", scale: float = 1.0,
+               keep: tuple[str, ...] = EVERY_PROMISE) -> Evidence:  # fmt: skip
+    """As in the newest version; the text's sum runs over all rounds."""
+    return judge_box(followings, restart=restart, leftover=leftover, text_power=text_power, text_rounds=text_rounds,
+                     scale=scale, keep=keep)  # fmt: skip
+
+
+@claim(
+    "fedloru-v1/alg-1",
+    where="v1 Section 3.2, Algorithm 1, with the text before it",
+    says=r"The same listing with a copy $W^{(k)}$ at each client. The text: $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ "
+    r"and a reset; the final model is $W + \sum_{\tau|t}A_tB_t$.",
+    measure=follow_all,
+    vary=("scale",),
+    control=ONE_PROMISE,
+    correction=CORRECTED,
+    kind="algorithm",
+    expect="corrected",
+    method="algorithm",
+)
+def alg_1_v1(followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
+             text_rounds: str = "tau", scale: float = 1.0,
+             keep: tuple[str, ...] = EVERY_PROMISE) -> Evidence:  # fmt: skip
+    """As in the newest version."""
+    return judge_box(followings, restart=restart, leftover=leftover, text_power=text_power, text_rounds=text_rounds,
+                     scale=scale, keep=keep)  # fmt: skip
+
+
+def judge_restart(followings: Followings, restart: str, jump: float) -> Evidence:
+    """How an accumulation changes the model: by a multiple of the product."""
+    promises = []
+    for followed in followings[restart]:
+        case = None if followed.run.case is None else {**followed.run.case, "restart": restart}
+        for t in range(1, followed.run.rounds + 1):
+            if followed.is_accumulated(t):
+                one = followed.rounds[t - 1]
+                product = followed.run.alpha * one.aggregated.A["W"] @ one.aggregated.B["W"]
+                expected = followed.model(t)["W"] + jump * product
+                changed = f"the model after an accumulation is the one before it plus {jump:g} times the product"
+                promises.append(same(changed, one.starts_from["W"], expected, case))
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedloru-v2/alg-1-init-random",
+    where="Appendix D.2, random initialisation, with Appendix B",
+    says=r"A Gaussian and B zero make $AB = 0$ at the start, and the restart after an accumulation does not affect the "
+    r"loss.",
+    measure=follow_all,
+    mutants=[{"restart": "momentum"}, {"jump": 1.0}, {"jump": -1.0}],
+    vary=("jump",),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def init_random(followings: Followings, restart: str = "random", jump: float = 0.0) -> Evidence:
+    """The model before and after every accumulation."""
+    return judge_restart(followings, restart, jump)
+
+
+@claim(
+    "fedloru-v2/alg-1-init-momentum",
+    where="Appendix D.2, momentum initialisation, with Appendix B",
+    says=r"The current A and B are kept after an accumulation and trained on; a restart does not affect the loss.",
+    measure=follow_all,
+    vary=("jump",),
+    control=Form("With B set to zero and A kept, an accumulation leaves the model as it is.", {"restart": "keep A"}),
+    correction=Form(
+        r"Keeping both factors adds their product to the model once more at every accumulation: it changes by "
+        r"$\alpha A_tB_t$.",
+        {"jump": 1.0},
+        ({"jump": 0.0}, {"jump": 2.0}, {"restart": "random"}, {"restart": "keep A"}),
+    ),
+    kind="algorithm",
+    expect="corrected",
+    method="algorithm",
+)
+def init_momentum(followings: Followings, restart: str = "momentum", jump: float = 0.0) -> Evidence:
+    """The model before and after every accumulation."""
+    return judge_restart(followings, restart, jump)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The fine-tuning version of a run beside the merged one: models round by round, weights, stored numbers."""
+
+    run: Run
+    separate: tuple[Tensor, ...]
+    merged: tuple[Tensor, ...]
+    weights: Tensor
+    pairs: int
+
+
+def run_beside(context: Context) -> list[Beside]:
+    """Both versions from the same start."""
+    found = []
+    for run in draw_runs(context):
+        models: list[list[Tensor]] = []
+        states: list[Any] = []
+        for kind in (FineTuneFedLoRU, FedLoRU):
+            algorithm: Any = kind(run.local, run.adapter, run.tau)
+            fed = Federation(run.clients)
+            state = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
+            models.append([])
+            for _ in range(run.rounds):
+                fed.begin()
+                state = algorithm.round(fed, fed.everyone, state)
+                models[-1].append(algorithm.weights(state)["W"])
+            states.append(state)
+        kept: PairsState = states[0]
+        found.append(Beside(run, tuple(models[0]), tuple(models[1]), kept.base["W"], len(kept.pairs)))
+    return found
+
+
+@claim(
+    "fedloru-v2/alg-1-fine-tune",
+    where="Section 4.1, FedLoRU for fine-tuning, and Appendix C.1",
+    says=r"The accumulated pairs are kept beside $W_0$, which stays intact, and make the same model as merging them; "
+    r"at the paper's sizes (4,096 by 4,096, rank 16, an accumulation every 15 of 30 rounds) they stay significantly "
+    r"smaller than the model, read as a tenth.",
+    measure=run_beside,
+    mutants=[{"scale": 0.999}, {"frozen": False}, {"accumulations": 20}],
+    vary=("scale", "accumulations"),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def fine_tune(runs: list[Beside], scale: float = 1.0, frozen: bool = True, accumulations: float = 2) -> Evidence:
+    """Models round by round, the weights at the end, and the numbers that are stored."""
+    promises = []
+    for one in runs:
+        for separate, merged in zip(one.separate, one.merged, strict=True):
+            promises.append(same("the same model as with merging", scale * separate, merged))
+        whole = one.run.W if frozen else one.merged[-1]
+        promises.append(same("the weights stay as they were", one.weights, whole))
+        promises.append(Promise("one pair for each accumulation", one.pairs, one.run.rounds // one.run.tau))
+    m = n = 4096
+    share = accumulations * 16 * (m + n) / (m * n)
+    promises.append(Promise("the stored pairs are at most a tenth of the model", share, 0.1, at_most=True))
+    equal = m * n // (16 * (m + n))
+    return judge_promises(promises, f"{SCOPE}; the stored pairs are as large as the model at {equal} accumulations")

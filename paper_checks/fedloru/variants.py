@@ -1,0 +1,305 @@
+"""Appendices C.2 to C.4: the boxes of pFedLoRU, mFedLoRU and pFedLoRA (Algorithms 2 to 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from algorithms.federation import Federation
+from algorithms.fedloru import RESTARTS, NestedFedLoRU, PersonalFedLoRU
+from algorithms.lora import AB, Adapter
+from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.accumulation import SCOPE, Run, by_hand, draw_runs
+from paper_checks.methods.promises import Promise, judge_promises, same
+
+PERSONAL = {"L": 1.0, "U": 0.5, "personal_alpha": 2.0}
+"""Personal factors of the run by hand, and their scale."""
+
+
+def draw_personal(context: Context) -> list[tuple[Run, AB, float]]:
+    """Runs with T a multiple of tau and not, with personal factors of rank 1 and their scale."""
+    rng = context.rng("personal")
+    runs = []
+    for number, run in enumerate([by_hand(**PERSONAL), *draw_runs(context)[2:]]):
+        if number:
+            m, n = run.W.shape
+            L, U = (torch.from_numpy(0.3 * rng.standard_normal(size)) for size in ((m, 1), (1, n)))
+            scale = float(rng.choice([0.25, 2.0]))
+        else:
+            L, U = (torch.full((1, 1), PERSONAL[name], dtype=torch.float64) for name in ("L", "U"))
+            scale = PERSONAL["personal_alpha"]
+        runs.append((run, AB(Tree(W=L), Tree(W=U)), scale))
+    return runs
+
+
+@dataclass(frozen=True)
+class Last:
+    """The end of a run: what client 0 trained and what its return statement is made of.
+
+    Attributes:
+        case: The run in plain numbers, if it can be followed by hand.
+        start: W as it was sent at the beginning.
+        copy: W as the clients hold it at the end.
+        products: Sum of the accumulated products, without alpha.
+        leftover: Product of the factors that are not accumulated yet, zero if tau divides T.
+        personal: The personal product, zero without one.
+        trained: The model of client 0 in the last round, after averaging.
+        alphas: Scales of the shared and of the personal product.
+        jumps: For every accumulation but the last: the model the next round starts from, and the one reached.
+        uploads: Numbers sent in a round by one client, counted and expected.
+    """
+
+    case: Mapping[str, Any] | None
+    start: Tensor
+    copy: Tensor
+    products: Tensor
+    leftover: Tensor
+    personal: Tensor
+    trained: Tensor
+    alphas: tuple[float, float]
+    jumps: tuple[tuple[Tensor, Tensor], ...]
+    uploads: tuple[float, float]
+
+
+Endings = Mapping[str, tuple[Last, ...]]
+
+
+def run_personal(context: Context) -> Endings:
+    """PFedLoRU under every restart; `momentum` is the listing."""
+    drawn = draw_personal(context)
+    return {restart: tuple(_personal(*one, restart) for one in drawn) for restart in RESTARTS}
+
+
+def _personal(run: Run, own: AB, scale: float, restart: str) -> Last:
+    algorithm = PersonalFedLoRU(run.local, run.adapter, run.tau, restart, personal=run.local,
+                                personal_adapter=Adapter(1, scale))  # fmt: skip
+    fed = Federation(run.clients)
+    state = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
+    fed.agree(fresh=own)
+    products, jumps, trained = torch.zeros_like(run.W), [], run.W
+    for t in range(1, run.rounds + 1):
+        fed.begin()
+        base = state.base
+        state = algorithm.round(fed, fed.everyone, state)
+        accumulates = t % run.tau == 0
+        factors = fed.state.shared["accumulated"] if accumulates else state.factors
+        mine = fed.state.personal[0]["LU"]
+        trained = algorithm.personal_adapter.weights(run.adapter.weights(base, factors), mine)["W"]
+        if accumulates:
+            products = products + factors.A["W"] @ factors.B["W"]
+            if t < run.rounds:
+                jumps.append((algorithm.personal_weights(fed, state, 0)["W"], trained))
+    leftover = torch.zeros_like(run.W)
+    if run.rounds % run.tau:
+        leftover = state.factors.A["W"] @ state.factors.B["W"]
+    mine = fed.state.personal[0]["LU"]
+    sent = fed.ledger.count("up", run.rounds) / len(run.clients)
+    return Last(
+        None if run.case is None else {**run.case, "restart": restart}, run.W, fed.state.shared["base"]["W"], products,
+        leftover, mine.A["W"] @ mine.B["W"], trained, (run.alpha, scale), tuple(jumps),
+        (sent, run.A.numel() + run.B.numel()),
+    )  # fmt: skip
+
+
+def judge_return(
+    endings: tuple[Last, ...], *, power: int, personal_power: int, leftover: bool, scale: float, keep: tuple[str, ...],
+    scope: str = SCOPE,
+) -> Evidence:  # fmt: skip
+    """What a box returns against what was trained.
+
+    Args:
+        endings: the ends of the runs.
+        power: power of alpha before the sum of products in what is returned.
+        personal_power: power of the personal scale before the personal product.
+        leftover: whether the factors that are not accumulated yet are returned too.
+        scale: factor of the sum.
+        keep: the promises.
+        scope: what was run.
+    """
+    promises = []
+    for last in endings:
+        alpha, own = last.alphas
+        if "returned" in keep:
+            rest = alpha * last.leftover if leftover else torch.zeros_like(last.leftover)
+            returned = last.start + scale * alpha**power * last.products + rest + own**personal_power * last.personal
+            promises.append(same("the returned model is the one trained", returned, last.trained, last.case))
+        if "copies" in keep:
+            copied = last.start + scale * alpha * last.products
+            promises.append(
+                same("every client holds W plus alpha times the sum of products", copied, last.copy, last.case)
+            )
+        if "continue" in keep:
+            name = "after an accumulation training goes on from the model that was reached"
+            promises += [same(name, *jump, last.case)
+                         for jump in last.jumps]  # fmt: skip
+        if "uploads" in keep:
+            promises.append(Promise("what a client sends is what the text says", *last.uploads))
+    return judge_promises(promises, scope)
+
+
+PROMISES = ("returned", "continue", "copies", "uploads")
+COPIES = Form("Every client's W ends as $W + \\alpha\\sum_{\\tau|t}A_tB_t$.", {"keep": ("copies",)})
+RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"scale": 1.001})
+
+
+@claim(
+    "fedloru-v2/alg-2",
+    where="Appendix C.2, Algorithm 2",
+    says=r"Client k trains $W + \alpha_gAB + \alpha_pL^{(k)}U^{(k)}$, sends A and B only, and returns "
+    r"$W + \sum_{\tau|t}A_tB_t + L_T^{(k)}U_T^{(k)}$.",
+    measure=run_personal,
+    vary=("scale",),
+    control=COPIES,
+    correction=Form(
+        r"It returns the model that it trained with the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t + "
+        r"\alpha_pL_T^{(k)}U_T^{(k)}$ (plus $\alpha_gA_TB_T$ unless $\tau$ divides T), if the factors restart at "
+        r"$AB = 0$; as in the text's formula for inference.",
+        {"restart": "random", "power": 1, "personal_power": 1, "leftover": True},
+        (*RETURN_MUTANTS, {"personal_power": 0}),
+    ),
+    kind="algorithm",
+    expect="corrected",
+    method="algorithm",
+)
+def alg_2(endings: Endings, restart: str = "momentum", power: int = 0, personal_power: int = 0, leftover: bool = False,
+          scale: float = 1.0, keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
+    """The return statement has neither scale; the listing has no restart."""
+    return judge_return(endings[restart], power=power, personal_power=personal_power, leftover=leftover, scale=scale,
+                        keep=keep)  # fmt: skip
+
+
+def run_nested(context: Context) -> Endings:
+    """MFedLoRU under every restart, clients of several nested ranks and some that opt out."""
+    drawn = [by_hand(), *draw_runs(context)[2:]]
+    rng = context.rng("ranks")
+    ranks = []
+    for run in drawn:
+        r = run.A.shape[1]
+        small = [
+            None if r < 2 or rng.random() < 0.3 else tuple(int(k) for k in rng.integers(1, r, 2)) for _ in run.clients
+        ]
+        ranks.append(tuple(small))
+    return {restart: tuple(_nested(run, own, restart) for run, own in zip(drawn, ranks, strict=True))
+            for restart in RESTARTS}  # fmt: skip
+
+
+def _nested(run: Run, ranks: tuple[Any, ...], restart: str) -> Last:
+    algorithm = NestedFedLoRU(run.local, run.adapter, run.tau, restart, ranks=ranks)
+    fed = Federation(run.clients)
+    state = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
+    products, jumps, trained = torch.zeros_like(run.W), [], run.W
+    for t in range(1, run.rounds + 1):
+        fed.begin()
+        base = state.base
+        state = algorithm.round(fed, fed.everyone, state)
+        accumulates = t % run.tau == 0
+        factors = fed.state.shared["accumulated"] if accumulates else state.factors
+        trained = run.adapter.weights(base, factors)["W"]
+        if accumulates:
+            products = products + factors.A["W"] @ factors.B["W"]
+            if t < run.rounds:
+                jumps.append((algorithm.weights(state)["W"], trained))
+    leftover = state.factors.A["W"] @ state.factors.B["W"] if run.rounds % run.tau else torch.zeros_like(run.W)
+    (m, r), n = run.A.shape, run.B.shape[1]
+    nested = [r * (m + n) if one is None else one[0] * (m + r) + one[1] * (n + r) for one in ranks]
+    return Last(
+        None if run.case is None else {**run.case, "restart": restart}, run.W, fed.state.shared["base"]["W"], products,
+        leftover, torch.zeros_like(run.W), trained, (run.alpha, 1.0), tuple(jumps),
+        (fed.ledger.count("up", run.rounds), sum(nested)),
+    )  # fmt: skip
+
+
+@claim(
+    "fedloru-v2/alg-3",
+    where="Appendix C.3, Algorithm 3",
+    says=r"Clients train nested factors of ranks $r_A, r_B < r$ (or opt out) and send these, the server recovers A, B "
+    r"and averages; returned is $W + \sum_{\tau|t}A_tB_t$.",
+    measure=run_nested,
+    vary=("scale",),
+    control=COPIES,
+    correction=Form(
+        r"It returns the model that was trained as $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ "
+        r"divides T), if the factors restart at $AB = 0$; a client sends $r_A(m + r) + r_B(n + r)$ numbers.",
+        {"restart": "random", "power": 1, "leftover": True},
+        RETURN_MUTANTS,
+    ),
+    kind="algorithm",
+    expect="corrected",
+    method="algorithm",
+)
+def alg_3(endings: Endings, restart: str = "momentum", power: int = 0, leftover: bool = False, scale: float = 1.0,
+          keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
+    """The return statement has no scale; the listing has no restart."""
+    scope = f"{SCOPE}; nested ranks from 1 to r - 1, and clients that opt out"
+    return judge_return(endings[restart], power=power, personal_power=0, leftover=leftover, scale=scale, keep=keep,
+                        scope=scope)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Served:
+    """The end of a run of pFedLoRA: the global weights, the personal product and its scale, the model trained."""
+
+    case: Mapping[str, Any] | None
+    W: Tensor
+    personal: Tensor
+    alpha: float
+    model: Tensor
+    sent: int
+    size: int
+
+
+def run_pfedlora(context: Context) -> list[Served]:
+    """Both variants of pFedLoRA."""
+    found = []
+    for jointly in (False, True):
+        for run, own, scale in draw_personal(context):
+            algorithm = PersonalFedLoRA(run.local, run.local, Adapter(1, scale), jointly)
+            fed = Federation(run.clients)
+            w = algorithm.start(fed, Tree(W=run.W))
+            fed.agree(fresh=own)
+            for _ in range(run.rounds):
+                fed.begin()
+                w = algorithm.round(fed, fed.everyone, w)
+            mine: AB = fed.state.personal[0]["LU"]
+            case = None if run.case is None else {**run.case, "jointly": jointly}
+            sent = fed.ledger.count("up", run.rounds) // len(run.clients)
+            model = algorithm.personal_weights(fed, w, 0)["W"]
+            found.append(Served(case, w["W"], mine.A["W"] @ mine.B["W"], scale, model, sent, run.W.numel()))
+    return found
+
+
+@claim(
+    "fedloru-v2/alg-4",
+    where="Appendix C.4, Algorithm 4, both variants",
+    says=r"Client k trains W and $L^{(k)}, U^{(k)}$ on $W + \alpha_pL^{(k)}U^{(k)}$, in turn or together, sends W "
+    r"only, and returns $W_T + L_T^{(k)}U_T^{(k)}$.",
+    measure=run_pfedlora,
+    vary=("scale",),
+    control=Form("Only W is sent, all of it.", {"keep": ("sent",)}),
+    correction=Form(
+        r"With the scale in place it returns the model that it trained: $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$.",
+        {"personal_power": 1},
+        ({"personal_power": 0}, {"personal_power": 2}, {"scale": 1.001}),
+    ),
+    kind="algorithm",
+    expect="corrected",
+    method="algorithm",
+)
+def alg_4(runs: list[Served], personal_power: int = 0, scale: float = 1.0,
+          keep: tuple[str, ...] = ("returned", "sent")) -> Evidence:  # fmt: skip
+    """The return statement against the model that the local steps descend in."""
+    promises = []
+    for one in runs:
+        if "returned" in keep:
+            returned = scale * (one.W + one.alpha**personal_power * one.personal)
+            promises.append(same("the returned model is the one trained", returned, one.model, one.case))
+        if "sent" in keep:
+            promises.append(Promise("a client sends W", one.sent, one.size))
+    return judge_promises(promises, f"{SCOPE}; personal scales 1/4 and 2; both variants")

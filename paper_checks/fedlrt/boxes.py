@@ -1,0 +1,253 @@
+"""Section 3.1: FeDLRT's boxes (Algorithms 1, 2 and 5), executed and compared with their text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from algorithms.descent import Descent
+from algorithms.fedlrt import FeDLRT
+from algorithms.low_rank import USV, Truncation, augment, beside, product
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
+from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+from paper_checks.watched import Watched
+
+STEPS, TAU, ROUNDS = 4, 0.1, 3
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of FeDLRT as it was watched.
+
+    Attributes:
+        case: The federation.
+        before: Factors at its start.
+        after: Factors at its end.
+        U: Wide basis ``(m, 2r)``.
+        V: Wide basis ``(n, 2r)``.
+        coefficients: What each client sends at the end, ``(2r, 2r)``.
+        slopes: Gradient of each client in the wide coefficients at the start.
+        corrections: What each client adds to its gradients: worked out from what was sent.
+        trips: Number of trips.
+    """
+
+    case: Case
+    before: USV
+    after: USV
+    U: Tensor
+    V: Tensor
+    coefficients: tuple[Tensor, ...]
+    slopes: tuple[Tensor, ...]
+    corrections: tuple[Tensor, ...]
+    trips: int
+
+    @property
+    def start(self) -> Tensor:
+        """The wide coefficients at the start: S in the corner of zeros."""
+        S = self.before.S["W"]
+        wide = torch.zeros(self.U.shape[1], self.V.shape[1], dtype=S.dtype)
+        wide[: S.shape[0], : S.shape[1]] = S
+        return wide
+
+    @property
+    def model(self) -> Tensor:
+        """The model before truncation."""
+        return self.U @ torch.stack(self.coefficients).mean(dim=0) @ self.V.mT
+
+
+def watch(case: Case, correction: str, steps: int = STEPS) -> list[Round]:
+    """Some rounds of FeDLRT at half the admissible step of Theorem 2."""
+    local = Descent(steps, 0.5 / (12.0 * case.smoothness * steps))
+    algorithm = FeDLRT(local, case.rank, Truncation(TAU), correction)
+    fed = Watched(case.clients)
+    state, rounds = case.factors, []
+    for _ in range(ROUNDS):
+        fed.begin()
+        fed.trips.clear()
+        before, state = state, algorithm.round(fed, fed.everyone, state)
+        bars = next(trip.sent for trip in fed.trips if "Ubar" in trip.sent)
+        U, V = beside(before.U, bars["Ubar"]), beside(before.V, bars["Vbar"])
+        wide = [client.projected(U, V) for client in case.clients]
+        watched = Round(case, before, state, U["W"], V["W"], tuple(u["W"] for u in fed.trips[-1].uploads), (), (),
+                        len(fed.trips))  # fmt: skip
+        start = watched.start
+        slopes = tuple(client.gradient({"W": start})["W"] for client in wide)
+        rounds.append(_with_corrections(watched, fed, correction, slopes))
+    return rounds
+
+
+def _with_corrections(watched: Round, fed: Watched, correction: str, slopes: tuple[Tensor, ...]) -> Round:
+    """What clients add: the mean that was sent minus their own, from the trips and not from the algorithm's code."""
+    last = fed.trips[-1].sent
+    own: list[Tensor] = [torch.zeros_like(watched.start) for _ in slopes]
+    r = watched.before.S["W"].shape[0]
+    if correction == "full":
+        own = [last["G_St"]["W"] - upload["W"] for upload in fed.trips[1].uploads]
+    elif correction == "simplified":
+        for added, upload in zip(own, fed.trips[0].uploads, strict=True):
+            added[:r, :r] = last["G_S"]["W"] - upload["S"]["W"]
+    return Round(watched.case, watched.before, watched.after, watched.U, watched.V, watched.coefficients, slopes,
+                 tuple(own), watched.trips)  # fmt: skip
+
+
+Watching = Mapping[str, tuple[Round, ...]]
+
+
+def watch_all(context: Context) -> Watching:
+    """Every case under every correction; and one local step under the full one."""
+    cases = draw_cases(context)
+    watching = {
+        kind: tuple(one for case in cases for one in watch(case, kind)) for kind in ("none", "full", "simplified")
+    }
+    return {**watching, "one step": tuple(one for case in cases for one in watch(case, "full", steps=1))}
+
+
+def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
+    """What the text says of every variant of FeDLRT in a round."""
+    U, S, V = (part["W"] for part in one.after)
+    sigma = S.diagonal()
+    wide = torch.stack([one.U @ S_c @ one.V.mT for S_c in one.coefficients]).mean(dim=0)
+    tail = float(torch.linalg.matrix_norm(product(one.after)["W"] - one.model))
+    theta = TAU * float(torch.linalg.matrix_norm(one.model))
+    return [
+        orthonormal("U is orthonormal", U),
+        orthonormal("V is orthonormal", V),
+        same("S is diagonal", S, torch.diag(sigma)),
+        Promise("S has full rank", 0.0, float(sigma.min()) - 1e-12, at_most=True),
+        same("averaging coefficients averages the clients' models", mean * wide, one.model),
+        same("St is S in the corner of zeros (Lemma 1)", one.U.mT @ product(one.before)["W"] @ one.V, one.start),
+        Promise("the truncated part is at most theta", tail, theta, 1e-12, at_most=True),
+    ]
+
+
+@claim(
+    "fedlrt/alg-1",
+    where="Algorithm 1 with Section 3.1",
+    says=r"U and V stay orthonormal, S diagonal and of full rank; averaging coefficients in the shared bases averages "
+    r"the clients' models; with full correction the first local step is the same at all clients; two communication "
+    r"rounds without correction, three with the full one.",
+    measure=watch_all,
+    mutants=[{"rate": 1.01}, {"trips": 1}, {"mean": 1.01}, {"corrected": "simplified"}],
+    vary=("rate", "mean"),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1.0,
+          corrected: str = "full") -> Evidence:  # fmt: skip
+    """Every promise in every round, without and with the full correction."""
+    promises = []
+    for kind, count in (("none", 2), (corrected, 3)):
+        for one in watching[kind]:
+            promises += promised_of_all(one, mean)
+            promises.append(Promise("number of communication rounds", one.trips + trips, count))
+    for one in watching["one step"]:
+        step = rate * 0.5 / (12.0 * one.case.smoothness)
+        stepped = one.start - step * torch.stack(one.slopes).mean(dim=0)
+        promises += [same("the first corrected step is the mean gradient's", S_c, stepped) for S_c in one.coefficients]
+    return judge_promises(promises, f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S")
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """A basis, a direction, what the box's QR factorisation gives, and what the toolkit returns."""
+
+    B: Tensor
+    G: Tensor
+    raw: Tensor
+    Bbar: Tensor
+
+
+@dataclass(frozen=True)
+class Auxiliary:
+    """Augmentations, and watched rounds for aggregation and coefficient updates."""
+
+    augmented: tuple[Augmented, ...]
+    watching: Watching
+
+
+def measure_auxiliary(context: Context) -> Auxiliary:
+    """Random bases with directions of full rank, and the rounds of all variants."""
+    rng = context.rng("bases")
+    found = []
+    for m, r in ((2, 1), (4, 2), (7, 3), (40, 4)) * context.size(2, 10):
+        signs = torch.from_numpy(rng.choice([-1.0, 1.0], r))
+        B = torch.linalg.qr(torch.from_numpy(rng.standard_normal((m, r))))[0] * signs
+        G = torch.from_numpy(rng.standard_normal((m, r)))
+        raw = torch.linalg.qr(torch.cat([B, G], dim=1))[0]
+        found.append(Augmented(B, G, raw, augment(Tree(W=B), Tree(W=G))["W"]))
+    return Auxiliary(tuple(found), watch_all(context))
+
+
+@claim(
+    "fedlrt/alg-2",
+    where="Algorithm 2 (auxiliary functions)",
+    says=r"`basis_augmentation` returns $\bar B$ of $[B|\bar B] = \mathrm{qr}([B|G_B])$: $[B|\bar B]$ is orthonormal "
+    r"and spans $[B|G_B]$; `aggregate` is the mean; `coefficient_update_var_cor` adds $V_c$ to every gradient and is "
+    r"`coefficient_update` for $V_c = 0$.",
+    measure=measure_auxiliary,
+    mutants=[{"assembled": False}, {"share": 1.01}, {"added": 0.99}],
+    vary=("share",),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0) -> Evidence:
+    """Bases as assembled by the clients, and coefficient updates step by step.
+
+    The orthogonal factor of a library begins with columns of B up to their sign; only its second half is used.
+    """
+    promises = []
+    for basis in found.augmented:
+        whole = torch.cat([basis.B, basis.Bbar], dim=1) if assembled else basis.raw
+        promises.append(orthonormal("[B|Bbar] is orthonormal", whole))
+        promises.append(same("its first columns are B", whole[:, : basis.B.shape[1]], basis.B))
+        promises.append(same("it spans G", whole @ (whole.mT @ basis.G), basis.G))
+    for kind in ("none", "full", "simplified"):
+        for one in found.watching[kind][::ROUNDS]:
+            rate = 0.5 / (12.0 * one.case.smoothness * STEPS)
+            bases = Tree(W=one.U), Tree(W=one.V)
+            for client, correction, sent in zip(one.case.clients, one.corrections, one.coefficients, strict=True):
+                S, projected = one.start, client.projected(*bases)
+                for _ in range(STEPS):
+                    S = S - rate * (projected.gradient({"W": S})["W"] + added * correction)
+                promises.append(same("a client's coefficients are those of the recursion", S, sent))
+            total = share * torch.stack(one.corrections).mean(dim=0)
+            promises.append(same("the corrections cancel in the mean", total, torch.zeros_like(total)))
+            mean = share * torch.stack(one.coefficients).mean(dim=0)
+            promises.append(same("the aggregate is the mean", one.U @ mean @ one.V.mT, one.model))
+    return judge_promises(promises, f"{SCOPE}; bases of 2 to 40 rows with directions of full rank")
+
+
+@claim(
+    "fedlrt/alg-5",
+    where="Algorithm 5 (simplified variance correction) with eq. (9)",
+    says=r"The correction is the upper-left r by r block of the full one and zero elsewhere; two communication rounds; "
+    r"all else as in Algorithm 1.",
+    measure=watch_all,
+    mutants=[{"block": 1.01}, {"outside": 1.0}, {"trips": 1}],
+    vary=("block", "outside"),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def alg_5(watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0) -> Evidence:
+    """The correction as it follows from what travels, against the full one in the same bases."""
+    promises = []
+    for one in watching["simplified"]:
+        r = one.before.S["W"].shape[0]
+        mean = torch.stack(one.slopes).mean(dim=0)
+        promises += promised_of_all(one)
+        for slope, correction in zip(one.slopes, one.corrections, strict=True):
+            full = mean - slope
+            expected = outside * full
+            expected[:r, :r] = block * full[:r, :r]
+            promises.append(same("the correction is the block of the full one", correction, expected))
+        promises.append(Promise("number of communication rounds", one.trips + trips, 2))
+    return judge_promises(promises, f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S")

@@ -1,0 +1,61 @@
+"""Replays of the claims in ``baseline_boxes``: the boxes as printed, in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values
+
+
+@replay("fedlrt/alg-4")
+def alg_4(values: Values) -> Violation:
+    """Line 9 from a stationary point: clients with losses h (w - c)^2 / 2 of one number."""
+    curvatures = [Fraction(h) for h in values["curvatures"]]
+    centres = [Fraction(c) for c in values["centres"]]
+    rate, steps = Fraction(values["rate"]), int(values["steps"])
+    slope = sum((h * -c for h, c in zip(curvatures, centres, strict=True)), Fraction(0)) / len(
+        centres
+    )  # of the mean at w = 0
+    ends = []
+    for h, c in zip(curvatures, centres, strict=True):
+        w, correction = Fraction(0), slope - h * -c
+        for _ in range(steps):
+            w = w - rate * h * (w - c) + correction
+        ends.append(w)
+    unmet = "" if slope == 0 and rate > 0 and steps >= 1 else "a stationary point at 0, a positive rate, a step"
+    mean = sum(ends, Fraction(0)) / len(ends)
+    return Violation(abs(mean), Fraction(0), unmet=unmet, reads="distance of the next weight from the stationary point")
+
+
+@replay("fedlrt/alg-6")
+def alg_6(values: Values) -> Violation:
+    """One step of two clients with losses |W - T|^2 / 2 from W = e1 e1', U = V = e1.
+
+    The gradients in U and V are -(T - W) e1 and -(T - W)' e1, so that client c's bases are e1 and, up to sign, the
+    axis of its target. Whatever the signs, a mean of coefficients in the bases of either client has no entry outside
+    these two axes.
+    """
+    targets = [[[Fraction(entry) for entry in row] for row in target] for target in values["targets"]]
+    rate, size = Fraction(values["rate"]), len(targets[0])
+    W = [[Fraction(int(i == j == 0)) for j in range(size)] for i in range(size)]
+    axes = []
+    for target in targets:
+        moves = [target[i][0] - W[i][0] for i in range(size)], [target[0][j] - W[0][j] for j in range(size)]
+        axes.append([{i for i in range(size) if move[i]} for move in moves])
+    single = all(len(axis) == 1 and axis != {0} for pair in axes for axis in pair)
+    unmet = "" if single and axes[0] != axes[1] and rate > 0 else "each client leaves e1 along an axis of its own"
+    # A step in the bases moves the entries within them towards the target.
+    mean = [[Fraction(0)] * size for _ in range(size)]
+    for target, (rows, columns) in zip(targets, axes, strict=True):
+        for i in range(size):
+            for j in range(size):
+                inside = i in {0, *rows} and j in {0, *columns}
+                mean[i][j] += (W[i][j] + (rate * (target[i][j] - W[i][j]) if inside else 0)) / len(targets)
+    missed = []
+    for rows, columns in axes:
+        outside = [abs(mean[i][j]) for i in range(size) for j in range(size)
+                   if i not in {0, *rows} or j not in {0, *columns}]  # fmt: skip
+        missed.append(max(outside, default=Fraction(0)))
+    return Violation(min(missed), Fraction(0), unmet=unmet,
+                     reads="an entry of the mean model that is 0 in the bases of either client")  # fmt: skip

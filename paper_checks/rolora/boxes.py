@@ -1,0 +1,360 @@
+"""Sections 3 to 5 and Appendix A.5: the algorithms and baselines as boxes, executed and compared with their text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from algorithms.descent import Descent
+from algorithms.lora import AB, Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, LoRAState, RoLoRA
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, claim
+from paper_checks.context import Context
+from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.watched import Trip, Watched
+from toymodels.quadratic import Quadratic, random_quadratics
+from toymodels.regression import Regressor
+
+LOCAL = Descent(3, 0.02)
+SCOPE = "quadratic losses of 1 to 4 clients, square, tall and wide weights, ranks 1 to the smaller side, 3 local steps"
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of an algorithm in A and B.
+
+    Attributes:
+        clients: Losses.
+        base: Frozen weights.
+        before: Factors at the start.
+        after: Factors at the end.
+        trips: What travelled.
+        up: Numbers a client sent on each trip.
+        alpha: Scale of the product.
+    """
+
+    clients: tuple[Quadratic, ...]
+    base: Tensor
+    before: AB
+    after: AB
+    trips: tuple[Trip, ...]
+    up: tuple[float, ...]
+    alpha: float
+
+
+Algorithm = Callable[[Adapter], Any]
+
+
+def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[Round]:
+    """Some rounds on every kind of federation, from factors that are both not zero."""
+    rng = context.rng("federations")
+    found = []
+    for number, (shape, rank) in enumerate([((4, 4), 1), ((5, 3), 2), ((3, 6), 3), ((1, 2), 1)] * context.size(1, 4)):
+        made = random_quadratics(shape, 1 + (number + 1) % 4, rng)
+        adapter = Adapter(rank, float(rng.choice([0.5, 2.0])))
+        chosen, fed = algorithm(adapter), Watched(tuple(made.clients))
+        A, B = (torch.from_numpy(0.5 * rng.standard_normal(size)) for size in ((shape[0], rank), (rank, shape[1])))
+        factors, base = AB(Tree(W=A), Tree(W=B)), Tree(made.start)
+        chosen.start(fed, base)
+        fed.agree(A=factors.A, B=factors.B)
+        state = LoRAState(base, factors)
+        for turn in range(1, rounds + 1):
+            fed.begin()
+            fed.trips.clear()
+            before, state = state, chosen.round(fed, fed.everyone, state)
+            up = tuple(entry.entries / len(fed.clients) for entry in fed.ledger.entries
+                       if entry.round == turn and entry.direction == "up")  # fmt: skip
+            found.append(Round(tuple(made.clients), base["W"], before.factors, state.factors, tuple(fed.trips), up,
+                               adapter.scale))  # fmt: skip
+    return found
+
+
+def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, rate: float) -> tuple[Tensor, Tensor]:
+    """Local steps in A, B or both, written out."""
+    for _ in range(LOCAL.steps):
+        slope = one.alpha * client.gradient({"W": one.base + one.alpha * A @ B})["W"]
+        step_A, step_B = slope @ B.mT, A.mT @ slope
+        A = A - rate * LOCAL.learning_rate * step_A if "A" in train else A
+        B = B - rate * LOCAL.learning_rate * step_B if "B" in train else B
+    return A, B
+
+
+@claim(
+    "rolora/alg-1",
+    where="Algorithm 1 with Section 4",
+    says=r"Clients update B with A frozen, the server averages B; then A with B frozen, averaged; the mean update of "
+    r"the clients is the server's after each half, eqs. (3) and (4), and each communication round carries one factor.",
+    measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter)),
+    mutants=[{"rate": 1.01}, {"refreshed": False}, {"factors": 2.0}],
+    vary=("rate",),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: float = 1.0) -> Evidence:
+    """Both halves of every iteration against the recursion, and the mean of products against the product of means."""
+    promises = []
+    for one in rounds:
+        (A, B), (A_after, B_after) = (one.before.A["W"], one.before.B["W"]), (one.after.A["W"], one.after.B["W"])
+        held = B_after if refreshed else B
+        sent_B, sent_A = ([upload["W"] for upload in trip.uploads] for trip in one.trips)
+        for client, B_i, A_i in zip(one.clients, sent_B, sent_A, strict=True):
+            promises.append(same("B is trained with A frozen", B_i, descended(one, client, A, B, "B", rate)[1]))
+            promises.append(same("A is trained with the new B", A_i, descended(one, client, A, held, "A", rate)[0]))
+        mean_odd = torch.stack([A @ B_i for B_i in sent_B]).mean(dim=0)
+        mean_even = torch.stack([A_i @ B_after for A_i in sent_A]).mean(dim=0)
+        promises.append(same("the mean of the odd round's updates is the server's", mean_odd, A @ B_after))
+        promises.append(same("the mean of the even round's updates is the server's", mean_even, A_after @ B_after))
+        promises.append(Promise("numbers sent in the odd round", one.up[0], factors * B.numel()))
+        promises.append(Promise("numbers sent in the even round", one.up[1], factors * A.numel()))
+    return judge_promises(promises, f"{SCOPE}; three iterations")
+
+
+@claim(
+    "rolora/alg-lora",
+    where="Section 3 (FedAVG of LoRA) with eqs. (1) and (2)",
+    says=r"Clients update A and B together, the server averages each by itself; the product of the means is not the "
+    r"mean of the products.",
+    measure=lambda context: rounds_of(context, lambda adapter: FedLoRA(LOCAL, adapter)),
+    mutants=[{"rate": 1.01}, {"cross": 0.0}, {"cross": -1.0}, {"factors": 1.0}],
+    vary=("rate", "cross"),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors: float = 2.0) -> Evidence:
+    """The rounds against the recursion; what the means miss is the covariance of the clients' factors."""
+    promises, apart = [], 0
+    for one in rounds:
+        sent = [(upload.A["W"], upload.B["W"]) for upload in one.trips[0].uploads]
+        for client, (A_i, B_i) in zip(one.clients, sent, strict=True):
+            A, B = descended(one, client, one.before.A["W"], one.before.B["W"], "AB", rate)
+            promises += [same("both factors are trained together", A_i, A), same("both are", B_i, B)]
+        mean_A, mean_B = (torch.stack(part).mean(dim=0) for part in zip(*sent, strict=True))
+        promises += [same("A is the mean", one.after.A["W"], mean_A), same("B is the mean", one.after.B["W"], mean_B)]
+        whole = torch.stack([A_i @ B_i for A_i, B_i in sent]).mean(dim=0)
+        missed = torch.stack([(A_i - mean_A) @ (B_i - mean_B) for A_i, B_i in sent]).mean(dim=0)
+        name = "the mean of the products is that of the means plus the covariance of the factors"
+        promises.append(same(name, mean_A @ mean_B + cross * missed, whole))
+        if len(sent) > 1:
+            apart += 1
+            distance = float(torch.linalg.matrix_norm(whole - mean_A @ mean_B))
+            promises.append(Promise("it is another matrix", 1e-8, distance, at_most=True))
+        r = mean_A.shape[1]
+        promises.append(Promise("numbers sent", one.up[0], factors * r * sum(whole.shape) / 2))
+    return judge_promises(promises, f"{SCOPE}; three rounds; {apart} rounds of several clients")
+
+
+@claim(
+    "rolora/alg-ffa",
+    where="Section 3 (FFA-LoRA) and Section 5.1 (its linear version)",
+    says=r"A is drawn once and never updated, B is trained and averaged, so that averaging is exact; in the linear "
+    r"model every client minimises over b at $a^0$ and one average is the end.",
+    measure=lambda context: (
+        rounds_of(context, lambda adapter: FFALoRA(LOCAL, adapter)),
+        exact_iterations(context, population=False, frozen=True),
+    ),
+    mutants=[{"rate": 1.01}, {"weight": 1.01}],
+    vary=("rate", "weight"),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weight: float = 1.0) -> Evidence:
+    """Rounds of local steps, and rounds of exact minimisation, of which the second changes nothing."""
+    promises = []
+    for one in found[0]:
+        A, sent = one.before.A["W"], [upload["W"] for upload in one.trips[0].uploads]
+        promises.append(same("A stays", one.after.A["W"], A))
+        for client, B_i in zip(one.clients, sent, strict=True):
+            promises.append(same("B is trained", B_i, descended(one, client, A, one.before.B["W"], "B", rate)[1]))
+        mean = torch.stack([A @ B_i for B_i in sent]).mean(dim=0)
+        promises.append(same("the mean of the updates is the server's", weight * mean, A @ one.after.B["W"]))
+        promises.append(Promise("numbers sent", one.up[0], one.after.B["W"].numel()))
+    for turn in found[1]:
+        promises.append(same("a stays in the linear model", turn.a_after, turn.a))
+        promises.append(same("b is the mean of the minimisers", turn.b_after, weight * turn.mean_of_minimisers()))
+    return judge_promises(promises, f"{SCOPE}; three rounds; regressions of 1 to 4 clients, two rounds each")
+
+
+@dataclass(frozen=True)
+class FlexRun:
+    """Rounds of FlexLoRA, its model under every split after one and after two rounds."""
+
+    rounds: list[Round]
+    models: tuple[Mapping[str, tuple[Tensor, Tensor]], ...]
+
+
+def run_flexlora(context: Context) -> FlexRun:
+    """All three splits of the singular values, from the same draws."""
+    runs = {split: rounds_of(context, lambda adapter, split=split: FlexLoRA(LOCAL, adapter, split), 2)  # type: ignore[misc]
+            for split in ("balanced", "left", "right")}  # fmt: skip
+    models = []
+    for first in range(0, len(runs["balanced"]), 2):
+        pairs = {split: tuple(one.after.A["W"] @ one.after.B["W"] for one in found[first : first + 2])
+                 for split, found in runs.items()}  # fmt: skip
+        models.append(pairs)
+    return FlexRun(runs["balanced"], tuple(models))  # type: ignore[arg-type]
+
+
+@claim(
+    "rolora/alg-flexlora",
+    where="Section 3 and Table 6 (FlexLoRA)",
+    says=r"Clients update A and B together; the server averages the products and cuts the mean to rank r by its "
+    r"singular values.",
+    measure=run_flexlora,
+    mutants=[{"rate": 1.01}, {"cut": 1}, {"scale": 1.001}],
+    vary=("rate", "scale"),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float = 1.0) -> Evidence:
+    """The server's product against the best approximation of the mean, through the eigenvectors of a Gram matrix."""
+    promises, apart = [], 0.0
+    for one in found.rounds:
+        trained = [descended(one, client, one.before.A["W"], one.before.B["W"], "AB", rate) for client in one.clients]
+        mean = scale * torch.stack([A @ B for A, B in trained]).mean(dim=0)
+        r = one.before.A["W"].shape[1]
+        lead = torch.linalg.eigh(mean @ mean.mT)[1][:, mean.shape[0] - r + cut :]
+        product = one.after.A["W"] @ one.after.B["W"]
+        promises.append(
+            same("the server's product is the best of rank r", product, lead @ lead.mT @ mean, relative=1e-7)
+        )
+        promises.append(Promise("numbers sent", one.up[0], r * sum(mean.shape)))
+    for models in found.models:
+        for split in ("left", "right"):
+            promises.append(same("the split does not change the model", models[split][0], models["balanced"][0]))
+            apart = max(apart, float((models[split][1] - models["balanced"][1]).abs().max()))
+    return judge_promises(
+        promises,
+        f"{SCOPE}; two rounds, singular values split in halves, to A or to B: the models of the second round differ by "
+        f"up to {apart:.2g} with the split, which the paper leaves open",
+    )
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration of Algorithm 2 on regression data.
+
+    Attributes:
+        X: Samples of every client; none for the population loss.
+        truth: $a^*$, ``(d, 1)``.
+        own_b: $b_i^*$ of every client, ``(1, d)``.
+        a: Before.
+        a_after: After.
+        b_after: The mean of the minimisers.
+        eta: Step.
+        trips: Number of trips.
+        up: Numbers a client sent on each.
+    """
+
+    X: tuple[Tensor, ...]
+    truth: Tensor
+    own_b: tuple[Tensor, ...]
+    a: Tensor
+    a_after: Tensor
+    b_after: Tensor
+    eta: float
+    trips: int
+    up: tuple[float, ...]
+
+    def mean_of_minimisers(self) -> Tensor:
+        """By least squares on the samples, or in closed form for the population loss."""
+        if not self.X:
+            return torch.stack([float((self.truth * self.a).sum()) * b for b in self.own_b]).mean(dim=0)
+        pairs = zip(self.X, self.own_b, strict=True)
+        found = [torch.linalg.lstsq(X @ self.a, X @ self.truth @ b).solution for X, b in pairs]
+        return torch.stack(found).mean(dim=0)
+
+
+def exact_iterations(context: Context, population: bool, frozen: bool = False) -> list[Iteration]:
+    """Two iterations on every kind of regression, clients alike and not."""
+    rng = context.rng("regressions")
+    found = []
+    for number, (d, m) in enumerate([(2, 3), (3, 4), (5, 2), (8, 40)] * context.size(1, 5)):
+        N = 1 + number % 4
+        truth = torch.linalg.qr(torch.from_numpy(rng.standard_normal((d, 1))))[0]
+        spread = float(number % 2) if not population else 1.0
+        common = rng.standard_normal((1, d))
+        own_b = tuple(torch.from_numpy(common + spread * rng.standard_normal((1, d))) for _ in range(N))
+        X = () if population else tuple(torch.from_numpy(rng.standard_normal((m, d))) for _ in range(N))
+        eye = torch.eye(d, dtype=torch.float64)
+        grams = [eye] * N if population else [x.mT @ x / m for x in X]
+        clients = tuple(Regressor(G, truth @ b) for G, b in zip(grams, own_b, strict=True))
+        eta = float(rng.uniform(0.05, 0.5)) / max(float((b**2).sum()) for b in own_b)
+        algorithm = ExactRoLoRA(eta, rounds_of_b_only=frozen)
+        fed = Watched(clients)
+        state = algorithm.start(fed, Tree(W=torch.from_numpy(rng.standard_normal((d, d)))))
+        for turn in (1, 2):
+            fed.begin()
+            fed.trips.clear()
+            before, state = state, algorithm.round(fed, fed.everyone, state)
+            up = tuple(entry.entries / N for entry in fed.ledger.entries
+                       if entry.round == turn and entry.direction == "up")  # fmt: skip
+            found.append(Iteration(X, truth, own_b, before.A["W"], state.A["W"], state.B["W"], eta, len(fed.trips), up))
+    return found
+
+
+def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: bool) -> list[Promise]:
+    """The promises of both versions of Algorithm 2."""
+    promises = []
+    for one in found:
+        b = one.mean_of_minimisers()
+        promises.append(same("b is the mean of the clients' minimisers", one.b_after, b))
+        slopes = []
+        for number, own in enumerate(one.own_b):
+            used = b if mean_b else own
+            residual = one.a @ used - one.truth @ own
+            if one.X:
+                X = one.X[number]
+                residual = X.mT @ (X @ residual) / len(X)
+            slopes.append(factor * residual @ used.mT)
+        stepped = one.a - one.eta * torch.stack(slopes).mean(dim=0)
+        stepped = stepped / torch.linalg.vector_norm(stepped) if unit else stepped
+        promises.append(same("a is the normalised gradient step at the mean b", one.a_after, stepped))
+        promises.append(Promise("a is a unit vector", float((one.a_after**2).sum()), 1.0, 1e-12))
+        promises.append(Promise("communication rounds of an iteration", one.trips, 2))
+        promises += [Promise("numbers sent in a communication round", up, len(one.a)) for up in one.up]
+    return promises
+
+
+@claim(
+    "rolora/alg-2",
+    where="Algorithm 2 with Section 5.1 and eq. (14)",
+    says=r"Every client minimises its loss over b at $a^{t-1}$, the server averages; every client sends its gradient "
+    r"in a at that mean, $\frac2mX_i^\top X_i(ab^\top - a^*b^{*\top})b$, the server steps by $\eta$ along their mean "
+    r"and normalises; d numbers on each of two trips.",
+    measure=lambda context: exact_iterations(context, population=False),
+    mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
+    vary=("factor",),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
+    """Iterations of the toolkit, which knows Gram matrices only, against the samples themselves."""
+    promises = judge_iterations(found, factor, unit, mean_b)
+    return judge_promises(promises, "d from 2 to 8, m from 2 to 40, 1 to 4 clients, alike and not; two iterations")
+
+
+@claim(
+    "rolora/alg-2h",
+    where="Algorithm 2 in Appendix A.5 (different clients, population loss)",
+    says=r"$b_i = (a^{*\top}a)b_i^*$, and a becomes $a - 2\eta(a\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)$, "
+    r"normalised.",
+    measure=lambda context: exact_iterations(context, population=True),
+    mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
+    vary=("factor",),
+    kind="algorithm",
+    expect="holds",
+    method="algorithm",
+)
+def alg_2h(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
+    """Iterations under the population loss against the closed form."""
+    promises = judge_iterations(found, factor, unit, mean_b)
+    return judge_promises(promises, "d from 2 to 8, 1 to 4 clients with minimisers of their own; two iterations")

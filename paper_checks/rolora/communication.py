@@ -1,0 +1,378 @@
+"""Sections 4 and 6.1 and Appendix B: sizes of messages, numbers of layers and rounds, recomputed from the networks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from algorithms.descent import Descent
+from algorithms.federation import Federation
+from algorithms.lora import Adapter, FedLoRA, FFALoRA, RoLoRA
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
+from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE, share_of_outputs
+from paper_checks.rolora.tables import (
+    TABLE_4,
+    TABLE_5,
+    TABLE_7,
+    TABLE_8,
+    TABLE_9,
+    TABLE_11,
+    Configuration,
+    LayerSet,
+    Schedule,
+)
+from toymodels.quadratic import random_quadratics
+
+printed = Rounded.printed
+exact = Rounded.exact
+
+
+Traffic = Mapping[str, Mapping[str, Sequence[int]]]
+
+
+def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
+    """Numbers sent in the communication rounds of one iteration, from the ledger of the algorithms as they run.
+
+    Args:
+        context: seeds the problems, which do not matter.
+
+    Returns:
+        For inputs and outputs of one matrix, by method and direction: numbers per client in each communication round.
+    """
+    local, adapter = Descent(1, 0.01), Adapter(2)
+    found: dict[tuple[int, int], Traffic] = {}
+    for shape in ((6, 6), (6, 4), (4, 10)):
+        problem = random_quadratics(shape, 2, context.rng(f"{shape}"))
+        counts: dict[str, dict[str, list[int]]] = {}
+        methods: dict[str, Any] = {
+            "LoRA": FedLoRA(local, adapter), "FFA-LoRA": FFALoRA(local, adapter), "RoLoRA": RoLoRA(local, adapter),
+        }  # fmt: skip
+        for name, algorithm in methods.items():
+            fed = Federation(problem.clients)
+            state = algorithm.start(fed, Tree(problem.start))
+            fed.begin()
+            algorithm.round(fed, fed.everyone, state)
+            counts[name] = {
+                direction: [
+                    sum(e.entries // e.clients for e in fed.ledger.entries
+                        if (e.round, e.trip, e.direction) == (1, trip, direction))
+                    for trip in range(1, fed.ledger.trips(1) + 1)
+                ]
+                for direction in ("up", "down")
+            }  # fmt: skip
+        found[shape] = counts
+    return found
+
+
+@claim(
+    "rolora/txt-half-cost",
+    where="Section 6.1 (and Section 4), effect of the number of fine-tuning parameters",
+    says="With the same fine-tuning parameters the communication cost of RoLoRA and of FFA-LoRA is always half of "
+    "that of LoRA.",
+    measure=count_traffic,
+    control=Form("It is half in every communication round for a square matrix, such as those of the tables.",
+                 {"shapes": "square"}),
+    correction=Form(
+        "Over an iteration of two communication rounds RoLoRA sends half of what LoRA does, whatever the shapes. "
+        r"FFA-LoRA sends the share $\sum d_{out} / \sum (d_{in} + d_{out})$: half if and only if inputs and outputs "
+        "of the adapted matrices add up to the same, as they do for all layers of Tables 5, 7, 8, 9 and 11, and for "
+        "all six matrices of RoBERTa-Large together; for all seven of Llama-2-7B it is 0.544.",
+        {"over": "iteration", "ffa": "outputs"},
+        mutants=({"over": "round"}, {"ffa": "half"}, {"share": 0.45}),
+    ),
+    vary=("share",),
+    expect="corrected",
+    method="printed",
+)  # fmt: skip
+def txt_half_cost(
+    traffic: Mapping[tuple[int, int], Traffic], shapes: str = "any", over: str = "round", ffa: str = "half",
+    share: float = 0.5,
+) -> Evidence:  # fmt: skip
+    """Numbers on the way, up and down, after the start (at which each method sends its first factors once).
+
+    Args:
+        traffic: from the ledger.
+        shapes: any, or square matrices alone.
+        over: each communication round, or the two of an iteration together.
+        ffa: whether FFA-LoRA is said to send the share, or the share of the outputs.
+        share: of what LoRA sends.
+    """
+    cells, half = {}, Fraction(share)
+    for (inputs, outputs), counts in traffic.items():
+        if shapes == "square" and inputs != outputs:
+            continue
+        for direction in ("up", "down"):
+            (whole,) = counts["LoRA"][direction]
+            for method in ("FFA-LoRA", "RoLoRA"):
+                rounds = counts[method][direction]
+                stated = Fraction(outputs, inputs + outputs) if (method, ffa) == ("FFA-LoRA", "outputs") else half
+                sent = [Fraction(sum(rounds), len(rounds))] if over == "iteration" else [Fraction(n) for n in rounds]
+                for number, size in enumerate(sent, start=1):
+                    name = f"{inputs} x {outputs}, {method}, {direction}, {over} {number}"
+                    case = {"inputs": inputs, "outputs": outputs, "rank": 2, "method": method, "round": number}
+                    cells[name] = Cell(exact(stated * whole), exact(size), case)
+    adapted = {"RoBERTa-Large, W_v and W_q": (ROBERTA_LARGE, ("W_v", "W_q")),
+               "Llama-2-7B, attention": (LLAMA_2_7B, TABLE_9.layers.matrices)}  # fmt: skip
+    cells |= {
+        f"FFA-LoRA, {name}": Cell(exact(half), exact(share_of_outputs(model, matrices)), {})
+        for name, (model, matrices) in adapted.items()
+    }
+    widest = {name: float(share_of_outputs(model, tuple(model.shapes)))
+              for name, model in (("RoBERTa-Large", ROBERTA_LARGE), ("Llama-2-7B", LLAMA_2_7B))}  # fmt: skip
+    told = ", ".join(f"{name} {value:.3f}" for name, value in widest.items())
+    scope = (
+        f"the algorithms' own ledger for matrices of {', '.join(f'{a} x {b}' for a, b in traffic)}, rank 2, and "
+        f"the adapted matrices of the tables; share of FFA-LoRA with every weight matrix of a layer adapted: {told}"
+    )
+    return judge_printed(cells, scope)
+
+
+@claim(
+    "rolora/table-4",
+    where="Table 4 and its caption, Appendix B.1",
+    says="Table 4: the rounds are for 3 clients; with more clients they are decreased so that the number of samples "
+    "used stays the same; a round has 20 local epochs.",
+    measure=lambda context: TABLE_4,
+    control=Form(
+        "With 20 local batches in place of 20 local epochs it does: 75 rounds for 20 clients and 30 for 50 (RTE 30 and "
+        "12). An epoch is a pass over a client's own share of the data, so all clients together use 20 times the "
+        "training set in a round, however many they are.",
+        {"unit": "batches"},
+    ),
+    vary=("few",),
+    kind="artefact",
+    expect="refuted",
+    method="printed",
+)
+def table_4(schedules: Mapping[str, Schedule], unit: str = "epochs", few: float = 3) -> Evidence:
+    """Rounds that keep the number of samples, which must be fewer than with 3 clients, and whole."""
+    orders, told = {}, []
+    for name, schedule in schedules.items():
+        for clients in (20, 50):
+            # Samples of a round in units of what does not depend on the clients: the training set, or a batch.
+            before, after = (1, 1) if unit == "epochs" else (Fraction(few), clients)
+            rounds = Fraction(schedule.rounds * before, after)
+            inputs = {"dataset": name, "clients": clients, "rounds with 3": schedule.rounds, "epochs": schedule.epochs}
+            orders[f"{name}, fewer rounds with {clients} clients"] = Order(
+                exact(schedule.rounds), exact(rounds), inputs
+            )
+            left = exact(abs(rounds - round(rounds)))
+            orders[f"{name}, whole rounds with {clients} clients"] = Order(exact(Fraction(1, 1000)), left, inputs)
+            told.append(f"{name} {float(rounds):g}")
+    scope = f"20 and 50 clients, no overlap of their samples, 20 local {unit} a round; rounds: {', '.join(told)}"
+    if unit == "batches":
+        scope += "; 75 is odd, so that RoLoRA ends in the middle of an iteration"
+    return judge_order(orders, scope)
+
+
+def parameters(where: LayerSet, rank: int = 4) -> int:
+    """LoRA parameters of RoBERTa-Large."""
+    return ROBERTA_LARGE.trained(where, rank)
+
+
+@claim(
+    "rolora/table-5",
+    where="Table 5 and row P2 of Table 7",
+    says="Table 5: Table 1 was made with the layer sets of budget P2.",
+    measure=lambda context: (TABLE_5, TABLE_7),
+    mutants=[{"budget": "P1"}, {"budget": "P3"}],
+    vary=("shift",),
+    kind="artefact",
+    expect="holds",
+    method="printed",
+)
+def table_5(
+    tables: tuple[Mapping[str, LayerSet], Mapping[str, Mapping[str, LayerSet]]], budget: str = "P2", shift: float = 0.0
+) -> Evidence:
+    """First and last layer, and number of matrices, of each data set."""
+    cells = {}
+    for name, where in tables[0].items():
+        other = tables[1][budget][name]
+        for what, one, two in (("first", where.first, other.first), ("last", where.last, other.last),
+                               ("matrices", where.adapted, other.adapted)):  # fmt: skip
+            cells[f"{name}, {what}"] = Cell(exact(one + Fraction(shift)), exact(two), {})
+    sizes = ", ".join(f"{name} {where.adapted} matrices, {parameters(where):,}" for name, where in tables[0].items())
+    return judge_printed(cells, f"five data sets; LoRA parameters at rank 4: {sizes}")
+
+
+@claim(
+    "rolora/table-7",
+    where="Table 7 and Section 6.1",
+    says="Table 7: for each data set the three budgets range from low to high.",
+    measure=lambda context: TABLE_7,
+    mutants=[{"budgets": ("P2", "P1", "P3")}, {"budgets": ("P1", "P3", "P2")}, {"layers": 23}],
+    vary=("factor",),
+    kind="artefact",
+    expect="holds",
+    method="printed",
+)
+def table_7(
+    table: Mapping[str, Mapping[str, LayerSet]], budgets: tuple[str, ...] = ("P1", "P2", "P3"), layers: int = 24,
+    factor: float = 1.0,
+) -> Evidence:  # fmt: skip
+    """LoRA parameters at rank 4, each more than ``factor`` times those of the budget before; layers that exist."""
+    orders, told = {}, []
+    for name in table[budgets[0]]:
+        sizes = [parameters(table[budget][name]) for budget in budgets]
+        for number in (1, 2):
+            less = exact(Fraction(factor) * sizes[number - 1])
+            orders[f"{name}, {budgets[number]} above {budgets[number - 1]}"] = Order(exact(sizes[number]), less, {})
+        last = max(table[budget][name].last for budget in budgets)
+        orders[f"{name}, layers that exist"] = Order(exact(layers), exact(last), {})
+        told.append(f"{name} {', '.join(f'{size:,}' for size in sizes)}")
+    return judge_order(orders, f"RoBERTa-Large, LoRA parameters at rank 4 by budget: {'; '.join(told)}")
+
+
+@claim(
+    "rolora/table-7-every",
+    where="Section 6.1, effect of the number of fine-tuning parameters, against Table 7",
+    says="The LoRA module is applied to every weight matrix of the selected layers.",
+    measure=lambda context: TABLE_7,
+    control=Form(
+        "In all 15 cells but one LoRA is attached to two of the six weight matrices of a layer, those of values and "
+        "queries; in P1 of SST-2 to that of values alone.",
+        {"matrices": 2, "without": (("P1", "SST-2"),)},
+    ),
+    vary=("matrices",),
+    expect="refuted",
+    method="printed",
+)
+def table_7_every(
+    table: Mapping[str, Mapping[str, LayerSet]], matrices: float = len(ROBERTA_LARGE.shapes),
+    without: tuple[tuple[str, str], ...] = (),
+) -> Evidence:  # fmt: skip
+    """Matrices of a layer with LoRA, against those a layer of RoBERTa-Large has: four of attention and two others."""
+    cells = {
+        f"{budget}, {name}": Cell(
+            exact(Fraction(matrices)), exact(len(where.matrices)),
+            {"budget": budget, "dataset": name, "named": " ".join(where.matrices)},
+        )
+        for budget, sets in table.items() for name, where in sets.items() if (budget, name) not in without
+    }  # fmt: skip
+    return judge_printed(cells, f"{len(cells)} cells of Table 7")
+
+
+BYTES = (1, 2, 4, 8)
+KILOBYTES = (1000.0, 1024.0)
+
+
+@claim(
+    "rolora/table-8",
+    where="Table 8 and Section 6.1: uplink cost at rank 4, RoBERTa-Large",
+    says="Table 8: with the layers given there each of the three methods sends 187.5 KB, or 250 KB.",
+    measure=lambda context: TABLE_8,
+    control=Form(
+        "Within each column the three methods send equally much, in 32-bit numbers 192 KiB (196.6 kB) and 256 KiB "
+        "(262.1 kB) per client and round. The printed numbers are 1000 times the sizes in MiB, 0.1875 and 0.25.",
+        {"kilobytes": (1024**2 / 1000,), "sizes": (4,), "copies": (1,)},
+    ),
+    vary=("hidden",),
+    kind="artefact",
+    expect="refuted",
+    method="printed",
+)
+def table_8(
+    table: Mapping[str, Mapping[str, LayerSet]], kilobytes: tuple[float, ...] = KILOBYTES,
+    sizes: tuple[int, ...] = BYTES, copies: tuple[int, ...] = (1, 2, 3, 6), hidden: float = 1024,
+) -> Evidence:  # fmt: skip
+    """As printed, any size of a number, kilobyte, one direction or two, one client or all three may be meant."""
+    found = {}
+    for kilobyte, size, copy in product(kilobytes, sizes, copies):
+        cells = {}
+        for cost, columns in table.items():
+            for method, where in columns.items():
+                factors = 2 if method == "LoRA" else 1
+                numbers = where.adapted * factors * 4 * Fraction(hidden)
+                sent = numbers * size * copy / Fraction(kilobyte)
+                cells[f"{cost} KB, {method}"] = Cell(printed(cost), exact(sent), {})
+        found[kilobyte, size, copy] = cells
+    best = min(found, key=lambda reading: (worst_gap(found[reading]), reading[2]))
+    scope = (
+        f"{len(found)} readings (bytes a number {', '.join(map(str, sizes))}; KB of "
+        f"{', '.join(f'{k:g}' for k in kilobytes)} bytes; messages counted {', '.join(map(str, copies))}); nearest: "
+        f"{best[1]} bytes, KB of {best[0]:g}, messages {best[2]}"
+    )
+    evidence = judge_printed(found[best], scope)
+    witness = {"rank": 4, **{
+        f"{cost} {method}": where.adapted * (2 if method == "LoRA" else 1)
+        for cost, columns in table.items() for method, where in columns.items()
+    }}  # fmt: skip
+    return replace(evidence, witness=None if evidence.ok else witness)
+
+
+def worst_gap(cells: Mapping[str, Cell]) -> Fraction:
+    """The largest relative distance between printed and recomputed."""
+    return max(
+        max(c.printed.low - c.recomputed.high, c.recomputed.low - c.printed.high, Fraction(0)) / c.printed.high
+        for c in cells.values()
+    )
+
+
+def judge_configuration(
+    setup: Configuration, ranks: Sequence[int], layers: float, rounds_of_iteration: int
+) -> Evidence:
+    """Judges that the layers exist and that RoLoRA can complete its iterations.
+
+    Args:
+        setup: rounds and layers.
+        ranks: whose parameters are told.
+        layers: of the network.
+        rounds_of_iteration: communication rounds in which both factors are trained once.
+    """
+    where = setup.layers
+    cells = {
+        "rounds beyond the last whole iteration": Cell(exact(0), exact(setup.rounds % rounds_of_iteration), {}),
+        "first layer exists": Cell(Rounded(Fraction(0), Fraction(layers) - 1), exact(where.first), {}),
+        "last layer exists": Cell(Rounded(Fraction(0), Fraction(layers) - 1), exact(where.last), {}),
+    }
+    sizes = ", ".join(
+        f"{(size := LLAMA_2_7B.trained(where, rank)):,} at rank {rank} "
+        f"({float(Fraction(100 * size, LLAMA_2_7B.parameters)):.4f} % of the model; {4 * size / 1e6:.2f} MB in 32 "
+        "bits, half of it a round of RoLoRA)"
+        for rank in ranks
+    )
+    samples = setup.rounds * setup.epochs * setup.batch
+    scope = (
+        f"Llama-2-7B, {where.adapted} square matrices in {where.layers} layers; LoRA parameters: {sizes}; A and B are "
+        f"trained by RoLoRA in {setup.rounds // 2} rounds each; if epochs are batches, {samples} samples a client and "
+        f"{50 * samples:,} of 50 clients"
+    )
+    return judge_printed(cells, scope)
+
+
+@claim(
+    "rolora/table-9",
+    where="Table 9, for Tables 2 and 10",
+    says="Table 9: 10 rounds; LoRA on W_k, W_v, W_q, W_o of layers 26 to 31 of Llama-2-7B.",
+    measure=lambda context: TABLE_9,
+    mutants=[{"layers": 31}, {"rounds_of_iteration": 3}],
+    vary=("layers",),
+    kind="artefact",
+    expect="holds",
+    method="printed",
+)
+def table_9(setup: Configuration, layers: float = 32, rounds_of_iteration: int = 2) -> Evidence:
+    """Layers that exist, and an even number of rounds."""
+    return judge_configuration(setup, (8, 2), layers, rounds_of_iteration)
+
+
+@claim(
+    "rolora/table-11",
+    where="Table 11, for Table 12; the rank is not stated",
+    says="Table 11: 100 rounds; LoRA on W_k, W_v, W_q, W_o of layers 24 to 31 of Llama-2-7B.",
+    measure=lambda context: TABLE_11,
+    mutants=[{"layers": 31}, {"rounds_of_iteration": 3}],
+    vary=("layers",),
+    kind="artefact",
+    expect="holds",
+    method="printed",
+)
+def table_11(setup: Configuration, layers: float = 32, rounds_of_iteration: int = 2) -> Evidence:
+    """Layers that exist, and an even number of rounds."""
+    return judge_configuration(setup, (1,), layers, rounds_of_iteration)

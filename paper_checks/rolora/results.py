@@ -1,0 +1,332 @@
+"""Section 6.1 and Appendix B.2.1: Tables 1 and 6, averages, run counts, and what the text says about more clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
+from paper_checks.rolora.tables import GLUE, METHODS, TABLE_1, TABLE_6, Row, find
+
+printed = Rounded.printed
+exact = Rounded.exact
+
+CLIENTS = (3, 20, 50)
+# Validation examples, and how many of them are in the largest class.
+VALIDATION: Mapping[str, tuple[int, int]] = {"SST-2": (872, 444), "RTE": (277, 146)}
+
+
+def mean(values: Iterable[Rounded]) -> Rounded:
+    """What the mean of several numbers can be."""
+    listed = list(values)
+    total = listed[0]
+    for value in listed[1:]:
+        total = total + value
+    return total * exact(Fraction(1, len(listed)))
+
+
+def average_cells(rows: Iterable[Row], shift: float = 0.0) -> dict[str, Cell]:
+    """Every printed average beside the mean of the accuracies of its row."""
+    return {
+        row.name: Cell(
+            printed(row.average) + exact(Fraction(shift)),
+            mean(printed(score.mean) for score in row.scores.values()),
+            {"table": row.table, "rank": row.rank, "clients": row.clients, "method": row.method,
+             "accuracies": " ".join(score.mean for score in row.scores.values()), "average": row.average},
+        )
+        for row in rows
+    }  # fmt: skip
+
+
+NOT_FOLLOWING = ((4, 3, "FFA-LoRA"), (4, 20, "FFA-LoRA"), (8, 50, "LoRA"), (8, 50, "FFA-LoRA"))
+
+
+@claim(
+    "rolora/table-1",
+    where="Table 1, column Avg. (the same in Table 6)",
+    says="Table 1: the printed average of each row is the mean of its five accuracies.",
+    measure=lambda context: TABLE_1,
+    control=Form(
+        "The other eight averages follow from their rows. The four that do not are 87.48 (rank 4, 3 clients, "
+        "FFA-LoRA), where the row gives 87.54, 80.01 (rank 4, 20 clients, FFA-LoRA; 81.01), 64.03 (rank 8, 50 clients, "
+        "LoRA; 72.21) and 72.46 (rank 8, 50 clients, FFA-LoRA; 74.74).",
+        {"without": NOT_FOLLOWING},
+    ),
+    vary=("shift",),
+    kind="artefact",
+    expect="refuted",
+    method="printed",
+)
+def table_1(rows: Sequence[Row], without: tuple[tuple[int, int, str], ...] = (), shift: float = 0.0) -> Evidence:
+    """Averages from the printed accuracies; the order of the methods' averages is the same either way."""
+    kept = [row for row in rows if (row.rank, row.clients, row.method) not in without]
+    return judge_printed(average_cells(kept, shift), f"{len(kept)} of {len(rows)} rows of Table 1")
+
+
+def attainable(text: str, runs: int, size: Fraction | int, rounded: bool = True) -> bool:
+    """Whether a printed mean accuracy can be that of whole numbers of right answers in several runs.
+
+    Args:
+        text: the mean in per cent.
+        runs: number of runs.
+        size: examples of each.
+        rounded: whether each run may have been rounded to two decimals before the mean was taken.
+    """
+    value, slack = printed(text), Fraction(1, 200) if rounded else Fraction(0)
+    unit = Fraction(100) / (runs * size)
+    return ceil((value.low - slack) / unit) <= floor((value.high + slack) / unit)
+
+
+def judge_runs(
+    rows: Iterable[Row], sizes: Mapping[str, Fraction | int], runs: int, rounded: bool, scope: str
+) -> Evidence:
+    """Judges that every mean can be that of so many runs on test sets of these sizes.
+
+    Args:
+        rows: rows of a table.
+        sizes: examples of each test set.
+        runs: number of runs.
+        rounded: whether each run may have been rounded to two decimals.
+        scope: which tables.
+    """
+    means = {f"{row.name}, {name}": (row.scores[name].mean, size) for row in rows for name, size in sizes.items()}
+    missed = [name for name, (text, size) in means.items() if not attainable(text, runs, size, rounded)]
+    other = [
+        n for n in range(1, 11) if all(attainable(text, n, size, rounded) for text, size in means.values())
+    ]  # fmt: skip
+    scope = f"{scope}; of 1 to 10 runs, {', '.join(map(str, other)) or 'none'} give all {len(means)} means"
+    stated = f"{runs} runs give each of {len(means)} means"
+    if missed:
+        text, size = means[missed[0]]
+        return Evidence(
+            False, "proof", scope, stated, f"{len(missed)} are no such mean: {'; '.join(missed)}",
+            margin=-float(len(missed)), cases=len(means),
+            witness={"mean": text, "runs": runs, "size": str(size), "cell": missed[0]},
+        )  # fmt: skip
+    return Evidence(True, "proof", scope, stated, "each is a mean of whole counts", margin=1.0, cases=len(means))
+
+
+@claim(
+    "rolora/table-1-runs",
+    where="Section 6.1, settings, with the RTE column of Tables 1 and 6; the number of seeds is not stated",
+    says="The accuracies are averages over multiple seeds on the original validation set (checked on RTE, 277 "
+    "examples: three runs give all 16 means from whole numbers of right answers).",
+    measure=lambda context: TABLE_6,
+    mutants=[{"runs": 2}, {"runs": 5}, {"runs": 10}, {"size": 276}, {"dataset": "SST-2"}, {"rounded": False}],
+    vary=("size",),
+    expect="holds",
+    method="printed",
+)
+def table_1_runs(
+    rows: Sequence[Row], runs: int = 3, size: float = 0.0, dataset: str = "RTE", rounded: bool = True
+) -> Evidence:
+    """Counts on one validation set; a size of 0 is that of the data set.
+
+    Args:
+        rows: rows of Table 6.
+        runs: number of runs.
+        size: examples of the validation set; 0 for its own.
+        dataset: RTE, whose accuracies are coarse enough, or SST-2.
+        rounded: whether each run may have been rounded to two decimals.
+    """
+    sst2 = [
+        f"{row.scores['SST-2'].mean} ({row.method}, {row.setting})" for row in rows
+        if not attainable(row.scores["SST-2"].mean, 3, VALIDATION["SST-2"][0])
+    ]  # fmt: skip
+    examples = Fraction(size) if size else VALIDATION[dataset][0]
+    scope = (
+        f"{dataset}, {float(examples):g} examples, each run rounded to two decimals or not; on SST-2 (872 examples) "
+        f"three runs give all means but {' and '.join(sst2)}"
+    )
+    return judge_runs(rows, {dataset: examples}, runs, rounded, scope)
+
+
+@claim(
+    "rolora/table-6",
+    where="Appendix B.2.1: Table 6 is Table 1 with FlexLoRA added",
+    says="Table 6: the rows of LoRA, FFA-LoRA and RoLoRA are those of Table 1, and FlexLoRA's averages are the means "
+    "of its five accuracies.",
+    measure=lambda context: (TABLE_1, TABLE_6),
+    control=Form(
+        "131 of the 132 common values agree and FlexLoRA's four averages follow. The standard deviation of LoRA on "
+        "QNLI (rank 4, 20 clients) is 2.02 in Table 1 and 0.20 in Table 6; nothing printed tells which is meant.",
+        {"without": (("LoRA", 20, "QNLI", "deviation"),)},
+    ),
+    vary=("shift",),
+    kind="artefact",
+    expect="refuted",
+    method="printed",
+)
+def table_6(
+    tables: tuple[Sequence[Row], Sequence[Row]], without: tuple[tuple[str, int, str, str], ...] = (), shift: float = 0.0
+) -> Evidence:
+    """Cell by cell; a difference that rounding could explain passes."""
+    first, second = tables
+    cells = {}
+    for row in first:
+        other = find(second, row.method, row.clients, row.rank)
+        pairs = {("average", ""): (row.average, other.average)}
+        for name, score in row.scores.items():
+            pairs |= {(name, part): (getattr(score, part), getattr(other.scores[name], part)) for part in score._fields}
+        for (name, part), (one, two) in pairs.items():
+            if (row.method, row.clients, name, part) not in without:
+                inputs = {"method": row.method, "rank": row.rank, "clients": row.clients, "column": f"{name} {part}",
+                          "Table 1": one, "Table 6": two}  # fmt: skip
+                label = f"{row.setting}, {row.method}, {name} {part}".strip()
+                cells[label] = Cell(printed(two) + exact(Fraction(shift)), printed(one), inputs)
+    common = len(cells)
+    cells |= average_cells((row for row in second if row.method == "FlexLoRA"), shift)
+    return judge_printed(cells, f"{common} values that both tables print, 4 averages of FlexLoRA")
+
+
+@claim(
+    "rolora/table-6-levels",
+    where="Table 6, the cells with deviation 0.00 (FlexLoRA, 50 clients); what they amount to is not said there",
+    says=r"FlexLoRA's $50.92 \pm 0.00$ on SST-2 (rank 8) and $52.71 \pm 0.00$ on RTE (rank 4) are accuracies of one "
+    "constant answer: 444 of 872 and 146 of 277 validation examples are in the largest class.",
+    measure=lambda context: TABLE_6,
+    mutants=[{"sst2": 445}, {"rte": 145}, {"rte_size": 276}],
+    vary=("sst2", "rte"),
+    expect="holds",
+    method="printed",
+)
+def table_6_levels(
+    rows: Sequence[Row], sst2: float = 444, rte: float = 146, sst2_size: float = 872, rte_size: float = 277
+) -> Evidence:
+    """Shares of the largest class, against the cells whose runs all agree."""
+    share = {"SST-2": 100 * Fraction(sst2) / Fraction(sst2_size), "RTE": 100 * Fraction(rte) / Fraction(rte_size)}
+    cells = {
+        f"{row.name}, {name}": Cell(printed(score.mean), exact(share[name]), {})
+        for row in rows for name, score in row.scores.items() if not Fraction(score.deviation)
+    }  # fmt: skip
+    near = [
+        f"{row.scores['RTE'].mean} ({row.method}, {row.setting})" for row in rows
+        if Fraction(row.scores["RTE"].mean) - Fraction(row.scores["RTE"].deviation) <= share["RTE"] and row.clients > 3
+    ]  # fmt: skip
+    scope = (
+        f"{len(cells)} cells with deviation 0.00; means on RTE with more than 3 clients at most one deviation above "
+        f"the constant answer: {', '.join(near)}"
+    )
+    return judge_printed(cells, scope)
+
+
+def falls(rows: Sequence[Row], method: str, steps: Iterable[tuple[int, int]]) -> Iterator[tuple[str, Row, Row, str]]:
+    """Name, rows before and after, and data set of every step to more clients, at rank 4."""
+    for few, many in steps:
+        for name in GLUE:
+            yield f"{name}, {few} to {many} clients", find(rows, method, few), find(rows, method, many), name
+
+
+def fall(before: Row, after: Row, name: str) -> Rounded:
+    """By how much an accuracy falls."""
+    return printed(before.scores[name].mean) - printed(after.scores[name].mean)
+
+
+def spread(before: Row, after: Row, name: str) -> Rounded:
+    """The two standard deviations added."""
+    return printed(before.scores[name].deviation) + printed(after.scores[name].deviation)
+
+
+def told(rows: Sequence[Row], method: str) -> str:
+    """The accuracies of a method along 3, 20 and 50 clients, in words."""
+    lines = [f"{name} {', '.join(find(rows, method, n).scores[name].mean for n in CLIENTS)}" for name in GLUE]
+    return f"{method} with 3, 20, 50 clients: {'; '.join(lines)}"
+
+
+@claim(
+    "rolora/txt-table1-lora",
+    where="Section 6.1, effect of the number of clients, Table 1",
+    says="As the number of clients grows from 3 to 20 and 50, the performance of LoRA significantly deteriorates for "
+    "most data sets.",
+    measure=lambda context: TABLE_1,
+    mutants=[{"share": 0.8}, {"method": "RoLoRA"}, {"deviations": 4.0}],
+    vary=("share", "deviations"),
+    expect="holds",
+    method="printed",
+)
+def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.5, deviations: float = 1.0) -> Evidence:
+    """Significantly: by more than the two printed deviations added, at both steps; most: more than half of five."""
+    sure = possible = 0
+    kept = []
+    for name in GLUE:
+        leads = [
+            fall(before, after, name) - exact(Fraction(deviations)) * spread(before, after, name)
+            for _, before, after, at in falls(rows, method, pairwise(CLIENTS)) if at == name
+        ]  # fmt: skip
+        sure += all(lead.low > 0 for lead in leads)
+        possible += all(lead.high > 0 for lead in leads)
+        if not all(lead.low > 0 for lead in leads):
+            kept.append(name)
+    count = Order(Rounded(Fraction(sure), Fraction(possible)), exact(Fraction(share) * len(GLUE)), {})
+    scope = (
+        f"{told(rows, method)}; not at both steps: {', '.join(kept) or 'none'}; on RTE 51.87 and 52.23 are at the "
+        "level of a constant answer, 52.71, below which there is little to lose"
+    )
+    return judge_order({"data sets that fall beyond the deviations at both steps": count}, scope)
+
+
+@claim(
+    "rolora/txt-table1-rolora",
+    where="Section 6.1, effect of the number of clients, Table 1",
+    says="As the number of clients grows from 3 to 20 and 50, RoLoRA maintains its accuracy levels; read as: up to the "
+    "two printed standard deviations added, the measure by which LoRA deteriorates (txt-table1-lora).",
+    measure=lambda context: TABLE_1,
+    control=Form(
+        "On every data set, at 20 and 50 clients, RoLoRA falls by less than LoRA and by less than FFA-LoRA. It falls "
+        "on all five data sets at either step; at 50 clients by more than the two deviations on four of them, most on "
+        "RTE: 82.43 to 75.57.",
+        {"rivals": ("LoRA", "FFA-LoRA")},
+    ),
+    vary=("lead",),
+    uses=("rolora/txt-table1-lora",),
+    expect="refuted",
+    method="printed",
+)
+def txt_table1_rolora(rows: Sequence[Row], rivals: tuple[str, ...] = (), lead: float = 0.0) -> Evidence:
+    """Falls from 3 clients against the deviations, or against the falls of the rivals."""
+    orders, demanded = {}, exact(Fraction(lead))
+    for label, before, after, name in falls(rows, "RoLoRA", ((3, 20), (3, 50))):
+        lost = fall(before, after, name) + demanded
+        if not rivals:
+            one, two = before.scores[name], after.scores[name]
+            inputs = {"dataset": name, "clients": after.clients, "mean with 3": one.mean, "mean": two.mean,
+                      "deviation with 3": one.deviation, "deviation": two.deviation}  # fmt: skip
+            orders[label] = Order(spread(before, after, name), lost, inputs)
+        for rival in rivals:
+            theirs = fall(find(rows, rival, before.clients), find(rows, rival, after.clients), name)
+            orders[f"{label}, fall of {rival}"] = Order(theirs, lost, {})
+    return judge_order(orders, told(rows, "RoLoRA"))
+
+
+@claim(
+    "rolora/txt-table1-ffa",
+    where="Section 6.1, effect of the number of clients, Table 1",
+    says="As the number of clients grows from 3 to 20 and 50, the performance of FFA-LoRA also declines.",
+    measure=lambda context: TABLE_1,
+    mutants=[{"deviations": 1.0}, {"method": "LoRA"}, {"rises": True}],
+    vary=("lead", "deviations"),
+    expect="holds",
+    method="printed",
+)
+def txt_table1_ffa(
+    rows: Sequence[Row], method: str = "FFA-LoRA", lead: float = 0.0, deviations: float = 0.0, rises: bool = False
+) -> Evidence:
+    """Every data set, at either step; LoRA's accuracy on RTE rises at the second."""
+    orders = {}
+    for label, before, after, name in falls(rows, method, pairwise(CLIENTS)):
+        lost = fall(after, before, name) if rises else fall(before, after, name)
+        demanded = exact(Fraction(lead)) + exact(Fraction(deviations)) * spread(before, after, name)
+        orders[label] = Order(lost, demanded, {})
+    means = [
+        f"{one} {', '.join(f'{float(mean_of(rows, one, clients)):.2f}' for clients in CLIENTS)}" for one in METHODS
+    ]  # fmt: skip
+    return judge_order(orders, f"{told(rows, method)}; means over the data sets, recomputed: {'; '.join(means)}")
+
+
+def mean_of(rows: Sequence[Row], method: str, clients: int, rank: int = 4) -> Fraction:
+    """Mean of the printed accuracies of a row."""
+    scores = find(rows, method, clients, rank).scores.values()
+    return sum((Fraction(score.mean) for score in scores), Fraction(0)) / len(scores)

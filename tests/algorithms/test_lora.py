@@ -1,0 +1,63 @@
+"""What the LoRA algorithms and the exact scheme refuse, and the second half of a theorem's pair."""
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.descent import Descent
+from algorithms.federation import Federation, FederationError
+from algorithms.lora import AB, Adapter, ExactRoLoRA, FlexLoRA
+from algorithms.tree import Tree
+from toymodels.quadratic import random_quadratics
+from toymodels.regression import regression
+
+
+class Flat:
+    """A client that is content everywhere."""
+
+    samples = 1.0
+
+    def loss(self, w, batch=None):
+        return 0.0 * w["W"].sum()
+
+    def gradient(self, w, batch=None):
+        return type(w)({"W": torch.zeros_like(w["W"])})
+
+
+def test_a_product_that_overflows_names_round_and_client():
+    fed, algorithm = Federation([Flat(), Flat()]), FlexLoRA(Descent(), Adapter(1))
+    state = algorithm.start(fed, Tree(W=torch.zeros(3, 2).double()))
+    huge = AB(
+        Tree(W=torch.full((3, 1), 1e200, dtype=torch.float64)), Tree(W=torch.full((1, 2), 1e200, dtype=torch.float64))
+    )
+    fed.begin()
+    with pytest.raises(FederationError, match="round 1, client 0: the product of its factors is not finite"):
+        algorithm.round(fed, fed.everyone, state._replace(factors=huge))
+
+
+def test_the_exact_scheme_needs_a_direction_and_a_regression():
+    given = regression(5, 3, 2, np.random.default_rng(0))
+    with pytest.raises(FederationError, match="starts from the direction of W"):
+        ExactRoLoRA(0.1).start(Federation(given.clients), Tree(W=torch.zeros(5, 3).double()))
+    other = random_quadratics((5, 3), 2, np.random.default_rng(0))
+    fed = Federation(other.clients)
+    state = ExactRoLoRA(0.1).start(fed, Tree(given.start))
+    fed.begin()
+    with pytest.raises(FederationError, match=r"round 1, minimise_b: .* has no closed form for b"):
+        ExactRoLoRA(0.1).round(fed, fed.everyone, state)
+
+
+def test_refitted_keeps_a_and_takes_the_mean_of_the_best_b():
+    given = regression(5, 3, 4, np.random.default_rng(0), samples=[9, 20, 30, 11], heterogeneity=0.5)
+    fed, algorithm = Federation(given.clients, weights=given.weights), ExactRoLoRA(0.05)
+    state = algorithm.start(fed, Tree(given.start))
+    for _ in range(3):
+        fed.begin()
+        state = algorithm.round(fed, fed.everyone, state)
+    fed.begin()
+    refitted = algorithm.refitted(fed, fed.everyone, state)
+    assert refitted.A is state.A
+    mean = sum(w * c.best_b(state.A)["W"] for w, c in zip(given.weights, given.clients, strict=True))
+    torch.testing.assert_close(refitted.B["W"], mean)
+    assert given.loss(algorithm.weights(refitted)) < given.loss(algorithm.weights(state))
+    assert fed.ledger.trips(4) == 1

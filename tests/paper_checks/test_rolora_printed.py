@@ -1,0 +1,132 @@
+"""RoLoRA's printed numbers: the tables are whole, and what is recomputed from them agrees with counts by hand."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from paper_checks.context import Context
+from paper_checks.ledger import Ledger
+from paper_checks.methods.printed import Rounded
+from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE, share_of_outputs
+from paper_checks.rolora.language_models import MMLU, TABLE_12, TESTS, welch
+from paper_checks.rolora.results import VALIDATION, attainable, mean, mean_of
+from paper_checks.rolora.running_text import least_q, next_tangent_squared, run_courses
+from paper_checks.rolora.tables import (
+    COMMONSENSE,
+    GLUE,
+    METHODS,
+    TABLE_1,
+    TABLE_2,
+    TABLE_5,
+    TABLE_6,
+    TABLE_7,
+    TABLE_10,
+    LayerSet,
+    Score,
+    find,
+)
+
+
+def test_every_row_has_every_score():
+    assert [len(table) for table in (TABLE_1, TABLE_6, TABLE_2, TABLE_10)] == [12, 16, 3, 3]
+    assert all(tuple(row.scores) == GLUE and row.average for row in TABLE_1 + TABLE_6)
+    assert all(tuple(row.scores) == COMMONSENSE for row in TABLE_2 + TABLE_10)
+    assert all(tuple(scores) == METHODS for scores in TABLE_12.values())
+    assert len({row.name for row in TABLE_1 + TABLE_6 + TABLE_2 + TABLE_10}) == 34
+    for row in TABLE_1 + TABLE_6 + TABLE_2 + TABLE_10:
+        assert all(0 < Fraction(score.mean) < 100 and Fraction(score.deviation) >= 0 for score in row.scores.values())
+
+
+def test_scores_are_where_they_are_printed():
+    assert find(TABLE_1, "RoLoRA", 50).scores["RTE"] == ("75.57", "2.88")
+    assert find(TABLE_6, "FlexLoRA", 50, rank=8).average == "52.85"
+    assert TABLE_2[1].scores["WinoGrande"] == ("1.61", "2.14")
+    assert TABLE_10[0].scores["OBQA"] == ("12.33", "7.46")
+    with pytest.raises(LookupError, match="no row for FlexLoRA"):
+        find(TABLE_1, "FlexLoRA", 3)
+
+
+def test_tables_cannot_be_changed():
+    with pytest.raises(TypeError):
+        TABLE_1[0].scores["RTE"] = Score("99.99", "0.00")
+    with pytest.raises(TypeError):
+        TABLE_7["P1"]["RTE"] = TABLE_5["RTE"]
+
+
+def test_a_mean_is_that_of_whole_counts_or_not():
+    counts = (144, 140, 151)
+    value = f"{float(Fraction(100 * sum(counts), 3 * 277)):.2f}"
+    assert attainable(value, 3, 277, rounded=False)
+    assert not attainable("50.10", 1, 277)
+    # The means of three runs of 300 examples are the multiples of 1/9.
+    assert attainable("0.33", 3, 300, rounded=False)
+    assert not attainable("0.37", 3, 300)
+
+
+def test_the_mean_of_intervals_is_the_interval_of_means():
+    assert mean([Rounded.printed("1.0"), Rounded.printed("2.00")]) == Rounded(
+        Fraction(1472500, 10**6), Fraction(15275, 10**4)
+    )
+    assert mean_of(TABLE_1, "RoLoRA", 3) == Fraction("88.28")
+
+
+def test_sizes_of_test_sets():
+    assert sum(MMLU["anatomy in stem"].values()) == sum(MMLU["anatomy in other"].values()) == 14_042
+    assert tuple(TESTS) == COMMONSENSE
+    assert all(2 * largest > size for size, largest in VALIDATION.values())
+
+
+def test_parameters_of_the_networks():
+    matrices = sum(a * b for a, b in LLAMA_2_7B.shapes.values())
+    assert LLAMA_2_7B.parameters == 2 * 32_000 * 4096 + 32 * (matrices + 2 * 4096) + 4096
+    layer = sum(a * b + b for a, b in ROBERTA_LARGE.shapes.values()) + 4 * 1024
+    embeddings = (50_265 + 514 + 1 + 2) * 1024
+    pooler = 1024 * 1024 + 1024
+    assert ROBERTA_LARGE.parameters == embeddings + 24 * layer + pooler
+
+
+def test_adapters_are_counted_like_factors():
+    where = LayerSet(("W_q", "W_up"), 3, 5)
+    factors = [np.zeros(shape) for a, b in ((1024, 1024), (1024, 4096)) for shape in ((a, 2), (2, b))]
+    assert ROBERTA_LARGE.trained(where, 2) == 3 * sum(factor.size for factor in factors)
+    assert where.layers == 3
+    assert where.adapted == 6
+
+
+def test_share_of_the_factor_b():
+    assert share_of_outputs(ROBERTA_LARGE, ("W_q", "W_v")) == Fraction(1, 2)
+    assert share_of_outputs(ROBERTA_LARGE, ("W_up",)) == Fraction(4, 5)
+    assert share_of_outputs(LLAMA_2_7B, tuple(LLAMA_2_7B.shapes)) == Fraction(42_496, 78_080)
+
+
+def test_welch_against_a_known_value():
+    # Equal deviations and sizes give Student's test with 4 degrees of freedom: t = 2.776 is its 5 % point.
+    lead = 2.7764451051977934 * (2 / 3) ** 0.5
+    assert welch(Score(f"{50 + lead!r}", "1"), Score("50", "1")) == pytest.approx(0.05, abs=1e-9)
+
+
+def test_the_algorithm_follows_the_recursion_down_to_the_minimiser():
+    courses = run_courses(Context("test"))
+    assert max(course.mismatch for course in courses) < 1e-6
+    assert {course.step for course in courses if course.tangents[-1] > 1e-2 and course.step > 0.5} == {1.0}
+    for course in courses:
+        assert course.frozen == pytest.approx(course.sine**2, rel=1e-9)
+
+
+def test_at_the_largest_step_the_inverse_square_grows_linearly():
+    square = 1e-4
+    after = square
+    for _ in range(1000):
+        after = next_tangent_squared(after, 1.0)
+    assert (1 / after - 1 / square) / 1000 == pytest.approx(8.0, rel=0.01)
+
+
+def test_the_least_q_is_least():
+    trial = [256 * 10 * np.log(2 / e) / (1 - e) ** 2 / 0.1**2 for e in np.linspace(0.01, 0.9, 90)]
+    assert least_q(10, 0.1) <= min(trial) <= 1.01 * least_q(10, 0.1)
+
+
+def test_every_claim_on_printed_numbers_is_in_the_ledger():
+    labels = {claim.label for claim in Ledger.of().claims if claim.paper == "rolora"}
+    assert {f"table-{number}" for number in (1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12)} <= labels

@@ -1,0 +1,84 @@
+"""RoLoRA's rates: the exact population map against runs, and where the printed factors hold."""
+
+import numpy as np
+import pytest
+
+from algorithms.federation import Federation
+from algorithms.lora import ExactRoLoRA
+from algorithms.tree import Tree
+from toymodels.problem import ProblemError
+from toymodels.regression import regression
+from toymodels.regression_rates import (
+    ffa_correction,
+    ffa_population_correction,
+    heterogeneous_factor,
+    homogeneous_factor,
+    largest_step_of_homogeneous_factor,
+    population_map,
+)
+
+GRID = np.concatenate([np.geomspace(1e-8, 0.1, 30), np.linspace(0.1, 0.999, 60)])
+
+
+@pytest.mark.parametrize("own", [0.0, 0.8])
+@pytest.mark.parametrize("step", [0.1, 0.5, 0.8, 1.0, 1.4])
+def test_the_population_map_is_what_the_algorithm_does(own, step):
+    given = regression(8, 5, 4, np.random.default_rng(3), heterogeneity=own, sine=0.8)
+    truth = given.facts["truth"]
+    fed = Federation(given.clients, weights=given.weights)
+    algorithm = ExactRoLoRA(step / float((given.facts["mean_B"] ** 2).sum()))
+    state, delta = algorithm.start(fed, Tree(given.start)), 0.8
+    for _ in range(15):
+        state, delta = algorithm.round(fed, fed.everyone, state), population_map(delta, step)
+        a = state.A["W"]
+        assert float((a - truth @ (truth.mT @ a)).norm()) == pytest.approx(delta, abs=1e-12)
+
+
+@pytest.mark.parametrize("delta_0", [0.05, 0.6, 0.9, 0.999])
+def test_the_printed_factors_hold_up_to_their_steps_and_eq_80_not_up_to_its_own(delta_0):
+    below = GRID[delta_0 >= GRID]
+    edge = largest_step_of_homogeneous_factor(delta_0)
+    for step in np.linspace(0.0, edge, 60):
+        factor = homogeneous_factor(delta_0, step)
+        assert all(population_map(delta, step) <= delta * factor * (1 + 1e-12) for delta in below)
+    for step in np.linspace(0.0, 0.5, 40):
+        factor = heterogeneous_factor(delta_0, step)
+        assert all(population_map(delta, step) <= delta * factor * (1 + 1e-12) for delta in below)
+    assert edge < 1.0
+    beyond = 0.5 * (edge + 1.0)
+    assert population_map(1e-6, beyond) > 1e-6 * homogeneous_factor(delta_0, beyond)
+
+
+def test_at_the_step_of_a_half_the_convergence_is_cubic():
+    assert population_map(1e-3, 0.5) == pytest.approx(1e-9, rel=1e-5)
+
+
+def test_ffa_expectation_against_a_simulation():
+    """E of the mean s of u.v/|u|^2 enters twice; here from its definition in two-dimensional samples, 5 errors."""
+    rng = np.random.default_rng(7)
+    for N, m, sine in ((1, 9, 0.5), (4, 12, 0.9)):
+        cosine = np.sqrt(1 - sine**2)
+        u, z = rng.standard_normal((2, 40_000, N, m))
+        v = cosine * u + sine * z
+        s = ((u * v).sum(-1) / (u * u).sum(-1)).mean(-1)
+        training = ((v - s[:, None, None] * u) ** 2).mean((1, 2))
+        population = cosine**2 + sine**2 - 2 * s * cosine + s**2
+        for losses, correction in ((training, ffa_correction(N, m)), (population, ffa_population_correction(N, m))):
+            error = losses.std() / len(losses) ** 0.5
+            assert abs(losses.mean() - (1 + correction) * sine**2) < 5 * error
+
+
+def test_ffa_correction_by_hand_and_in_the_limit():
+    assert ffa_correction(1, 10) == pytest.approx(-1 / 10)
+    assert ffa_correction(2, 4) == pytest.approx(-2 / 32)
+    assert 1e6 * 1e3 * ffa_correction(1000, 10**6) == pytest.approx(-1.0, abs=1e-3)
+
+
+def test_bad_input_gets_one_clear_line():
+    for call in (
+        lambda: population_map(1.2, 0.1), lambda: population_map(0.5, -1.0), lambda: homogeneous_factor(0.5, 1.01),
+        lambda: heterogeneous_factor(0.5, 0.51), lambda: ffa_correction(3, 2), lambda: ffa_correction(0, 9),
+        lambda: ffa_population_correction(1, 2), lambda: population_map(0.5, float("nan")),
+    ):  # fmt: skip
+        with pytest.raises(ProblemError, match=r"expected|stated"):
+            call()

@@ -1,0 +1,92 @@
+"""Losses with bounded gradients and non-convex pieces: derivatives, bounds, and both executors."""
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation
+from algorithms.tree import Tree
+from algorithms.vmap import Vmap
+from toymodels.problem import ProblemError
+from toymodels.ridges import PROFILES, Pieces, Ridges, ridge_problem
+
+PIECES = Pieces((-1.0, 0.5, 2.0), (0.0, 1.0, -0.5, 0.0), slope_at_zero=0.25)
+ALL = {**PROFILES, "pieces": PIECES}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_slopes_are_derivatives_and_bounds_hold_and_are_nearly_attained(name):
+    profile = ALL[name]
+    x = torch.linspace(-8.0, 8.0, 40_001, dtype=torch.float64, requires_grad=True)
+    value = profile.value(x)
+    (slope,) = torch.autograd.grad(value.sum(), x)
+    assert torch.allclose(slope, profile.slope(x.detach()), atol=1e-12)
+    assert float(profile.value(torch.zeros((), dtype=torch.float64))) == 0.0
+    curvature = torch.diff(profile.slope(x.detach())) / torch.diff(x.detach())
+    low, high = profile.curvatures
+    assert low - 1e-9 <= float(curvature.min())
+    assert float(curvature.max()) <= high + 1e-9
+    assert float(curvature.max()) == pytest.approx(high, abs=1e-3)
+    assert float(curvature.min()) == pytest.approx(low, abs=2e-3)
+    assert float(slope.abs().max()) <= profile.slope_bound + 1e-12
+    assert float(slope.abs().max()) == pytest.approx(profile.slope_bound, rel=0.01)
+
+
+def test_pieces_with_a_curved_end_have_no_slope_bound():
+    assert Pieces((), (1.0,)).slope_bound == float("inf")
+    x = torch.tensor([-3.0, 2.0], dtype=torch.float64)
+    assert torch.equal(Pieces((), (2.0,)).value(x), x**2)
+
+
+@pytest.mark.parametrize("profile", ALL.values(), ids=list(ALL))
+@pytest.mark.parametrize("shape", [(3, 2), (1, 4)])
+def test_the_gradient_is_that_of_the_loss_and_the_constants_bound_it(shape, profile):
+    rng = np.random.default_rng(1)
+    problem = ridge_problem(shape, 3, rng, profile=profile, samples=(5, 9, 2))
+    for client in problem.clients:
+        for batch in (None, torch.tensor([1, 0])):
+            W = torch.from_numpy(rng.standard_normal(shape)).requires_grad_()
+            (slope,) = torch.autograd.grad(client.loss({"W": W}, batch), W)
+            own = client.gradient({"W": W.detach()}, batch)["W"]
+            assert torch.allclose(slope, own, atol=1e-12)
+            assert float(torch.linalg.matrix_norm(own)) <= problem.facts["gradient_bound"] + 1e-12
+            other = W.detach() + 1e-3 * torch.from_numpy(rng.standard_normal(shape))
+            change = torch.linalg.matrix_norm(client.gradient({"W": other}, batch)["W"] - own)
+            if batch is None:
+                assert float(change) <= problem.smoothness * float(torch.linalg.matrix_norm(other - W.detach())) + 1e-12
+    assert problem.weights == [5 / 16, 9 / 16, 2 / 16]
+
+
+def test_smoothness_is_attained_at_the_extreme_curvature():
+    D = torch.ones(1, 1, 1, dtype=torch.float64)
+    client = Ridges(D, torch.zeros(1, dtype=torch.float64), PROFILES["cosine"])
+    slopes = [float(client.gradient({"W": torch.full((1, 1), x, dtype=torch.float64)})["W"]) for x in (-1e-6, 1e-6)]
+    assert (slopes[1] - slopes[0]) / 2e-6 == pytest.approx(client.smoothness)
+
+
+def test_executors_agree_on_ridges():
+    problem = ridge_problem((4, 3), 4, np.random.default_rng(2))
+    ends = []
+    for executor in (None, Vmap()):
+        fed = Federation(problem.clients, executor=executor, seed=1)
+        algorithm = FedAvg(Descent(3, 0.5, batch=4))
+        w = algorithm.start(fed, Tree(problem.start))
+        for _ in range(3):
+            fed.begin()
+            w = algorithm.round(fed, fed.everyone, w)
+        ends.append(w["W"])
+    assert float((ends[0] - ends[1]).abs().max()) <= 1e-12
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [({"profile": "huber"}, "unknown profile"), ({"samples": 0}, "positive"), ({"samples": (3,)}, "positive"),
+     ({"heterogeneity": -1.0}, "heterogeneity")],
+)  # fmt: skip
+def test_numbers_that_do_not_fit_are_refused(options, cause):
+    with pytest.raises(ProblemError, match=cause):
+        ridge_problem((3, 2), 2, np.random.default_rng(0), **options)
+    with pytest.raises(ProblemError, match="increasing"):
+        Pieces((1.0, 1.0), (0.0, 1.0, 0.0))

@@ -1,0 +1,91 @@
+r"""What RoLoRA states of the rank-1 regressor: contraction of the angle, iterations, and FFA-LoRA's loss.
+
+Everywhere $\delta$ is the angle distance $|\sin\angle(a, a^*)|$ and `step` stands for $\eta\|\bar b^*\|^2$.
+"""
+
+from __future__ import annotations
+
+import math
+
+from toymodels.problem import ProblemError
+
+
+def population_map(delta: float, step: float) -> float:
+    r"""The next angle distance under the population loss, exactly (the quotient of eqs. 262 and 267).
+
+    $\delta\,|1 - 2sc^2| / \sqrt{1 + 4s^2c^2\delta^2}$ with $c^2 = 1 - \delta^2$ and s the step; in expectation it is
+    the same for equal and for different clients.
+
+    Raises:
+        ProblemError: Numbers out of their range.
+    """
+    _check(delta, step)
+    square = 1.0 - delta**2
+    return delta * abs(1.0 - 2.0 * step * square) / math.sqrt(1.0 + 4.0 * step**2 * square * delta**2)
+
+
+def homogeneous_factor(delta_0: float, step: float) -> float:
+    r"""The factor of eq. (80), $\sqrt{1 - s(1 - \delta_0^2)}$, stated for s up to 1 (equal clients, many samples).
+
+    Raises:
+        ProblemError: Numbers out of their range.
+    """
+    _check(delta_0, step)
+    if step > 1.0:
+        raise ProblemError(f"eq. (80) is stated for steps up to 1, got {step}")
+    return math.sqrt(1.0 - step * (1.0 - delta_0**2))
+
+
+def largest_step_of_homogeneous_factor(delta_0: float) -> float:
+    r"""The step up to which the population map keeps eq. (80) near $a^*$: $(3 + \delta_0^2)/4$, short of the stated 1.
+
+    As $\delta \to 0$ the map contracts by |1 - 2s|, and $(1 - 2s)^2 \le 1 - s(1 - \delta_0^2)$ up to this s.
+
+    Raises:
+        ProblemError: A number out of its range.
+    """
+    _check(delta_0, 0.0)
+    return (3.0 + delta_0**2) / 4.0
+
+
+def heterogeneous_factor(delta_0: float, step: float) -> float:
+    r"""The factor of eq. (254), $1 - 2s(1 - \delta_0^2)$, stated for s up to 1/2 (population loss).
+
+    Raises:
+        ProblemError: Numbers out of their range.
+    """
+    _check(delta_0, step)
+    if step > 0.5:
+        raise ProblemError(f"eq. (254) is stated for steps up to 1/2, got {step}")
+    return 1.0 - 2.0 * step * (1.0 - delta_0**2)
+
+
+def ffa_correction(clients: int, samples: int) -> float:
+    r"""$\tilde c$ of eq. (242): FFA-LoRA's expected loss is $(1 + \tilde c)\|b^*\|^2\delta_0^2$, whatever d is.
+
+    Raises:
+        ProblemError: Fewer than 3 samples, for which the expectation is infinite, or no client.
+    """
+    if clients < 1 or samples < 3:
+        raise ProblemError(f"expected a client and at least 3 samples of each, got {clients} and {samples}")
+    N, m = clients, samples
+    return (N * (4 - m) - 2) / (N**2 * m * (m - 2))
+
+
+def ffa_population_correction(clients: int, samples: int) -> float:
+    r"""The same for the population loss of the model that the samples lead to: 1/(N(m - 2)).
+
+    The mean of the clients' $a^TX_i^TX_ia^*/\|X_ia\|^2$ has variance $\delta_0^2/(N(m-2))$ about $a^Ta^*$, and what it
+    is off by adds its square to $\delta_0^2$.
+
+    Raises:
+        ProblemError: As `ffa_correction`.
+    """
+    if clients < 1 or samples < 3:
+        raise ProblemError(f"expected a client and at least 3 samples of each, got {clients} and {samples}")
+    return 1.0 / (clients * (samples - 2))
+
+
+def _check(delta: float, step: float) -> None:
+    if not 0.0 <= delta <= 1.0 or not 0.0 <= step < math.inf:
+        raise ProblemError(f"expected an angle distance of 0 to 1 and a finite step of at least 0, got {delta}, {step}")

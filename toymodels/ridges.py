@@ -1,0 +1,246 @@
+r"""Smooth losses that are no quadratics: means of $\varphi(\langle D_i, W\rangle - y_i)$ over samples, $\|D_i\|_F = 1$.
+
+The profile $\varphi$ is scalar, so that smoothness, gradient and variance bounds are known: every sample's gradient has
+norm at most $\sup|\varphi'|$, and the loss is smooth with $\sup|\varphi''|$ times the largest eigenvalue of the mean of
+$D_iD_i^\top$ (as vectors). Non-convex profiles have negative curvature; `Pieces` takes any piecewise constant one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, inf
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from toymodels.problem import Problem, ProblemError
+
+
+class Profile(Protocol):
+    """A scalar function with its bounds."""
+
+    @property
+    def slope_bound(self) -> float:
+        r"""$\sup|\varphi'|$, infinite if there is none."""
+        ...
+
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        r"""Infimum and supremum of $\varphi''$."""
+        ...
+
+    def value(self, x: Tensor) -> Tensor:
+        """At every entry; differentiable."""
+        ...
+
+    def slope(self, x: Tensor) -> Tensor:
+        """The derivative at every entry."""
+        ...
+
+
+@dataclass(frozen=True)
+class PseudoHuber:
+    r"""$\sqrt{1 + x^2} - 1$: convex, curvature at most 1, slope below 1."""
+
+    slope_bound: float = 1.0
+    curvatures: tuple[float, float] = (0.0, 1.0)
+
+    def value(self, x: Tensor) -> Tensor:
+        """At every entry."""
+        return torch.sqrt(1.0 + x**2) - 1.0
+
+    def slope(self, x: Tensor) -> Tensor:
+        """The derivative."""
+        return x / torch.sqrt(1.0 + x**2)
+
+
+@dataclass(frozen=True)
+class Welsch:
+    r"""$1 - e^{-x^2/2}$: non-convex, curvature from $-2e^{-3/2}$ to 1, slope at most $e^{-1/2}$, bounded."""
+
+    slope_bound: float = exp(-0.5)
+    curvatures: tuple[float, float] = (-2.0 * exp(-1.5), 1.0)
+
+    def value(self, x: Tensor) -> Tensor:
+        """At every entry."""
+        return 1.0 - torch.exp(-(x**2) / 2.0)
+
+    def slope(self, x: Tensor) -> Tensor:
+        """The derivative."""
+        return x * torch.exp(-(x**2) / 2.0)
+
+
+@dataclass(frozen=True)
+class Cosine:
+    r"""$1 - \cos x$: non-convex, curvature from -1 to 1, slope at most 1; stationary points of every kind."""
+
+    slope_bound: float = 1.0
+    curvatures: tuple[float, float] = (-1.0, 1.0)
+
+    def value(self, x: Tensor) -> Tensor:
+        """At every entry."""
+        return 1.0 - torch.cos(x)
+
+    def slope(self, x: Tensor) -> Tensor:
+        """The derivative."""
+        return torch.sin(x)
+
+
+@dataclass(frozen=True)
+class Pieces:
+    r"""Piecewise constant curvature: $h_0$ left of the first knot, $h_k$ from knot k on; value 0 and a slope at 0.
+
+    Attributes:
+        knots: Increasing.
+        heights: Curvatures, one more than knots.
+        slope_at_zero: $\varphi'(0)$.
+
+    Raises:
+        ProblemError: Knots that do not increase, or not one height more than knots.
+    """
+
+    knots: tuple[float, ...]
+    heights: tuple[float, ...]
+    slope_at_zero: float = 0.0
+
+    def __post_init__(self) -> None:
+        if len(self.heights) != len(self.knots) + 1 or any(np.diff(self.knots) <= 0.0):
+            raise ProblemError("pieces need increasing knots and one height more than knots")
+
+    @property
+    def curvatures(self) -> tuple[float, float]:
+        """The least and the largest height."""
+        return min(self.heights), max(self.heights)
+
+    @property
+    def slope_bound(self) -> float:
+        """Finite only if both ends are straight."""
+        if self.heights[0] or self.heights[-1]:
+            return inf
+        ends = torch.tensor([*self.knots, 0.0], dtype=torch.float64)
+        return float(self.slope(ends).abs().max())
+
+    def value(self, x: Tensor) -> Tensor:
+        """At every entry: the curvature integrated twice from 0."""
+        return self.slope_at_zero * x + sum(
+            (jump * self._twice(x, knot) for knot, jump in self._jumps()), 0.5 * self.heights[0] * x**2
+        )
+
+    def slope(self, x: Tensor) -> Tensor:
+        """The derivative: the curvature integrated from 0."""
+        start = self.slope_at_zero + self.heights[0] * x
+        return sum((jump * (torch.relu(x - knot) - max(-knot, 0.0)) for knot, jump in self._jumps()), start)
+
+    def _jumps(self) -> list[tuple[float, float]]:
+        return list(zip(self.knots, np.diff(self.heights).tolist(), strict=True))
+
+    @staticmethod
+    def _twice(x: Tensor, knot: float) -> Tensor:
+        below = max(-knot, 0.0)
+        return 0.5 * torch.relu(x - knot) ** 2 - 0.5 * below**2 - below * x
+
+
+PROFILES: Mapping[str, Profile] = {"pseudo-huber": PseudoHuber(), "welsch": Welsch(), "cosine": Cosine()}
+
+
+@dataclass(frozen=True, eq=False)
+class Ridges:
+    r"""One client's loss, the mean of $\varphi(\langle D_i, W\rangle - y_i)$ over its samples.
+
+    Attributes:
+        D: Directions of norm 1, ``(samples, m, n)``.
+        y: Offsets, ``(samples,)``.
+        profile: $\varphi$.
+    """
+
+    D: Tensor
+    y: Tensor
+    profile: Profile
+
+    @property
+    def samples(self) -> float:
+        """Number of samples."""
+        return float(len(self.y))
+
+    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
+        """The loss; of a batch of samples, if one is named."""
+        D, y = self._chosen(batch)
+        return self.profile.value(self._along(D, w["W"]) - y).mean()
+
+    def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
+        """Its gradient, in the type of the weights."""
+        D, y = self._chosen(batch)
+        slopes = self.profile.slope(self._along(D, w["W"]) - y) / y.shape[0]
+        return type(w)({"W": (slopes[:, None, None] * D).sum(dim=0)})
+
+    def tensors(self) -> Mapping[str, Tensor]:
+        """Its data, for clients to be stacked."""
+        return {"D": self.D, "y": self.y}
+
+    def with_tensors(self, tensors: Mapping[str, Tensor]) -> Ridges:
+        """The same with other data."""
+        return replace(self, D=tensors["D"], y=tensors["y"])
+
+    @property
+    def smoothness(self) -> float:
+        """A Lipschitz constant of the gradient, attained where all samples have the extreme curvature."""
+        columns = self.D.flatten(1)
+        return max(map(abs, self.profile.curvatures)) * float(torch.linalg.matrix_norm(columns, 2) ** 2) / len(columns)
+
+    def _chosen(self, batch: Tensor | None) -> tuple[Tensor, Tensor]:
+        return (self.D, self.y) if batch is None else (self.D[batch], self.y[batch])
+
+    @staticmethod
+    def _along(D: Tensor, W: Tensor) -> Tensor:
+        return (D * W).sum(dim=(-2, -1))
+
+
+def ridge_problem(
+    shape: tuple[int, int],
+    clients: int,
+    rng: np.random.Generator,
+    *,
+    profile: Profile | str = "welsch",
+    samples: int | Sequence[int] = 20,
+    heterogeneity: float = 0.5,
+) -> Problem:
+    r"""Clients with ridges in random directions around a common matrix and one of their own.
+
+    Args:
+        shape: ``(m, n)`` of the weights.
+        clients: Number of clients.
+        rng: Source of directions, offsets and start.
+        profile: One of `PROFILES`, or any other.
+        samples: Of every client, or of each.
+        heterogeneity: Size of the clients' own matrices beside the common one.
+
+    Returns:
+        The problem. Its facts: `gradient_bound` G of every sample's gradient, `variance_bound` of a single sample's
+        gradient about the client's (at most $G^2$), `curvatures` of the profile.
+
+    Raises:
+        ProblemError: Numbers that do not fit, or an unknown profile.
+    """
+    sizes = [samples] * clients if isinstance(samples, int) else list(samples)
+    if min(*shape, clients, *sizes) < 1 or len(sizes) != clients or heterogeneity < 0.0:
+        raise ProblemError(f"expected positive sizes and heterogeneity >= 0, got {shape}, {clients}, {samples}")
+    if isinstance(profile, str):
+        if profile not in PROFILES:
+            raise ProblemError(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
+        profile = PROFILES[profile]
+    common = rng.standard_normal(shape)
+    made = []
+    for size in sizes:
+        D = rng.standard_normal((size, *shape))
+        D /= np.linalg.norm(D, axis=(1, 2), keepdims=True)
+        target = common + heterogeneity * rng.standard_normal(shape)
+        made.append(Ridges(torch.from_numpy(D), torch.from_numpy((D * target).sum(axis=(1, 2))), profile))
+    G = profile.slope_bound
+    return Problem(
+        "ridges", tuple(made), {"W": torch.from_numpy(common + rng.standard_normal(shape))},
+        [size / sum(sizes) for size in sizes], max(client.smoothness for client in made),
+        facts={"gradient_bound": G, "variance_bound": G**2, "curvatures": profile.curvatures},
+    )  # fmt: skip
