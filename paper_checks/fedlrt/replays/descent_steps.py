@@ -1,0 +1,64 @@
+"""Replays of the claims in ``descent_steps``."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.fedlrt.replays.worst_cases import Slack, local_points, plus
+from paper_checks.replay import Proof, Violation, replay
+from paper_checks.stored_values import Values
+
+
+def _rounds_proved(values: Values, term: str) -> Proof:
+    """Right minus left side as a sum of what is known to be non-negative, at each size.
+
+    First: the terms |e||g| + <g, D>, and nothing is left. Second: the terms |e|^2 - |D|^2, and a positive semidefinite
+    rest. D is the change of a client's gradient at its local point e, so that |D| <= |e| (L = 1).
+    """
+    flaw = (
+        "" if {(2, 3), (3, 3), (4, 4)} <= {(int(c["clients"]), int(c["steps"])) for c in values["cases"]} else "sizes"
+    )
+    for case in values["cases"]:
+        clients, steps, step = int(case["clients"]), int(case["steps"]), Fraction(case["step"])
+        if step <= 0 or clients < 1 or steps < 1:
+            flaw = flaw or "a round has clients, steps and a positive rate"
+        slack = Slack(1 + clients * (steps - 1))
+        g, nothing = slack.unit(0), [Fraction(0)] * slack.size
+        slopes = [[nothing, *(slack.unit(1 + c * (steps - 1) + k) for k in range(steps - 1))] for c in range(clients)]
+        walks = [local_points(slack, step, steps, D) for D in slopes]
+        end = plus(*((Fraction(1, clients), walk[-1]) for walk in walks))
+        if term == "first":
+            slack.add(-1, end, g)
+            slack.add(-steps * step, g, g)
+        else:
+            slack.add(Fraction(-1, 2), end, end)
+            slack.add((steps * step) ** 2, g, g)
+        for row in (row for D in slopes for row in D[1:]):
+            if term == "first":
+                slack.add(-step / clients, g, row)
+            else:
+                slack.add(step**2 * steps / clients, row, row)
+        if not slack.non_negative():
+            flaw = flaw or f"the rest is not positive semidefinite at {clients} clients, {steps} steps of {step}"
+    return Proof(not flaw, flaw or f"{len(values['cases'])} sizes and rates")
+
+
+@replay("fedlrt/thm-7-first-term")
+def thm_7_first_term(values: Values) -> Proof:
+    """The printed constants, both 1."""
+    return _rounds_proved(values, "first")
+
+
+@replay("fedlrt/thm-7-second-term")
+def thm_7_second_term(values: Values) -> Proof:
+    """The printed constants, both 1."""
+    return _rounds_proved(values, "second")
+
+
+@replay("fedlrt/thm-8-proof")
+def thm_8_proof(values: Values) -> Violation:
+    """The third term as derived, L^3 lambda^4 s^4, and as printed in the bracket, s lambda times (s lambda)^3 L^2."""
+    steps, rate, L = int(values["steps"]), Fraction(values["rate"]), Fraction(values["L"])
+    unmet = "" if steps >= 1 and L > 0 and 0 < rate * 12 * L * steps <= 1 else "0 < lambda <= 1/(12 L s), s >= 1"
+    derived, printed = L**3 * rate**4 * steps**4, steps * rate * (steps * rate) ** 3 * L**2
+    return Violation(abs(derived - printed), Fraction(0), unmet=unmet, reads="derived minus printed, over e^2")

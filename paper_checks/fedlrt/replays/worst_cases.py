@@ -1,0 +1,258 @@
+r"""Replays of the claims in ``worst_cases``: certificates of every client's vectors, with nothing reduced.
+
+The vectors are g and, for each client, the changes of its gradient between the start and each of its points. A client
+function is known by the inequalities between its points that hold for every function with curvature in [low, 1], L = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import permutations
+from math import ceil, factorial
+from typing import Any
+
+import sympy
+
+from paper_checks.replay import Proof, replay
+from paper_checks.stored_values import Values
+
+Row = list[Fraction]
+SIZES = {(2, 3), (3, 3), (4, 4)}
+ONE = Fraction(1)
+
+
+def plus(*terms: tuple[Fraction | int, Row]) -> Row:
+    """A combination of rows."""
+    return [sum((factor * row[i] for factor, row in terms), Fraction(0)) for i in range(len(terms[0][1]))]
+
+
+class Slack:
+    """A quadratic form that must be non-negative, put together term by term."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.matrix = [[Fraction(0)] * size for _ in range(size)]
+
+    def unit(self, place: int) -> Row:
+        """One of the vectors."""
+        return [ONE if i == place else Fraction(0) for i in range(self.size)]
+
+    def add(self, factor: Fraction | int, one: Row, other: Row) -> None:
+        """Adds a multiple of the inner product of two rows."""
+        for i, a in enumerate(one):
+            for j, b in enumerate(other):
+                if a and b:
+                    self.matrix[i][j] += factor * a * b / 2
+                    self.matrix[j][i] += factor * a * b / 2
+
+    def non_negative(self) -> bool:
+        """Symmetric elimination: no negative pivot, and nothing left of a row whose pivot is zero."""
+        M = [row[:] for row in self.matrix]
+        for k in range(self.size):
+            if M[k][k] < 0 or (M[k][k] == 0 and any(M[k][k:])):
+                return False
+            if M[k][k] == 0:
+                continue
+            for i in range(k + 1, self.size):
+                share = M[i][k] / M[k][k]
+                if share:
+                    M[i] = [M[i][j] - share * M[k][j] if j >= k else M[i][j] for j in range(self.size)]
+        return True
+
+
+def local_points(slack: Slack, step: Fraction, steps: int, D: Sequence[Row]) -> list[Row]:
+    """The client's points, start and end included: each step goes along -(D + g)."""
+    points = [[Fraction(0)] * slack.size]
+    for k in range(steps):
+        points.append(plus((1, points[-1]), (-step, D[k]), (-step, slack.unit(0))))
+    return points
+
+
+def _proves(content: Mapping[str, Any]) -> str:
+    """Why the multipliers do not prove the bound for corrected steps; empty if they do."""
+    clients, steps, step, low = (
+        int(content["clients"]), int(content["steps"]), Fraction(content["step"]), Fraction(content["low"])
+    )  # fmt: skip
+    multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
+    descent = content["goal"] == "descent"
+    if (
+        content["recursion"] != "FedLin"
+        or content["goal"] not in ("descent", "drift")
+        or min(multipliers.values(), default=0) < 0
+    ):
+        return "not a certificate of corrected steps with non-negative multipliers"
+    names = [str(k) for k in range(steps)] + (["+"] if descent else [])
+    width = len(names) - 1
+    slack = Slack(1 + clients * width)
+    nothing = [Fraction(0)] * slack.size
+    slopes = [[nothing, *(slack.unit(1 + c * width + k) for k in range(width))] for c in range(clients)]
+    walks = [local_points(slack, step, steps, D) for D in slopes]
+    end = plus(*((Fraction(1, clients), walk[-1]) for walk in walks))
+    g = slack.unit(0)
+    slack.add(Fraction(content["bound"]), g, g)
+    if descent:
+        slack.add(-1, g, end)
+    else:
+        for walk in walks:
+            slack.add(Fraction(-1, clients), walk[-1], walk[-1])
+    left = {name: ONE if name == "+" else Fraction(0) for name in names}
+    for i, j in permutations(range(len(names)), 2):
+        weight = multipliers.pop(f"{names[i]},{names[j]}", Fraction(0))
+        left[names[j]] -= weight
+        left[names[i]] += weight
+        for D, walk in zip(slopes, walks, strict=True):
+            x = [*walk[:steps], end]
+            apart, turn, share = plus((1, x[i]), (-1, x[j])), plus((1, D[i]), (-1, D[j])), weight / clients
+            slack.add(share, D[j], apart)  # value at j <= value at i - <gradient at j, apart> - bent / (2 (1 - low))
+            bent = share / (2 * (1 - low))
+            slack.add(bent, turn, turn)
+            slack.add(bent * low, apart, apart)
+            slack.add(-2 * bent * low, turn, apart)
+    if multipliers:
+        return f"there is no pair {next(iter(multipliers))}"
+    if any(left[name] for name in names if name != "0"):
+        return "function values do not cancel"
+    return "" if slack.non_negative() else "the slack is not positive semidefinite"
+
+
+def _all_proved(certificates: Sequence[Mapping[str, Any]]) -> str:
+    """The first flaw; the sizes that were promised must be among them."""
+    missing = SIZES - {(int(c["clients"]), int(c["steps"])) for c in certificates}
+    if missing:
+        return f"no certificate for {sorted(missing)[0]} clients and steps"
+    for content in certificates:
+        flaw = _proves(content)
+        if flaw:
+            return f"{content['clients']} clients, {content['steps']} steps: {flaw}"
+    return ""
+
+
+def _e_from_below(terms: int = 30) -> Fraction:
+    return sum((Fraction(1, factorial(j)) for j in range(terms)), Fraction(0))
+
+
+@replay("fedlrt/thm-1")
+def thm_1(values: Values) -> Proof:
+    """Certificates of the drift for every client alone, and the chain of the proof for larger sizes.
+
+    |e_{k+1}| <= (1 + x)|e_k| + x|g| gives |e_k| <= ((1 + x)^k - 1)|g|; with x = 1/s this is below (e - 1)|g|, because
+    each term of (1 + 1/s)^s is at most the one of the series of e.
+    """
+    flaw = _all_proved(values["certificates"])
+    for content in values["certificates"]:
+        steps, step = int(content["steps"]), Fraction(content["step"])
+        if content["goal"] != "drift" or step * steps > 1:
+            flaw = flaw or "a certificate is not of this statement"
+        if Fraction(content["bound"]) > (_e_from_below() * steps * step) ** 2:
+            flaw = flaw or "a certified bound is above the printed one"
+    for steps in (*range(1, 60), *map(int, values["further_steps"])):
+        if (1 + Fraction(1, steps)) ** steps >= _e_from_below(max(30, steps + 1)):
+            flaw = flaw or f"(1 + 1/s)^s is not below e at s = {steps}"
+    count = len(values["certificates"])
+    return Proof(not flaw, flaw or f"{count} certificates of the exact worst drift, and (1 + 1/s)^s < e")
+
+
+@replay("fedlrt/thm-6-proof")
+def thm_6_proof(values: Values) -> Proof:
+    """The chain for all s at once, in the number N = s_* and j = s + 1 <= N, a = 1 + 1/N."""
+    N, a, P = sympy.symbols("N a P", positive=True)  # P stands for a^(s+1) >= 1
+    geometric = sympy.simplify((P - 1) / (a - 1) - N * (P - 1)).subs(a, 1 + 1 / N)
+    flaw = "" if sympy.simplify(geometric) == 0 else "the geometric sum is not N (a^(s+1) - 1)"
+    for steps in map(int, values["steps"]):
+        a_value = 1 + Fraction(1, steps)
+        powers = [a_value**k for k in range(steps + 1)]
+        for j in range(1, steps + 1):
+            total = sum(powers[:j], Fraction(0))
+            if not total == (powers[j] - 1) * steps <= powers[j] * steps <= powers[steps] * steps:
+                flaw = flaw or f"the chain fails at {steps} steps, step {j}"
+        if powers[steps] >= _e_from_below(max(30, steps + 1)):
+            flaw = flaw or f"a^N is not below e at N = {steps}"
+    verified = bool(values["steps"]) and not flaw
+    return Proof(verified, flaw or f"the sum, both comparisons and a^N < e, for N in {values['steps']} and every step")
+
+
+@replay("fedlrt/thm-8")
+def thm_8(values: Values) -> Proof:
+    r"""Certificates at small sizes, and two proofs for all clients, steps and learning rates.
+
+    With x = sλL and u the mean over clients and steps of D, |u| <= b|g| with b = (e^x - 1 - x)/x, because
+    |e_k| <= ((1 + λL)^k - 1)|g|/L; smoothness of the mean gives change <= sλ(-<g, v> + x|v|^2/2) for v = g + u, and
+    over the ball this is largest at v = (1 - b)g as long as x <= 1. With b below x/2 + x^2/6 + x^3/(24(1 - x/5)) the
+    printed bound is a rational inequality in x alone. The sharper one is the dominance of `coupling`.
+    """
+    flaw = _all_proved(values["certificates"])
+    for content in values["certificates"]:
+        whole = int(content["steps"]) * Fraction(content["step"])
+        if content["goal"] != "descent" or not 0 < whole <= 2:
+            flaw = flaw or "a certificate is not of this statement"
+        if Fraction(content["bound"]) > -whole * (1 - whole):
+            flaw = flaw or "a certified bound is above -sλ(1 - sλL)"
+    x, A = sympy.symbols("x A", positive=True)
+    b = x / 2 + x**2 / 6 + x**3 / (24 * (1 - x / 5))
+    for constant, limit in ((12, 12), (1, 1)):
+        room = (1 - b) - x / 2 * (1 - b) ** 2 - (1 - constant * x)
+        numerator, denominator = sympy.fraction(sympy.together(room.subs(x, 1 / (limit + A))))
+        signs = {sympy.sign(c) for part in (numerator, denominator) for c in sympy.Poly(part, A).coeffs()}
+        if signs not in ({1}, {-1}):
+            flaw = flaw or f"not proved for all x <= 1/{limit} with the constant {constant}"
+    for case in values["further"]:
+        if not _dominates(int(case["steps"]), Fraction(case["step"])):
+            flaw = flaw or f"not dominant at {case['steps']} steps of {case['step']}"
+    count = len(values["certificates"])
+    return Proof(
+        not flaw,
+        flaw
+        or f"{count} certificates of the exact worst case; the constants 12 (x <= 1/12) and 1 (x <= 1) for all "
+        f"clients, steps and rates; the exact worst case at {[c['steps'] for c in values['further']]} steps",
+    )
+
+
+def _dominates(steps: int, step: Fraction) -> bool:
+    """Row by row, with the sums written out. For all sizes: (1 - x/s)^s >= 1 - x >= x for x = sλL <= 1/2."""
+    if step * steps > Fraction(1, 2):
+        return False
+    gap = [1 - (1 - step) ** k for k in range(steps)]
+    sums = [Fraction(0)] * (steps + 1)
+    for k in range(steps - 1, 0, -1):  # rounded up, to keep the fractions short
+        sums[k] = sums[k + 1] + Fraction(ceil(2**64 / gap[k]), 2**64)
+    return all(
+        (1 - step) * (1 - gap[k]) / gap[k] - step >= step * (Fraction(k - 1) / gap[k] + sums[k + 1])
+        for k in range(1, steps)
+    )
+
+
+@replay("fedlrt/thm-7")
+def thm_7(values: Values) -> Proof:
+    r"""For each case, right side minus left side as a sum of what is known to be non-negative.
+
+    That is |e||g| + t<g, D> with |t| <= 1, |e|^2 - |D|^2, the smoothness of the mean between start and end, and a
+    positive semidefinite rest. The constants are those of the three terms of the statement; the last one is that of
+    the printed statement if the constants are 1, 1, 1.
+    """
+    cases = values["cases"]
+    flaw = "" if {(int(c["clients"]), int(c["steps"])) for c in cases} >= SIZES else "a size is missing"
+    for case in cases:
+        clients, steps, step = int(case["clients"]), int(case["steps"]), Fraction(case["step"])
+        first, drift, square, t = (Fraction(case[name]) for name in ("first", "drift", "square", "t"))
+        if abs(t) > drift or step <= 0:
+            flaw = flaw or "|t| is above the constant of the drift, or the step is not positive"
+        slack = Slack(1 + clients * (steps - 1))
+        g, nothing = slack.unit(0), [Fraction(0)] * slack.size
+        slopes = [[nothing, *(slack.unit(1 + c * (steps - 1) + k) for k in range(steps - 1))] for c in range(clients)]
+        walks = [local_points(slack, step, steps, D) for D in slopes]
+        end = plus(*((Fraction(1, clients), walk[-1]) for walk in walks))
+        whole = steps * step
+        slack.add(-whole * (1 - first * whole), g, g)
+        slack.add(-1, g, end)
+        slack.add(Fraction(-1, 2), end, end)
+        for D in slopes:
+            for row in D[1:]:
+                slack.add(-t * step / clients, g, row)  # what the products leave
+                slack.add(square * step**2 * steps / clients, row, row)  # |e|^2 is at least this
+        if not slack.non_negative():
+            flaw = flaw or f"{clients} clients, {steps} steps of {step}: the rest is not positive semidefinite"
+    printed = [case for case in cases if (case["first"], case["drift"], case["square"]) == ("1", "1", "1")]
+    if not any(int(c["steps"]) * Fraction(c["step"]) > 2 for c in printed):
+        flaw = flaw or "no case of the printed statement at a large learning rate"
+    return Proof(not flaw, flaw or f"{len(cases)} cases, {len(printed)} of them with the printed constants")
