@@ -124,15 +124,6 @@ def fig1_found(table: pd.DataFrame) -> str:
     alike = {name for name in names if _spread(table[table.reading == name], tuple(LOW_RANK.values())) < 1e-6}
     alike_full = {name for name in names if _spread(table[table.reading == name], ("FedAvg", "FedLin")) < 1e-6}
     everything = plateau & exact & faster
-    details = []
-    for name in names:
-        methods = ("FedAvg", "FedLin", *LOW_RANK.values())
-        values = ", ".join(
-            f"{method} {at(name, method, 'end'):.1e}"
-            + (f" (1e-5 from round {at(name, method, 'close'):.0f})" if np.isfinite(at(name, method, "close")) else "")
-            for method in methods
-        )
-        details.append(f"{name}: {values}")
     row = table.drop_duplicates("reading").assign(allowed=lambda part: 1.0 / (12.0 * part.smoothness * part.steps))
     admitted = [str(name) for name in row[row.learning_rate <= row.allowed].reading]
     return (
@@ -144,7 +135,7 @@ def fig1_found(table: pd.DataFrame) -> str:
         f"three variants coincide (within 1e-6 of each other) in {_named(alike, names)}, and FedAvg with FedLin in "
         f"{_named(alike_full, names)}: clients that hold the same points have the same curvature, and then no drift is "
         "left to correct, however different their targets. "
-        f"Last rounds: {'; '.join(details)}. The step {row.learning_rate.iloc[0]:g} against 1/(12 L s): "
+        f"The step {row.learning_rate.iloc[0]:g} against 1/(12 L s): "
         f"{row.allowed.min():.1e} to {row.allowed.max():.1e}, admitted in {_named(set(admitted), names)}."
     )
 
