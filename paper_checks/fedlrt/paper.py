@@ -8,6 +8,6 @@ PAPER = Paper(
     "fedlrt",
     "Federated Dynamical Low-Rank Training with Global Loss Convergence Guarantees",
     "paper_checks.fedlrt",
-    ("boxes", "baseline_boxes"),
+    ("federated_methods", "bases", "coefficients", "boxes", "aggregation", "baseline_boxes", "splitting", "splitting_steps"),
 )
 """FeDLRT (``fedlrt``)."""
