@@ -145,7 +145,7 @@ class Wide:
 
 
 GRADIENTS = ("generic", "zero", "within the bases", "of rank one", "tiny beside the bases")
-POINTS = (((2, 2), 1), ((4, 4), 2), ((7, 5), 2), ((3, 8), 1), ((12, 9), 4))
+POINTS = (((2, 2), 1), ((4, 4), 2), ((5, 5), 2), ((7, 5), 2), ((3, 8), 1), ((12, 9), 4))
 BEYOND = (((3, 3), 2), ((2, 5), 2))  # 2r columns do not fit
 
 
@@ -167,6 +167,7 @@ def measure_wide(context: Context) -> list[Wide]:
     found = []
     for (m, n), r in (POINTS + BEYOND) * context.size(1, 5):
         U, V = (np.linalg.qr(rng.standard_normal((side, r)))[0] for side in (m, n))
+        U = -U  # with this sign a library's orthogonal factor of [U|G] does not begin with U itself
         S = rng.standard_normal((r, r)) + 3.0 * np.eye(r)
         conditioned = S @ np.diag(np.geomspace(1.0, 1e-3, r))
         singular = S @ np.diag([*np.ones(r - 1), 0.0])
@@ -241,7 +242,7 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     measure=measure_wide,
     mutants=[{"singular": True}, {"shared": False}, {"transposed": False}, {"beyond_tangent": 1.0}],
     vary=("beyond_tangent",),
-    uses=("fedlrt/eq-5", "fedlrt/eq-6"),  # TODO lemma-2
+    uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
     expect="holds",
     method="algorithm",
 )
