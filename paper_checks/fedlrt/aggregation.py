@@ -1,9 +1,9 @@
-"""Sections 3 and 3.1: averaging in shared bases, truncation, and how far the solution is from a full-rank one."""
+"""Sections 3 and 3.1: averaging in shared bases and in bases of the clients' own, and truncation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from algorithms.descent import Descent
-from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
-from algorithms.low_rank import USV, Truncation, beside, factorise, product
+from algorithms.low_rank import Truncation, factorise
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -60,8 +59,8 @@ def measure_shared(context: Context) -> Shared:
 @claim(
     "fedlrt/eq-10",
     where="Section 3.1, coefficient averaging, eq. (10)",
-    says=r"$\frac1C\sum_c\tilde U\tilde S_c^{s_*}\tilde V^\top = \tilde U(\frac1C\sum_c\tilde S_c^{s_*})\tilde V^\top$; "
-    r"the rank stays at most 2r (it can fall: the text's 'is preserved' is read as a bound).",
+    says=r"$\frac1C\sum_c\tilde U\tilde S_c^{s_*}\tilde V^\top = \tilde U(\frac1C\sum_c\tilde S_c^{s_*})\tilde V^\top$"
+    r"; the rank stays at most 2r (it can fall: the text's 'is preserved' is read as a bound).",
     measure=measure_shared,
     mutants=[{"share": 1.01}, {"bases": "own"}, {"rank": "exactly"}, {"room": -1}],
     vary=("share",),
@@ -92,14 +91,16 @@ Spectrum = tuple[tuple[Fraction, ...], Fraction]
 def measure_spectra(context: Context) -> list[Spectrum]:
     """Singular values in decreasing order and thresholds: simple ones first, then ties, zeros, and decades."""
     rng = context.rng("spectra")
-    simple = [((1, 1), "1/10"), ((1, 0), "1/10"), ((5, 4, 3, 0), 5), ((5, 4, 3, 0), "26/5"), ((5, 4, 3, 0), 4),
-              ((1, 0, 0, 0), 1), ((1, "999/1000"), 1), ((3, 2, 2, 2), "35/10"), ((1, "1/1000000000", 0, 0), "1/100")]  # fmt: skip
-    found = [(tuple(Fraction(s) for s in sigma), Fraction(theta)) for sigma, theta in simple]
+    simple = ("1 1: 1/10", "1 0: 1/10", "5 4 3 0: 5", "5 4 3 0: 26/5", "5 4 3 0: 4", "1 0 0 0: 1", "1 999/1000: 1",
+              "3 2 2 2: 7/2", "1 1/1000000000 0 0: 1/100")  # fmt: skip
+    found: list[Spectrum] = []
+    for text in simple:
+        values, theta_text = text.split(": ")
+        found.append((tuple(map(Fraction, values.split())), Fraction(theta_text)))
     for _ in range(context.size(60, 600)):
         size = 2 * int(rng.integers(1, 5))
-        powers = rng.integers(-6, 3, size)
-        sigma = sorted((Fraction(int(n)) * Fraction(10) ** int(p) for n, p in zip(rng.integers(0, 10, size), powers,
-                                                                                  strict=True)), reverse=True)  # fmt: skip
+        digits, powers = rng.integers(0, 10, size).tolist(), rng.integers(-6, 3, size).tolist()
+        sigma = sorted((Fraction(d) * Fraction(10) ** p for d, p in zip(digits, powers, strict=True)), reverse=True)
         theta = Fraction(int(rng.integers(1, 10))) * Fraction(10) ** int(rng.integers(-6, 2))
         if sum(s * s for s in sigma) >= theta**2:
             found.append((tuple(sigma), theta))
@@ -307,133 +308,3 @@ def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,
             promises.append(Promise("the mean has a rank beyond r", one.rank + 1, one.found, at_most=True))
     return judge_promises(promises, "two models by hand; 1 to 8 clients with random models of rank 1 and 2 and sizes "
                           "5 to 20, Cr below and above n")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Beside:
-    """FeDLRT with full correction beside FedLin, from the same start of low rank.
-
-    Attributes:
-        inside: Whether the targets lie in the bases of the start.
-        distance: Between the two after the last round.
-        travelled: From the start to FedLin's end.
-        missed: Largest part of a local direction outside the wide bases, in the Frobenius norm.
-        cut: Largest truncated part.
-        growth: (1 + rate L)^steps of a round.
-        smoothness: L.
-        rounds: Number of rounds.
-        by_hand: The case in plain numbers, if it is small.
-    """
-
-    inside: bool
-    distance: float
-    travelled: float
-    missed: float
-    cut: float
-    growth: float
-    smoothness: float
-    rounds: int
-    by_hand: Mapping[str, Any] | None = None
-
-    def bound(self, missed: float, cut: float) -> float:
-        r"""$((3a - 2)^T - 1)\,(\epsilon/(3L) + \vartheta/(3(a - 1)))$, a the growth in a round.
-
-        A step of FedLin depends on its weights and on those at the start of the round, with constants L and 2L; errors
-        of a round are so multiplied by 3a - 2 and added to.
-        """
-        per = missed * self.missed / (3.0 * self.smoothness) + cut * self.cut / (3.0 * (self.growth - 1.0))
-        return ((3.0 * self.growth - 2.0) ** self.rounds - 1.0) * per
-
-
-def run_beside(case: Case, rate: float, steps: int, rounds: int, tau: float, inside: bool,
-               by_hand: Mapping[str, Any] | None = None) -> Beside:  # fmt: skip
-    """Both algorithms for some rounds; what leaves the bases is found from what clients would follow in them."""
-    L, settings = case.smoothness, Descent(steps, rate)
-    low, full = Watched(case.clients), Watched(case.clients)
-    state, w = case.factors, product(case.factors)
-    missed = cut = 0.0
-    for _ in range(rounds):
-        low.begin()
-        full.begin()
-        low.trips.clear()
-        start = product(state)
-        after = FeDLRT(settings, case.rank, Truncation(tau), "full").round(low, low.everyone, state)
-        bars = next(trip.sent for trip in low.trips if "Ubar" in trip.sent)
-        U, V = beside(state.U, bars["Ubar"])["W"], beside(state.V, bars["Vbar"])["W"]
-        slopes = [client.gradient(start)["W"] for client in case.clients]
-        mean, ends = torch.stack(slopes).mean(dim=0), []
-        for client, slope in zip(case.clients, slopes, strict=True):
-            W = start["W"]
-            for _ in range(steps):
-                along = client.gradient({"W": W})["W"] - slope + mean
-                within = U @ (U.mT @ along @ V) @ V.mT
-                missed = max(missed, float(torch.linalg.matrix_norm(along - within)))
-                W = W - rate * within
-            ends.append(W)
-        cut = max(cut, float(torch.linalg.matrix_norm(product(after)["W"] - torch.stack(ends).mean(dim=0))))
-        state, w = after, FedLin(settings).round(full, full.everyone, w)
-    distance = float(torch.linalg.matrix_norm(product(state)["W"] - w["W"]))
-    travelled = float(torch.linalg.matrix_norm(product(case.factors)["W"] - w["W"]))
-    return Beside(inside, distance, travelled, missed, cut, (1.0 + rate * L) ** steps, L, rounds, by_hand)
-
-
-def measure_beside(context: Context) -> list[Beside]:
-    """A loss of one entry outside the bases by hand; targets within the bases; random federations."""
-    W, inner, target = (torch.zeros(4, 4, dtype=torch.float64) for _ in range(3))
-    W[0, 0], inner[0, 0], target[2, 2] = 1.0, 2.0, 1.0
-    outer = torch.zeros(16, 16, dtype=torch.float64)
-    outer[10, 10] = 1.0  # the entry in the third row and column
-    hand = {"rate": "1/2", "rounds": 5, "entry": 2, "completion": 1}
-    factors = factorise(Tree(W=W), 1)
-    one_entry = Case((centred(outer, target),), factors, 1.0)
-    within = Case(tuple(centred(c * torch.eye(16, dtype=torch.float64), c * inner) for c in (0.5, 1.0)), factors, 1.0)
-    found = [run_beside(one_entry, 0.5, 1, 5, 0.0, False, hand), run_beside(within, 0.1, 3, 5, 0.0, True)]
-    for case in draw_cases(context):
-        for tau in (0.0, 0.3):
-            found.append(run_beside(case, 0.02 / case.smoothness, 2, 3, tau, False))
-    small = replace_targets(draw_cases(context)[0])
-    found.append(run_beside(small, 0.2 / small.smoothness, 2, 2, 0.9, True))
-    return found
-
-
-def replace_targets(case: Case) -> Case:
-    """One client with the identity for its curvature and a target in the span of the start, of rank one."""
-    W = product(case.factors)["W"]
-    client = centred(torch.eye(W.numel(), dtype=W.dtype), 2.0 * W)
-    return replace(case, clients=(client,), factors=USV(*case.factors), smoothness=1.0)
-
-
-@claim(
-    "fedlrt/claim-close-to-full",
-    where="Section 3.1, end, with Theorem 5",
-    says=r"Algorithm 1's solution is close to a full-rank solution, by Theorem 5, which asks for gradients close to "
-    r"$\mathcal M_r$: nearer to it, at least, than the start is.",
-    measure=measure_beside,
-    control=Form("The statement for targets within the bases of the start.", {"inside": True}),
-    correction=Form(
-        r"What matters is the part $\epsilon$ of the clients' corrected gradients outside the wide bases (closeness to "
-        r"the tangent space, which gradients of rank r need not have): the distance from FedLin's weights after T "
-        r"rounds is at most $((3a - 2)^T - 1)(\frac\epsilon{3L} + \frac\vartheta{3(a - 1)})$ with $a = (1 + \lambda "
-        r"L)^{s_*} \approx 1 + \lambda s_*L$.",
-        {"reading": "tangent"},
-        ({"missed": 0.0}, {"missed": 0.25}, {"cut": 0.0}, {"reading": "printed"}),
-    ),
-    vary=("missed", "cut"),
-    uses=("fedlrt/thm-5",),
-    expect="corrected",
-    method="algorithm",
-)
-def claim_close(runs: Sequence[Beside], reading: str = "printed", missed: float = 1.0, cut: float = 1.0,
-                inside: bool = False) -> Evidence:  # fmt: skip
-    """Distances from FedLin against the start's (printed), or against the bound with measured parts."""
-    promises = []
-    for one in runs:
-        if inside and not one.inside:
-            continue
-        if reading == "printed":
-            promises.append(Promise("nearer to the full-rank solution than the start", one.distance, one.travelled,
-                                    -1e-9, at_most=True, case=one.by_hand))  # fmt: skip
-        else:
-            promises.append(Promise("the distance is within the bound", one.distance, one.bound(missed, cut), 1e-10,
-                                    at_most=True))  # fmt: skip
-    return judge_promises(promises, f"a loss of one entry by hand, targets within the bases, {SCOPE}; 2 to 5 rounds")

@@ -116,8 +116,8 @@ class Wide:
         G_V: Mean gradient in V, ``(n, r)``.
         Ut: [U|Ubar] as the clients assemble it.
         Vt: [V|Vbar].
-        raw_U: The orthogonal factor of [U|G_U] of the library.
-        raw_V: That of [V|G_V].
+        library_u: The orthogonal factor of [U|G_U] of the library.
+        library_v: That of [V|G_V].
         St: S in the corner of zeros, as the clients assemble it.
     """
 
@@ -128,8 +128,8 @@ class Wide:
     G_V: Tensor
     Ut: Tensor
     Vt: Tensor
-    raw_U: Tensor
-    raw_V: Tensor
+    library_u: Tensor
+    library_v: Tensor
     St: Tensor
 
     @property
@@ -219,7 +219,7 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     for one in regular(points, beyond):
         U, S, V = one.parts
         own = (one.G_U, one.G_V) if mean else (one.slopes[0] @ V @ S.mT, one.slopes[0].mT @ U @ S)
-        wide = (one.Ut, one.Vt) if assembled else (one.raw_U, one.raw_V)
+        wide = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
         for basis, first, G in zip(wide, (U, V), own, strict=True):
             r = first.shape[1]
             scaled = torch.cat([basis[:, :r], length * basis[:, r:]], dim=1)
@@ -292,7 +292,7 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
     """
     promises = []
     for one in regular(points):
-        Ut, Vt = (one.Ut, one.Vt) if assembled else (one.raw_U, one.raw_V)
+        Ut, Vt = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
         W = product(one.factors)["W"]
         promises.append(same("St is S in the corner of zeros", Ut.mT @ W @ Vt,
                              corner * one.St + outside * (one.St == 0.0)))  # fmt: skip
@@ -318,7 +318,7 @@ def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: flo
     promises = []
     for point in regular(points):
         U, _, V = point.parts
-        wide = (point.Ut, point.Vt) if assembled else (point.raw_U, point.raw_V)
+        wide = (point.Ut, point.Vt) if assembled else (point.library_u, point.library_v)
         for basis, first in zip(wide, (U, V), strict=True):
             r = first.shape[1]
             expected = torch.zeros(2 * r + columns, r, dtype=first.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import sympy
@@ -198,15 +199,14 @@ def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 
         slopes = [client.gradient({"W": one.start})["W"] for client in one.clients]
         mean = torch.stack(slopes).mean(dim=0)
         for client, slope, end in zip(one.clients, slopes, one.ends, strict=True):
-            W, first = one.start, None
+            W, along = one.start, []
             for _ in range(one.steps):
-                along = (client if own else one.whole).gradient({"W": W})["W"] - sign * (slope - mean)
-                first = along if first is None else first
-                W = W - rate * one.rate * along
+                along.append((client if own else one.whole).gradient({"W": W})["W"] - sign * (slope - mean))
+                W = W - rate * one.rate * along[-1]
             if one.stationary:
                 promises.append(same("a client stays at a stationary point", W, one.start, one.by_hand))
             promises.append(same("(4) is the local step of FedLin", W, end))
-            promises.append(same("the first step is along the global gradient", first, mean))
+            promises.append(same("the first step is along the global gradient", along[0], mean))
     return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
 
 
@@ -246,12 +246,12 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
         ((Bump(1.0, -2.0), Bump(0.6, 1.5)), torch.full((1, 1), 0.4, dtype=torch.float64), 2.0),
     ]
     for shape, count in (((2, 3), 3), ((2, 2), 2)):
-        clients = []
+        made = []
         for _ in range(count):
             turn = torch.linalg.qr(torch.from_numpy(rng.standard_normal((shape[0] * shape[1],) * 2)))[0]
             H = turn * torch.linspace(0.3, 1.0, turn.shape[0], dtype=torch.float64) @ turn.mT
-            clients.append(centred(H, torch.from_numpy(rng.standard_normal(shape))))
-        problems.append((tuple(clients), torch.zeros(shape, dtype=torch.float64), 1.0))
+            made.append(centred(H, torch.from_numpy(rng.standard_normal(shape))))
+        problems.append((tuple(made), torch.zeros(shape, dtype=torch.float64), 1.0))
     found: dict[str, list[Limit]] = {"FedAvg": [], "FedLin": []}
     for clients, start, smoothness in problems:
         for name, method in (("FedAvg", FedAvg), ("FedLin", FedLin)):
@@ -351,7 +351,7 @@ def claim_drift(runs: list[Drift], limit: float = 1.0, order: float = 1.0, power
         if one.steps == 100:
             promises.append(Promise("many steps: the mean of the local minimisers", one.distance, limit * one.local,
                                     1e-9))  # fmt: skip
-    for before, after in zip(runs, runs[1:], strict=False):
+    for before, after in pairwise(runs):
         if before.spread == after.spread > 0.0:
             promises.append(Promise("the distance grows with the steps", order * before.distance,
                                     order * after.distance, 1e-12, at_most=True))  # fmt: skip

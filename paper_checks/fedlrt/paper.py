@@ -8,6 +8,16 @@ PAPER = Paper(
     "fedlrt",
     "Federated Dynamical Low-Rank Training with Global Loss Convergence Guarantees",
     "paper_checks.fedlrt",
-    ("federated_methods", "bases", "coefficients", "boxes", "aggregation", "baseline_boxes", "splitting", "splitting_steps"),
+    (
+        "federated_methods",
+        "bases",
+        "coefficients",
+        "boxes",
+        "aggregation",
+        "full_rank_distance",
+        "baseline_boxes",
+        "splitting",
+        "splitting_steps",
+    ),
 )
 """FeDLRT (``fedlrt``)."""

@@ -212,13 +212,13 @@ def split_step(loss: Quadratic, factors: USV, time: float, theta: float) -> tupl
 
 def measure_flows(context: Context) -> list[Flowed]:
     """A gradient outside the bases, a stationary point that is truncated, and random losses, S nearly singular too."""
-    eye, found = torch.eye(16, dtype=torch.float64), []
-    axes = Tree(W=eye[:4, :2]), Tree(W=eye[:4, :2])
-    outer = torch.zeros(16, 16, dtype=torch.float64)
-    outer[15, 15] = 1.0
+    eye, found = torch.eye(36, dtype=torch.float64), []
+    axes = Tree(W=torch.eye(6, 2, dtype=torch.float64)), Tree(W=torch.eye(6, 2, dtype=torch.float64))
+    outer = torch.zeros(36, 36, dtype=torch.float64)
+    outer[35, 35] = 1.0
     start = torch.diag(torch.tensor([1.0, 0.1], dtype=torch.float64))
-    target = torch.zeros(4, 4, dtype=torch.float64)
-    target[3, 3] = 100.0
+    target = torch.zeros(6, 6, dtype=torch.float64)
+    target[5, 5] = 100.0
     still = axes[0]["W"] @ start @ axes[1]["W"].mT
     cases: list[tuple[Quadratic, USV, tuple[float, ...]]] = [
         (centred(outer, target), USV(axes[0], Tree(W=start), axes[1]), (0.0,)),
@@ -228,7 +228,8 @@ def measure_flows(context: Context) -> list[Flowed]:
     for (m, n), r in (((4, 4), 1), ((5, 4), 2), ((4, 6), 2)) * context.size(1, 5):
         for least in (1.0, 1e-4, 1e-10):
             loss = random_quadratics((m, n), 1, rng).clients[0]
-            U, V = (Tree(W=torch.linalg.qr(torch.from_numpy(rng.standard_normal((side, r))))[0]) for side in (m, n))
+            U, V = (Tree(W=torch.from_numpy(np.linalg.qr(rng.standard_normal((side, r)))[0]).clone(
+                memory_format=torch.contiguous_format)) for side in (m, n))  # fmt: skip
             S = torch.diag(torch.logspace(0, np.log10(least), r, dtype=torch.float64)) * (least if r == 1 else 1.0)
             cases.append((loss, USV(U, Tree(W=S), V), (0.0, 0.05)))
     for loss, factors, thetas in cases:

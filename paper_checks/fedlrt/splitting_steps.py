@@ -97,8 +97,8 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
 @claim(
     "fedlrt/lemma-2",
     where="Appendix D, Lemma 2, eqs. (18) and (19)",
-    says=r"With $K = US$, $L = VS^\top$ (printed $V = VS^\top$) and $USV^\top$ of rank r: after one explicit Euler step "
-    r"of (15), the augmentation (16) is $\tilde UR = \mathrm{qr}([U_0|-\nabla_UL])$ and $\tilde VR = "
+    says=r"With $K = US$, $L = VS^\top$ (printed $V = VS^\top$) and $USV^\top$ of rank r: after one explicit Euler"
+    r" step of (15), the augmentation (16) is $\tilde UR = \mathrm{qr}([U_0|-\nabla_UL])$ and $\tilde VR = "
     r"\mathrm{qr}([V_0|-\nabla_VL])$: the same spaces (the bases within them may differ by a rotation).",
     measure=measure_steps,
     mutants=[{"singular": True}, {"beside": False}, {"tilt": 1e-3}],
