@@ -146,9 +146,9 @@ def claim_trunc(spectra: list[Spectrum], after: int = 0, strict: bool = True, bo
         if not admitted:
             continue
         kept = admitted[0]
-        ahead = int(squares[kept] < (share * theta) ** 2)
+        near = int(squares[kept] < (share * theta) ** 2)
         if "error" in keep:
-            promises.append(Promise("the truncated part is below the threshold", ahead, 1.0, case=case))
+            promises.append(Promise("the truncated part is below the threshold", near, 1.0, case=case))
         if "rank" in keep:
             least = min(k for k in range(len(sigma) + 1) if squares[k] < theta**2)
             promises.append(Promise("no smaller rank comes as near", kept, max(least, 1), case=case))
@@ -289,6 +289,7 @@ def measure_means(context: Context) -> list[Mean]:
         ({"needed": "whole"}, {"needed": "one client's"}, {"spread": 1e-3}),
     ),
     vary=("spread",),
+    uses=("fedlrt/alg-6",),
     expect="corrected",
     method="algorithm",
 )

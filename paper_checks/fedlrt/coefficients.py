@@ -39,6 +39,12 @@ def differentiated(one: Round, client: Any, S: Tensor) -> Tensor:
     return slope
 
 
+def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
+    r"""The same gradient as $\tilde U^\top\nabla_WL_c\tilde V$."""
+    slope: Tensor = one.U.mT @ client.gradient({"W": one.U @ S @ one.V.mT})["W"] @ one.V
+    return slope
+
+
 def measure_plain(context: Context) -> list[Round]:
     """Rounds without correction."""
     return first_rounds(context, "none")
@@ -66,8 +72,7 @@ def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool
             used = client if own else one.case.clients[0]
             S = one.start
             for step in range(STEPS + more):
-                slope = one.U.mT @ used.gradient({"W": one.U @ S @ one.V.mT})["W"] @ one.V
-                slope = slope.mT if transposed else slope
+                slope = pulled(one, used, S).mT if transposed else pulled(one, used, S)
                 if step == 0:
                     promises.append(same("the gradient in S is Ut' G Vt", slope, differentiated(one, used, S)))
                 S = S - rate * rate_of(one) * slope
@@ -105,21 +110,21 @@ def measure_full(context: Context) -> Corrected:
     method="algorithm",
 )
 def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Evidence:
-    """What clients send against the recursion, with gradients by differentiation."""
+    """What clients send against the recursion, with full-rank gradients in the wide bases."""
     promises = []
     for one in found.rounds:
-        slopes = [differentiated(one, client, one.start) for client in one.case.clients]
+        slopes = [pulled(one, client, one.start) for client in one.case.clients]
         mean = share * torch.stack(slopes).mean(dim=0)
         for client, slope, sent in zip(one.case.clients, slopes, one.coefficients, strict=True):
             S = one.start
             for _ in range(STEPS):
-                S = S - rate_of(one) * (differentiated(one, client, S) + sign * (mean - slope))
+                S = S - rate_of(one) * (pulled(one, client, S) + sign * (mean - slope))
             promises.append(same("the recursion is what clients send", S, sent))
         total = torch.stack([mean - slope for slope in slopes]).sum(dim=0)
         promises.append(same("the corrections cancel", total, torch.zeros_like(total)))
         promises.append(Promise("communication rounds", one.trips, found.plain_trips + more))
     for one in found.single:
-        slopes = [differentiated(one, client, one.start) for client in one.case.clients]
+        slopes = [pulled(one, client, one.start) for client in one.case.clients]
         stepped = one.start - rate_of(one, 1) * share * torch.stack(slopes).mean(dim=0)
         promises += [same("the first step is the global gradient's", sent, stepped) for sent in one.coefficients]
     return judge_promises(promises, f"{ROUND_SCOPE}; and of one")
@@ -162,7 +167,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: floa
     promises = []
     for one in found.rounds:
         r = one.before.S["W"].shape[0]
-        slopes = [differentiated(one, client, one.start) for client in one.case.clients]
+        slopes = [pulled(one, client, one.start) for client in one.case.clients]
         mean = torch.stack(slopes).mean(dim=0)
         for client, slope, added, sent in zip(one.case.clients, slopes, one.corrections, one.coefficients,
                                               strict=True):  # fmt: skip
@@ -171,7 +176,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: floa
             promises.append(same("the correction is the block of the full one", added, expected))
             S = one.start
             for _ in range(STEPS):
-                S = S - rate_of(one) * (differentiated(one, client, S) + expected)
+                S = S - rate_of(one) * (pulled(one, client, S) + expected)
             promises.append(same("the recursion is what clients send", S, sent))
         promises.append(Promise("communication rounds of FedLin", one.trips, found.fedlin))
         promises.append(Promise("one fewer than with the full correction", one.trips, found.full - fewer))
