@@ -8,6 +8,9 @@ PAPER = Paper(
     "fedlrt",
     "Federated Dynamical Low-Rank Training with Global Loss Convergence Guarantees",
     "paper_checks.fedlrt",
-    ("boxes", "baseline_boxes", "worst_cases", "descent_steps", "truncated_rounds"),
+    (
+        *("federated_methods", "bases", "coefficients", "boxes", "aggregation", "full_rank_distance"),
+        *("truncated_rounds", "baseline_boxes", "splitting", "splitting_steps", "worst_cases", "descent_steps"),
+    ),
 )
 """FeDLRT (``fedlrt``)."""

@@ -1,0 +1,311 @@
+"""Sections 3 and 3.1: averaging in shared bases and in bases of the clients' own, and truncation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+import torch
+from torch import Tensor
+
+from algorithms.descent import Descent
+from algorithms.fedlrt import FeDLRT
+from algorithms.low_rank import Truncation, factorise
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.bases import entrywise
+from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+from paper_checks.watched import Watched
+from toymodels.quadratic import centred
+
+SIZES = ((2, 2, 1), (3, 2, 1), (2, 4, 1))  # rows, columns and rank of shared bases
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Symbolic bases and coefficients of three clients, and integer coefficients with 2r for exact ranks."""
+
+    bases: tuple[tuple[sympy.Matrix, sympy.Matrix], ...]
+    own: tuple[tuple[sympy.Matrix, ...], ...]
+    coefficients: tuple[tuple[sympy.Matrix, ...], ...]
+    points: tuple[Point, ...]
+    integers: tuple[tuple[sympy.Matrix, ...], ...]
+
+
+def measure_shared(context: Context) -> Shared:
+    """Bases that are not even orthonormal; means of integer matrices that keep and that lose rank."""
+
+    def symbols(name: str, rows: int, columns: int) -> sympy.Matrix:
+        return sympy.Matrix(rows, columns, lambda i, j: sympy.Symbol(f"{name}_{i}{j}"))
+
+    bases = tuple((symbols("U", m, 2 * r), symbols("V", n, 2 * r)) for m, n, r in SIZES)
+    own = tuple(tuple(symbols(f"U{c}", m, 2 * r) for c in range(3)) for m, _, r in SIZES)
+    coefficients = tuple(tuple(symbols(f"S{c}", 2 * r, 2 * r) for c in range(3)) for _, _, r in SIZES)
+    every = {s for group in (*bases, *own, *coefficients) for matrix in group for s in matrix}
+    rng = context.rng("integers")
+    integers = [(sympy.diag(1, 1), sympy.diag(1, -1))]
+    for size in (2, 4, 4, 6):
+        integers.append(tuple(sympy.Matrix(size, size, rng.integers(-4, 5, size * size).tolist()) for _ in range(3)))
+    return Shared(bases, own, coefficients, tuple(generic_points(context, sorted(every, key=str), 1)), tuple(integers))
+
+
+@claim(
+    "fedlrt/eq-10",
+    where="Section 3.1, coefficient averaging, eq. (10)",
+    says=r"$\frac1C\sum_c\tilde U\tilde S_c^{s_*}\tilde V^\top = \tilde U(\frac1C\sum_c\tilde S_c^{s_*})\tilde V^\top$"
+    r"; the rank stays at most 2r (it can fall: the text's 'is preserved' is read as a bound).",
+    measure=measure_shared,
+    mutants=[{"share": 1.01}, {"bases": "own"}, {"rank": "exactly"}, {"room": -1}],
+    vary=("share",),
+    expect="holds",
+    method="identity",
+)
+def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "at most", room: int = 0) -> Evidence:
+    """Entry by entry for any bases, orthonormal or not; ranks of means exactly."""
+    equations: list[Equation] = []
+    for coefficients in data.integers:
+        mean, size = sum(coefficients[1:], coefficients[0]), coefficients[0].rows + room
+        found = mean.rank()
+        if found > size or (rank == "exactly" and found != size):
+            equations.append(Equation("rank of the mean", sympy.Integer(found), sympy.Integer(size)))
+    for (U, V), own, coefficients in zip(data.bases, data.own, data.coefficients, strict=True):
+        used = own if bases == "own" else (U,) * len(coefficients)
+        whole = sum((basis * S * V.T for basis, S in zip(used[1:], coefficients[1:], strict=True)),
+                    used[0] * coefficients[0] * V.T)  # fmt: skip
+        mean = sum(coefficients[1:], coefficients[0]) * rational(share)
+        equations += entrywise(f"mean, {U.rows} x {V.rows}", whole / 3, U * mean * V.T / 3)
+    return judge_identity(equations, data.points, "all bases and coefficients of three clients, symbolic, 2r = 2; "
+                          "exact ranks of means of integer coefficients up to 2r = 6")  # fmt: skip
+
+
+Spectrum = tuple[tuple[Fraction, ...], Fraction]
+
+
+def measure_spectra(context: Context) -> list[Spectrum]:
+    """Singular values in decreasing order and thresholds: simple ones first, then ties, zeros, and decades."""
+    rng = context.rng("spectra")
+    simple = ("1 1: 1/10", "1 0: 1/10", "5 4 3 0: 5", "5 4 3 0: 26/5", "5 4 3 0: 4", "1 0 0 0: 1", "1 999/1000: 1",
+              "3 2 2 2: 7/2", "1 1/1000000000 0 0: 1/100")  # fmt: skip
+    found: list[Spectrum] = []
+    for text in simple:
+        values, theta_text = text.split(": ")
+        found.append((tuple(map(Fraction, values.split())), Fraction(theta_text)))
+    for _ in range(context.size(60, 600)):
+        size = 2 * int(rng.integers(1, 5))
+        digits, powers = rng.integers(0, 10, size).tolist(), rng.integers(-6, 3, size).tolist()
+        sigma = sorted((Fraction(d) * Fraction(10) ** p for d, p in zip(digits, powers, strict=True)), reverse=True)
+        theta = Fraction(int(rng.integers(1, 10))) * Fraction(10) ** int(rng.integers(-6, 2))
+        if sum(s * s for s in sigma) >= theta**2:
+            found.append((tuple(sigma), theta))
+    return found
+
+
+@claim(
+    "fedlrt/claim-trunc",
+    where="Section 3.1, automatic compression via rank truncation",
+    says=r"A truncated SVD keeps the $r_1$ largest singular values of $\tilde S^*$, with $r_1$ such that "
+    r"$\|[\sigma_{r_1}, \ldots, \sigma_{2r}]\|_2 < \vartheta$: this finds the optimal rank and keeps S of full rank "
+    r"($0 < \vartheta \le \|\tilde S^*\|$).",
+    measure=measure_spectra,
+    control=Form(r"Where the rule leaves a choice, the truncated part is below $\vartheta$.", {"keep": ("error",)}),
+    correction=Form(
+        r"With the tail from the first value that goes, $\|[\sigma_{r_1+1}, \ldots, \sigma_{2r}]\|_2 < \vartheta$, the "
+        r"smallest such $r_1$ always exists, is the least rank of any matrix within $\vartheta$ of $\tilde W_r^*$, and "
+        r"every kept singular value is positive. The tail from $\sigma_{r_1}$ on keeps one value more, which may be "
+        r"zero, and no $r_1$ satisfies it where $\sigma_{2r} \ge \vartheta$.",
+        {"after": 1},
+        ({"after": 0}, {"after": 2}, {"strict": False}, {"bound": 0.99}),
+    ),
+    vary=("bound",),
+    expect="corrected",
+    method="algorithm",
+)
+def claim_trunc(spectra: list[Spectrum], after: int = 0, strict: bool = True, bound: float = 1.0,
+                keep: tuple[str, ...] = ("exists", "error", "rank", "full")) -> Evidence:  # fmt: skip
+    """The smallest rank that the rule admits, in fractions, and what it leaves."""
+    promises = []
+    share = Fraction(bound)
+    for sigma, theta in spectra:
+        squares = [sum((s * s for s in sigma[k:]), Fraction(0)) for k in range(len(sigma) + 1)]
+        case = {"sigma": [str(s) for s in sigma], "theta": str(theta)}
+
+        def below(k: int, squares: list[Fraction] = squares, theta: Fraction = theta) -> bool:
+            tail = squares[min(k, len(squares) - 1)]
+            return tail < theta**2 or (not strict and tail == theta**2)
+
+        admitted = [k for k in range(1, len(sigma) + 1) if below(k - 1 + after)]
+        if "exists" in keep:
+            promises.append(Promise("some rank from 1 to 2r is admitted", 1, len(admitted), at_most=True, case=case))
+        if not admitted:
+            continue
+        kept = admitted[0]
+        near = int(squares[kept] < (share * theta) ** 2)
+        if "error" in keep:
+            promises.append(Promise("the truncated part is below the threshold", near, 1.0, case=case))
+        if "rank" in keep:
+            least = min(k for k in range(len(sigma) + 1) if squares[k] < theta**2)
+            promises.append(Promise("no smaller rank comes as near", kept, max(least, 1), case=case))
+        if "full" in keep:
+            promises.append(Promise("S has full rank", float(sigma[kept - 1] > 0), 1.0, case=case))
+    return judge_promises(promises, f"{len(spectra)} spectra of 2 to 8 singular values, with ties, zeros and many "
+                          "decades, in fractions")  # fmt: skip
+
+
+RULES = ("printed", "after")
+TAU = 0.1
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Factors after a round, and the round in plain numbers if it is small."""
+
+    U: Tensor
+    S: Tensor
+    V: Tensor
+    by_hand: Mapping[str, Any] | None = None
+
+
+def measure_factors(context: Context) -> dict[str, list[Factors]]:
+    """FeDLRT under both rules: a gradient within the bases by hand, then random cases."""
+    hand = {"size": 4, "start": "1", "target": "2", "rate": "1/2", "tau": str(Fraction(1, 10))}
+    W, target = (torch.zeros(4, 4, dtype=torch.float64) for _ in range(2))
+    W[0, 0], target[0, 0] = 1.0, 2.0
+    single = Case((centred(torch.eye(16, dtype=torch.float64), target),), factorise(Tree(W=W), 1), 1.0)
+    found: dict[str, list[Factors]] = {rule: [] for rule in RULES}
+    for case, rate, rounds in ((single, 0.5, 1), *((c, 0.3 / c.smoothness / 2, 2) for c in draw_cases(context))):
+        for rule in RULES:
+            algorithm = FeDLRT(Descent(1 if case is single else 2, rate), case.rank, Truncation(TAU, rule), "full")
+            fed, state = Watched(case.clients), case.factors
+            for _ in range(rounds):
+                fed.begin()
+                state = algorithm.round(fed, fed.everyone, state)
+                parts = [part["W"] for part in state]
+                found[rule].append(Factors(parts[0], parts[1], parts[2], hand if case is single else None))
+    return found
+
+
+@claim(
+    "fedlrt/claim-factors",
+    where="Section 3.1, first paragraph",
+    says=r"For all t > 1, $U^t$ and $V^t$ are orthonormal and $S^t$ is diagonal and of full rank (with the threshold "
+    r"as printed in Section 3.1, on the tail from $\sigma_{r_1}$ on).",
+    measure=measure_factors,
+    control=Form("Bases are orthonormal and S is diagonal.", {"full": False}),
+    correction=Form(
+        r"S has full rank if the threshold $0 < \vartheta \le \|\tilde S^*\|$ is on the tail from $\sigma_{r_1+1}$ on.",
+        {"rule": "after"},
+        ({"rule": "printed"}, {"length": 1.01}, {"diagonal": 0.99}),
+    ),
+    vary=("length",),
+    uses=("fedlrt/claim-trunc",),
+    expect="corrected",
+    method="algorithm",
+)
+def claim_factors(found: dict[str, list[Factors]], rule: str = "printed", full: bool = True, length: float = 1.0,
+                  diagonal: float = 1.0) -> Evidence:  # fmt: skip
+    """Every round under a rule; full rank means a smallest singular value beyond rounding."""
+    promises = []
+    for one in found[rule]:
+        sigma = one.S.diagonal()
+        promises += [
+            orthonormal("U is orthonormal", length * one.U),
+            orthonormal("V is orthonormal", one.V),
+            same("S is diagonal", one.S, diagonal * torch.diag(sigma)),
+        ]
+        if full:
+            promises.append(Promise("S has full rank", 1e-12 * float(sigma.max()), float(sigma.min()), at_most=True,
+                                    case=one.by_hand))  # fmt: skip
+    return judge_promises(promises, f"a gradient within the bases by hand; {SCOPE}; two rounds at tau = {TAU}")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Low-rank models of clients in bases of their own, and what their mean comes to.
+
+    Attributes:
+        size: Of the square weights.
+        rank: Of every model.
+        clients: Number of clients.
+        found: Rank of the mean.
+        gap: Largest difference of its singular values from those of the stacked factors' core.
+        core: Size of that core.
+        by_hand: The models in plain numbers, if they are small.
+    """
+
+    size: int
+    rank: int
+    clients: int
+    found: int
+    gap: float
+    core: int
+    by_hand: Mapping[str, Any] | None = None
+
+
+def measure_means(context: Context) -> list[Mean]:
+    """Two models by hand, then random ones, with fewer and with more columns together than there are rows."""
+    rng = context.rng("models")
+    units = np.eye(4)
+    hand = [(units[:, [c]], np.eye(1), units[:, [c]]) for c in range(2)]
+    groups: list[tuple[list[tuple[Any, Any, Any]], Mapping[str, Any] | None]] = [
+        (hand, {"size": 4, "U": [[1, 0, 0, 0], [0, 1, 0, 0]], "V": [[1, 0, 0, 0], [0, 1, 0, 0]], "S": [1, 1]})
+    ]
+    for size, r, clients in ((12, 2, 3), (20, 1, 8), (6, 2, 2), (6, 2, 4), (5, 1, 1)) * context.size(1, 5):
+        made = [tuple(np.linalg.qr(rng.standard_normal((size, r)))[0] for _ in range(2)) for _ in range(clients)]
+        groups.append(([(U, rng.standard_normal((r, r)), V) for U, V in made], None))
+    found = []
+    for models, numbers in groups:
+        size, r = models[0][0].shape
+        mean = sum(U @ S @ V.T for U, S, V in models) / len(models)
+        left, right = (np.linalg.qr(np.concatenate([model[i] for model in models], axis=1))[1] for i in (0, 2))
+        blocks = np.zeros((len(models) * r,) * 2)
+        for c, (_, S, _) in enumerate(models):
+            blocks[c * r : (c + 1) * r, c * r : (c + 1) * r] = S / len(models)
+        core = left @ blocks @ right.T
+        sigma, small = (np.linalg.svd(matrix, compute_uv=False) for matrix in (mean, core))
+        gap = float(np.abs(np.pad(small, (0, size - len(small))) - sigma).max())
+        found.append(Mean(size, r, len(models), int((sigma > 1e-10).sum()), gap, len(small), numbers))
+    return found
+
+
+@claim(
+    "fedlrt/claim-alg6",
+    where="Section 3, other federated low-rank schemes, with Algorithm 6",
+    says=r"With bases of the clients' own, the mean $W^* = \frac1C\sum_cU_cS_cV_c^\top$ is not of low rank in general; "
+    r"the server must rebuild it and needs a full $n \times n$ SVD to recover the rank.",
+    measure=measure_means,
+    control=Form("The mean of models of rank r in different bases has a rank beyond r.", {"keep": ("beyond",)}),
+    correction=Form(
+        r"The mean has rank at most $\min(n, Cr)$, which is attained. While $Cr < n$ neither $W^*$ nor an $n \times n$ "
+        r"SVD is needed: QR decompositions of $[U_1|\ldots|U_C]$ and $[V_1|\ldots|V_C]$ and an SVD of size $Cr$ give "
+        r"its factors.",
+        {"needed": "stacked"},
+        ({"needed": "whole"}, {"needed": "one client's"}, {"spread": 1e-3}),
+    ),
+    vary=("spread",),
+    uses=("fedlrt/alg-6",),
+    expect="corrected",
+    method="algorithm",
+)
+def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,
+               keep: tuple[str, ...] = ("needed", "attained", "beyond")) -> Evidence:  # fmt: skip
+    """Size of the matrix whose singular values are those of the mean; none smaller than its rank can be."""
+    promises = []
+    for one in means:
+        together = min(one.size, one.clients * one.rank)
+        size = {"whole": one.size, "stacked": together, "one client's": one.rank}[needed]
+        if "needed" in keep:
+            promises.append(Promise("the size of the SVD that is needed", one.core, size, case=one.by_hand))
+            promises.append(Promise("it has the singular values of the mean", one.gap + spread, 0.0, 1e-10))
+        if "attained" in keep:
+            promises.append(Promise("the rank of the mean", one.found, together))
+        if "beyond" in keep and one.clients > 1:
+            promises.append(Promise("the mean has a rank beyond r", one.rank + 1, one.found, at_most=True))
+    return judge_promises(promises, "two models by hand; 1 to 8 clients with random models of rank 1 and 2 and sizes "
+                          "5 to 20, Cr below and above n")  # fmt: skip

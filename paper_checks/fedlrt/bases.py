@@ -1,0 +1,364 @@
+"""Sections 3 and 3.1 with Appendix E: low-rank dynamics, wide bases and coefficients in them (eqs. 5, 6, 22, 23)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import sympy
+import torch
+from torch import Tensor
+
+from algorithms.low_rank import USV, augment, beside, padded, product
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+
+SQUARES = ((2, 1), (3, 1), (4, 2))  # n and r
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Symbols of the low-rank dynamics in coordinates in which both bases are the first r axes.
+
+    An orthogonal change of coordinates of rows and columns takes any orthonormal U and V there, and the dynamics with
+    them, so that an identity for all S and G here is one for all bases.
+    """
+
+    U: sympy.Matrix
+    S: sympy.Matrix
+    V: sympy.Matrix
+    G: sympy.Matrix
+
+    @property
+    def name(self) -> str:
+        """Size and rank."""
+        return f"n = {self.G.rows}, r = {self.S.rows}"
+
+
+def symbolic_flow(m: int, n: int, r: int) -> Flow:
+    """Symbols for a matrix of m rows and n columns and rank r."""
+    S = sympy.Matrix(r, r, lambda i, j: sympy.Symbol(f"S_{i}{j}"))
+    G = sympy.Matrix(m, n, lambda i, j: sympy.Symbol(f"G_{i}{j}"))
+    return Flow(sympy.eye(m)[:, :r], S, sympy.eye(n)[:, :r], G)
+
+
+def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equation]:
+    """One equation for each entry."""
+    return [Equation(name, left[i, j], right[i, j]) for i in range(left.rows) for j in range(left.cols)]
+
+
+def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
+    """Symbols, with a point whose gradient has a single entry beside the diagonal and a generic one."""
+    flows = tuple(symbolic_flow(n, n, r) for n, r in SQUARES)
+    symbols = sorted({s for flow in flows for s in (*flow.S, *flow.G)}, key=str)
+    single = {s: sympy.Integer(int(str(s) in ("G_01", "S_00", "S_11"))) for s in symbols}
+    return flows, (single, *generic_points(context, symbols, 1))
+
+
+@claim(
+    "fedlrt/eq-5",
+    where="Section 3, eq. (5)",
+    says=r"With $G = \nabla_WL(USV^\top)$: $\dot S = -U^\top GV$, $\dot U = -(I - P_U)GVS^{-1}$, $\dot V = -(I - "
+    r"P_V)GUS^{-\top}$ is the gradient flow projected onto the tangent space of the matrices of rank r.",
+    measure=measure_flow,
+    control=Form(r"The lines for S and U: the flow in the row space, $(\dot US + U\dot S)V^\top = -GP_V$.",
+                 {"lines": "S and U"}),
+    correction=Form(
+        r"With $\dot V = -(I - P_V)G^\top US^{-\top}$; then $\dot W = -(G - (I - P_U)G(I - P_V))$, and $U^\top\dot U = "
+        r"V^\top\dot V = 0$.",
+        {"transposed": True},
+        ({"transposed": False}, {"inverses": "exchanged"}, {"sign": -1}, {"projection": 0.9}),
+    ),
+    vary=("projection",),
+    expect="corrected",
+    method="identity",
+)  # fmt: skip
+def eq_5(data: tuple[Sequence[Flow], Sequence[Point]], transposed: bool = False, inverses: str = "printed",
+         sign: int = 1, projection: float = 1.0, lines: str = "all") -> Evidence:  # fmt: skip
+    """The product rule with the three lines, against the projected gradient, entry by entry."""
+    flows, points = data
+    equations = []
+    for flow in flows:
+        U, S, V, G = flow.U, flow.S, flow.V, flow.G
+        I, inverse, k = sympy.eye(G.rows), S.inv(), rational(projection)  # noqa: E741 - the paper's symbol
+        first, second = (inverse, inverse.T) if inverses == "printed" else (inverse.T, inverse)
+        S_dot = -sign * U.T * G * V
+        U_dot = -(I - k * U * U.T) * G * V * first
+        V_dot = -(I - k * V * V.T) * (G.T if transposed else G) * U * second
+        rows = U_dot * S * V.T + U * S_dot * V.T
+        if lines == "all":
+            off = (I - U * U.T) * G * (I - V * V.T)
+            equations += entrywise(f"projected flow, {flow.name}", rows + U * S * V_dot.T, -(G - off))
+            equations += entrywise(f"V stays orthonormal, {flow.name}", V.T * V_dot, 0 * S)
+        else:
+            equations += entrywise(f"row space, {flow.name}", rows, -G * V * V.T)
+        equations += entrywise(f"U stays orthonormal, {flow.name}", U.T * U_dot, 0 * S)
+    evidence = judge_identity(
+        equations, points, "all gradients and all invertible S, symbolic, for n = 2 to 4 and r = 1, 2; bases at the "
+        "axes without loss of generality",
+    )  # fmt: skip
+    return replace(evidence, witness={"S": 1, "G": [[0, 1], [0, 0]]}) if evidence.witness else evidence
+
+
+@dataclass(frozen=True)
+class Wide:
+    """A low-rank point, gradients of clients there, and the wide bases of the toolkit.
+
+    Attributes:
+        kind: Of the gradients, in words.
+        factors: U ``(m, r)``, S ``(r, r)``, V ``(n, r)``.
+        slopes: Gradient of every client in W, ``(m, n)``.
+        G_U: Mean gradient in U, ``(m, r)``.
+        G_V: Mean gradient in V, ``(n, r)``.
+        Ut: [U|Ubar] as the clients assemble it.
+        Vt: [V|Vbar].
+        library_u: The orthogonal factor of [U|G_U] of the library.
+        library_v: That of [V|G_V].
+        St: S in the corner of zeros, as the clients assemble it.
+    """
+
+    kind: str
+    factors: USV
+    slopes: tuple[Tensor, ...]
+    G_U: Tensor
+    G_V: Tensor
+    Ut: Tensor
+    Vt: Tensor
+    library_u: Tensor
+    library_v: Tensor
+    St: Tensor
+
+    @property
+    def parts(self) -> tuple[Tensor, Tensor, Tensor]:
+        """U, S and V."""
+        return self.factors.U["W"], self.factors.S["W"], self.factors.V["W"]
+
+    @property
+    def fits(self) -> bool:
+        """Whether 2r columns fit beside each other."""
+        U, S, V = self.parts
+        return 2 * S.shape[0] <= min(U.shape[0], V.shape[0])
+
+
+GRADIENTS = ("generic", "zero", "within the bases", "of rank one", "tiny beside the bases")
+POINTS = (((2, 2), 1), ((4, 4), 2), ((5, 5), 2), ((7, 5), 2), ((3, 8), 1), ((12, 9), 4))
+BEYOND = (((3, 3), 2), ((2, 5), 2))  # 2r columns do not fit
+
+
+def widen(kind: str, factors: USV, slopes: Sequence[Tensor]) -> Wide:
+    """The bases of one point, widened by the mean gradients as in eq. (6)."""
+    U, S, V = (part["W"] for part in factors)
+    mean = torch.stack(list(slopes)).mean(dim=0)
+    G_U, G_V = mean @ V @ S.mT, mean.mT @ U @ S
+    Ut = beside(factors.U, augment(factors.U, Tree(W=G_U)))
+    Vt = beside(factors.V, augment(factors.V, Tree(W=G_V)))
+    raw = [torch.linalg.qr(torch.cat(pair, dim=1))[0] for pair in ((U, G_U), (V, G_V))]
+    return Wide(kind, factors, tuple(slopes), G_U, G_V, Ut["W"], Vt["W"], raw[0], raw[1],
+                padded(factors.S, Ut, Vt)["W"])  # fmt: skip
+
+
+def measure_wide(context: Context) -> list[Wide]:
+    """Every shape with every kind of gradient, with S well and badly conditioned, and singular S at the end."""
+    rng = context.rng("points")
+    found = []
+    for (m, n), r in (POINTS + BEYOND) * context.size(1, 5):
+        U, V = (np.linalg.qr(rng.standard_normal((side, r)))[0] for side in (m, n))
+        U = -U  # with this sign a library's orthogonal factor of [U|G] does not begin with U itself
+        S = rng.standard_normal((r, r)) + 3.0 * np.eye(r)
+        conditioned = S @ np.diag(np.geomspace(1.0, 1e-3, r))
+        singular = S @ np.diag([*np.ones(r - 1), 0.0])
+        noise = rng.standard_normal((3, m, n))
+        within = U @ U.T @ noise @ V @ V.T
+        made = {
+            "generic": noise,
+            "zero": 0.0 * noise,
+            "within the bases": within,
+            "of rank one": np.stack([np.outer(rng.standard_normal(m), rng.standard_normal(n)) for _ in range(3)]),
+            "tiny beside the bases": within + 1e-9 * noise,
+            "badly conditioned S": noise,
+            "singular S": noise,
+        }
+        for kind, slopes in made.items():
+            S_kind = {"badly conditioned S": conditioned, "singular S": singular}.get(kind, S)
+            factors = USV(*(Tree(W=torch.from_numpy(part)) for part in (U, S_kind, V)))
+            found.append(widen(kind, factors, [torch.from_numpy(slope) for slope in slopes]))
+    return found
+
+
+WIDE_SCOPE = (
+    "points of rank 1 to 4 of square, tall and wide matrices, 2r up to the smaller side; three clients with gradients "
+    "that are generic, zero, within the bases, of rank one, or almost within the bases; S also badly conditioned"
+)
+
+
+def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False) -> list[Wide]:
+    """The points that meet the assumptions: room for 2r columns, S of full rank."""
+    return [one for one in points if (beyond or one.fits) and (singular or one.kind != "singular S")]
+
+
+@claim(
+    "fedlrt/eq-6",
+    where="Section 3.1, eq. (6)",
+    says=r"$[U|\bar U]R = \mathrm{qr}([U|G_U]) \in \mathbb R^{n \times 2r}$ with $G_U = \frac1C\sum_c\nabla_UL_c$, and "
+    r"likewise for V: an orthonormal basis of 2r columns, the first r of them U, that contains $G_U$ ($2r \le n$; the "
+    r"span is that of $[U|G_U]$ where this has full rank, and larger elsewhere).",
+    measure=measure_wide,
+    mutants=[{"beyond": True}, {"mean": False}, {"assembled": False}, {"length": 1.01}],
+    vary=("length",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True,
+         length: float = 1.0) -> Evidence:  # fmt: skip
+    """The toolkit's wide bases; ``mean`` False asks for the first client's gradient instead."""
+    promises = []
+    for one in regular(points, beyond):
+        U, S, V = one.parts
+        own = (one.G_U, one.G_V) if mean else (one.slopes[0] @ V @ S.mT, one.slopes[0].mT @ U @ S)
+        wide = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
+        for basis, first, G in zip(wide, (U, V), own, strict=True):
+            r = first.shape[1]
+            scaled = torch.cat([basis[:, :r], length * basis[:, r:]], dim=1)
+            R = basis.mT @ torch.cat([first, G], dim=1)
+            promises += [
+                Promise("2r columns", basis.shape[1], 2 * r),
+                orthonormal("orthonormal columns", scaled),
+                same("the first r columns are the basis itself", basis[:, :r], first),
+                same("[U|Ubar] R = [U|G_U]", basis @ R, torch.cat([first, G], dim=1)),
+                same("R is upper triangular", torch.tril(R, -1), torch.zeros_like(R)),
+            ]
+    return judge_promises(promises, WIDE_SCOPE)
+
+
+@claim(
+    "fedlrt/claim-gu-gv-choice",
+    where="Section 3.1, basis augmentation, with Appendix D",
+    says=r"$G_U$ and $G_V$ capture the gradient flow (5) in the original bases: $\dot U$ and $\dot V$ lie in the wide "
+    r"bases, and so does the gradient projected onto the tangent space (S of full rank); consistent with Lemma 2.",
+    measure=measure_wide,
+    mutants=[{"singular": True}, {"shared": False}, {"transposed": False}, {"beyond_tangent": 1.0}],
+    vary=("beyond_tangent",),
+    uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
+    expect="holds",
+    method="algorithm",
+)
+def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True, transposed: bool = True,
+                beyond_tangent: float = 0.0) -> Evidence:  # fmt: skip
+    """Directions of (5) at the mean gradient, projected out of the wide bases.
+
+    ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for the
+    dynamics of a single client. Without the inverse of S, whose effect is no matter of spans, directions are those of
+    GV and of G'U.
+    """
+    promises = []
+    for one in regular(points, singular=singular):
+        U, _, V = one.parts
+        G = torch.stack(one.slopes).mean(dim=0) if shared else one.slopes[0]
+        if not transposed and G.shape[0] != G.shape[1]:
+            continue
+        off, pulled = G - U @ (U.mT @ G), (G.mT if transposed else G) @ U
+        moves_U, moves_V = off @ V, pulled - V @ (V.mT @ pulled)
+        tangent = G - (1.0 - beyond_tangent) * (off - off @ V @ V.mT)
+        inside = one.Ut @ (one.Ut.mT @ tangent @ one.Vt) @ one.Vt.mT
+        promises += [
+            same("the direction of U lies in the wide basis", one.Ut @ (one.Ut.mT @ moves_U), moves_U),
+            same("the direction of V lies in the wide basis", one.Vt @ (one.Vt.mT @ moves_V), moves_V),
+            same("the projected gradient lies in the wide bases", inside, tangent),
+        ]
+    return judge_promises(promises, WIDE_SCOPE)
+
+
+@claim(
+    "fedlrt/lemma-1",
+    where="Section 3.1, Lemma 1",
+    says=r"$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ is $S^t$ in the corner of zeros; so $\bar U$, $\bar V$ "
+    r"and $S^t$ are all that clients need.",
+    measure=measure_wide,
+    mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
+    vary=("corner", "outside"),
+    uses=("fedlrt/eq-22", "fedlrt/eq-23"),
+    expect="holds",
+    method="algorithm",
+)
+def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, outside: float = 0.0) -> Evidence:
+    """Projected coefficients against those the clients assemble, and the model against the server's.
+
+    With the orthogonal factor of a library in place of [U|Ubar] signs of rows and columns change: its first columns
+    are those of U up to sign.
+    """
+    promises = []
+    for one in regular(points):
+        Ut, Vt = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
+        W = product(one.factors)["W"]
+        promises.append(same("St is S in the corner of zeros", Ut.mT @ W @ Vt,
+                             corner * one.St + outside * (one.St == 0.0)))  # fmt: skip
+        promises.append(same("the assembled model is the server's", Ut @ one.St @ Vt.mT, W))
+    return judge_promises(promises, WIDE_SCOPE)
+
+
+@claim(
+    "fedlrt/eq-22",
+    where="Appendix E, eq. (22)",
+    says=r"A QR decomposition of $[U|G_U]$ changes the columns of $G_U$ only: $\tilde U = [U|\bar U]$, $\bar U \in "
+    r"\mathbb R^{n \times r}$, $\bar U^\top U = 0$, $\tilde U^\top U = [I; 0]$, and the same for V (up to the signs "
+    r"that a QR decomposition leaves open).",
+    measure=measure_wide,
+    mutants=[{"assembled": False}, {"columns": 1}, {"one": 1.01}],
+    vary=("one",),
+    uses=("fedlrt/eq-6",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: float = 1.0) -> Evidence:
+    """Products of the wide bases with the original ones, also where gradients have too little rank."""
+    promises = []
+    for point in regular(points):
+        U, _, V = point.parts
+        wide = (point.Ut, point.Vt) if assembled else (point.library_u, point.library_v)
+        for basis, first in zip(wide, (U, V), strict=True):
+            r = first.shape[1]
+            expected = torch.zeros(2 * r + columns, r, dtype=first.dtype)
+            expected[:r] = one * torch.eye(r, dtype=first.dtype)
+            promises.append(same("[U|Ubar]' U = [I; 0]", basis.mT @ first, expected))
+    return judge_promises(promises, WIDE_SCOPE)
+
+
+def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
+    """Symbolic points of square, tall and wide matrices."""
+    flows = tuple(symbolic_flow(m, n, r) for m, n, r in ((2, 2, 1), (5, 3, 1), (4, 6, 2), (6, 6, 3)))
+    symbols = sorted({s for flow in flows for s in flow.S}, key=str)
+    return flows, tuple(generic_points(context, symbols, 1))
+
+
+@claim(
+    "fedlrt/eq-23",
+    where="Appendix E, eq. (23)",
+    says=r"$\tilde S = \tilde U^\top USV^\top\tilde V = \begin{bmatrix}S & 0\\0 & 0\end{bmatrix}$.",
+    measure=measure_blocks,
+    mutants=[{"first": -1}, {"lean": 0.1}, {"transposed": True}],
+    vary=("lean",),
+    uses=("fedlrt/eq-22",),
+    expect="holds",
+    method="identity",
+)
+def eq_23(data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0,
+          transposed: bool = False) -> Evidence:  # fmt: skip
+    r"""Every entry, from $\tilde U^\top U = [I; 0]$ alone; ``first`` and ``lean`` put another one in its place."""
+    flows, points = data
+    equations = []
+    for flow in flows:
+        r = flow.S.rows
+        wide = [sympy.Matrix(side, 2 * r, lambda i, j: sympy.Integer(int(i == j)))
+                for side in (flow.U.rows, flow.V.rows)]  # fmt: skip
+        wide[0][:, :r] *= first
+        wide[0][0, r] += rational(lean)
+        corner = sympy.zeros(2 * r, 2 * r)
+        corner[:r, :r] = flow.S.T if transposed else flow.S
+        left = wide[0].T * flow.U * flow.S * flow.V.T * wide[1]
+        equations += entrywise(f"{flow.U.rows} x {flow.V.rows}, r = {r}", left, corner)
+    return judge_identity(equations, points, "all S of rank 1 to 3, symbolic; bases at the axes without loss of "
+                          "generality; square, tall and wide")  # fmt: skip

@@ -1,0 +1,359 @@
+"""Section 2: the problem, FedAvg and FedLin (eqs. 1 to 4), client drift and its correction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import sympy
+import torch
+from torch import Tensor
+
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.fedlin import FedLin
+from algorithms.low_rank import product
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.baseline_boxes import two_parabolas
+from paper_checks.fedlrt.federations import SCOPE, draw_cases
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.watched import Watched
+from toymodels.quadratic import Quadratic, centred, mean_of
+
+STEPS = 3
+SPLITS = ((1, 1), (1, 3), (2, 1), (2, 2), (3, 2), (4, 1))  # clients and samples of each
+
+
+def measure_pooling(context: Context) -> Sequence[Point]:
+    """Exact points for the loss of every sample."""
+    most = max(clients * samples + 1 for clients, samples in SPLITS)
+    return generic_points(context, [sympy.Symbol(f"l_{i}") for i in range(most)], 2)
+
+
+@claim(
+    "fedlrt/eq-1",
+    where="Section 2, eq. (1)",
+    says=r"The global data are split among the clients in parts of equal size (no sample twice); the loss of the "
+    r"global data is then $L = \frac1C\sum_cL_c$, with uniform weights.",
+    measure=measure_pooling,
+    mutants=[{"more": 1}, {"weight": 1.01}],
+    vary=("weight",),
+    kind="definition",
+    expect="holds",
+    method="identity",
+)
+def eq_1(points: Sequence[Point], more: int = 0, weight: float = 1.0) -> Evidence:
+    """The mean over all samples against the mean of the clients' means, for any losses of the samples."""
+    lines = []
+    for clients, samples in SPLITS:
+        sizes = [samples] * (clients - 1) + [samples + more]
+        losses = sympy.symbols(f"l_0:{sum(sizes)}")
+        left, means = sum(losses) / len(losses), []
+        for size in sizes:
+            own, losses = losses[:size], losses[size:]
+            means.append(sum(own) / size)
+        lines.append(Equation(f"C = {clients}, {samples} each", left, rational(weight) * sum(means) / clients))
+    return judge_identity(lines, points, "1 to 4 clients with 1 to 3 samples each, whose losses are symbols")
+
+
+@dataclass(frozen=True)
+class Local:
+    """One round of a full-rank method.
+
+    Attributes:
+        clients: Of equal weight.
+        start: Weights of the server.
+        rate: Of a local step.
+        steps: Number of local steps.
+        ends: What each client sends.
+        after: Weights after the round.
+        trips: Trips of the round.
+        stationary: Whether the start is a stationary point of the global loss.
+        by_hand: The case in plain numbers, if it is small.
+    """
+
+    clients: tuple[Quadratic, ...]
+    start: Tensor
+    rate: float
+    steps: int
+    ends: tuple[Tensor, ...]
+    after: Tensor
+    trips: int
+    stationary: bool
+    by_hand: Mapping[str, Any] | None = None
+
+    @property
+    def whole(self) -> Quadratic:
+        """The global loss."""
+        return mean_of(self.clients, [1.0 / len(self.clients)] * len(self.clients))
+
+
+def run_local(method: type[FedAvg] | type[FedLin], context: Context) -> list[Local]:
+    """Two parabolas from the minimiser of their mean; then matrices, from a start and from a stationary point."""
+    parabolas, numbers = two_parabolas(rate=0.25, steps=2)
+    starts: list[Any] = [(parabolas, torch.zeros(1, 1, dtype=torch.float64), 0.25, 2, True, numbers)]
+    for case in draw_cases(context):
+        whole = mean_of(case.clients, [1.0 / len(case.clients)] * len(case.clients))
+        stationary = torch.linalg.solve(whole.matrix, whole.B.reshape(-1)).reshape(case.shape)
+        for start, still in ((product(case.factors)["W"], False), (stationary, True)):
+            starts.append((case.clients, start, 0.3 / case.smoothness, STEPS, still, None))
+    found = []
+    for clients, start, rate, steps, still, by_hand in starts:
+        fed = Watched(clients)
+        fed.begin()
+        after = method(Descent(steps, rate)).round(fed, fed.everyone, Tree(W=start))["W"]
+        ends = tuple(upload["W"] for upload in fed.trips[-1].uploads)
+        found.append(Local(clients, start, rate, steps, ends, after, len(fed.trips), still, by_hand))
+    return found
+
+
+def measure_fedavg(context: Context) -> list[Local]:
+    """Rounds of FedAvg."""
+    return run_local(FedAvg, context)
+
+
+def measure_fedlin(context: Context) -> list[Local]:
+    """Rounds of FedLin."""
+    return run_local(FedLin, context)
+
+
+@claim(
+    "fedlrt/eq-2",
+    where="Section 2, eq. (2), with Algorithm 3, line 5",
+    says=r"Each client optimises its local loss $L_c$ by $w_c^{s+1} = w_c^s - \lambda\nabla L(w_c^s)$ from $w_c^0 = "
+    r"w^t$ (printed without the client's index on the loss).",
+    measure=measure_fedavg,
+    control=Form("The statement for a single client.", {"alone": True}),
+    correction=Form(
+        r"$w_c^{s+1} = w_c^s - \lambda\nabla L_c(w_c^s)$, as Algorithm 3 has it.",
+        {"own": True},
+        ({"own": False}, {"rate": 1.01}, {"more": 1}),
+    ),
+    vary=("rate",),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0, alone: bool = False) -> Evidence:
+    """The recursion, with the global or the client's own gradient, against what clients of FedAvg send."""
+    promises = []
+    for one in runs:
+        if alone and len(one.clients) > 1:
+            continue
+        for client, end in zip(one.clients, one.ends, strict=True):
+            W = one.start
+            for _ in range(one.steps + more):
+                W = W - rate * one.rate * (client if own else one.whole).gradient({"W": W})["W"]
+            promises.append(same("(2) is the local step of Algorithm 3", W, end, one.by_hand))
+    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+
+
+@claim(
+    "fedlrt/eq-3",
+    where="Section 2, eq. (3)",
+    says=r"$w^{t+1} = \frac1C\sum_cw_c^{s_*}$.",
+    measure=measure_fedavg,
+    mutants=[{"share": 1.01}, {"count": 1}],
+    vary=("share",),
+    kind="definition",
+    expect="holds",
+    method="algorithm",
+)
+def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
+    """The weights after a round against the mean of what clients send; ``count`` leaves clients out."""
+    promises = []
+    for one in runs:
+        kept = one.ends[count:] or one.ends
+        promises.append(same("the mean of the clients' weights", share * torch.stack(kept).mean(dim=0), one.after))
+    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+
+
+@claim(
+    "fedlrt/eq-4",
+    where="Section 2, eq. (4)",
+    says=r"FedLin: $V_c = \nabla L_c(w^t) - \frac1C\sum_c\nabla L_c(w^t)$ and $w_c^{s+1} = w_c^s - "
+    r"\lambda(\nabla L(w_c^s) - V_c)$ (printed without the client's index on the loss): all clients begin along the "
+    r"global gradient, and stay at a stationary point of the global loss.",
+    measure=measure_fedlin,
+    control=Form("The statement for a single client.", {"alone": True}),
+    correction=Form(
+        r"$w_c^{s+1} = w_c^s - \lambda(\nabla L_c(w_c^s) - V_c)$.",
+        {"own": True},
+        ({"own": False}, {"sign": -1.0}, {"sign": 0.0}, {"rate": 1.01}),
+    ),
+    vary=("sign", "rate"),
+    uses=("fedlrt/eq-2",),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 1.0, alone: bool = False) -> Evidence:
+    """Every client's recursion against what clients of FedLin send, its first step, and where it stays."""
+    promises = []
+    for one in runs:
+        if alone and len(one.clients) > 1:
+            continue
+        slopes = [client.gradient({"W": one.start})["W"] for client in one.clients]
+        mean = torch.stack(slopes).mean(dim=0)
+        for client, slope, end in zip(one.clients, slopes, one.ends, strict=True):
+            W, along = one.start, []
+            for _ in range(one.steps):
+                along.append((client if own else one.whole).gradient({"W": W})["W"] - sign * (slope - mean))
+                W = W - rate * one.rate * along[-1]
+            if one.stationary:
+                promises.append(same("a client stays at a stationary point", W, one.start, one.by_hand))
+            promises.append(same("(4) is the local step of FedLin", W, end))
+            promises.append(same("the first step is along the global gradient", along[0], mean))
+    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+
+
+@dataclass(frozen=True)
+class Bump:
+    """The loss height * log(1 + (w - place)^2) of one number: smooth and bounded below, not convex."""
+
+    height: float
+    place: float
+    samples: float = 1.0
+
+    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
+        """The loss."""
+        return self.height * torch.log1p((w["W"] - self.place) ** 2).sum()
+
+    def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
+        """Its gradient."""
+        off = w["W"] - self.place
+        return type(w)({"W": self.height * 2.0 * off / (1.0 + off**2)})
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Where many rounds of a constant learning rate lead, what is left of the global gradient, and trips per round."""
+
+    end: Tensor
+    slope: Tensor
+    minimiser: Tensor | None
+    trips: int
+
+
+def measure_limits(context: Context) -> dict[str, list[Limit]]:
+    """FedAvg and FedLin on convex quadratics with different curvatures and on losses that are not convex."""
+    rng = context.rng("convex")
+    problems: list[tuple[tuple[Any, ...], Tensor, float]] = [
+        (two_parabolas()[0], torch.full((1, 1), 3.0, dtype=torch.float64), 2.0),
+        ((Bump(1.0, -2.0), Bump(0.6, 1.5)), torch.full((1, 1), 0.4, dtype=torch.float64), 2.0),
+    ]
+    for shape, count in (((2, 3), 3), ((2, 2), 2)):
+        made = []
+        for _ in range(count):
+            turn = torch.linalg.qr(torch.from_numpy(rng.standard_normal((shape[0] * shape[1],) * 2)))[0]
+            H = turn * torch.linspace(0.3, 1.0, turn.shape[0], dtype=torch.float64) @ turn.mT
+            made.append(centred(H, torch.from_numpy(rng.standard_normal(shape))))
+        problems.append((tuple(made), torch.zeros(shape, dtype=torch.float64), 1.0))
+    found: dict[str, list[Limit]] = {"FedAvg": [], "FedLin": []}
+    for clients, start, smoothness in problems:
+        for name, method in (("FedAvg", FedAvg), ("FedLin", FedLin)):
+            fed, w = Watched(clients), Tree(W=start)
+            for _ in range(context.size(150, 600)):
+                fed.begin()
+                fed.trips.clear()
+                w = method(Descent(5, 0.5 / (5 * smoothness))).round(fed, fed.everyone, w)
+            slope = torch.stack([client.gradient(w)["W"] for client in clients]).mean(dim=0)
+            least = None
+            if all(isinstance(client, Quadratic) for client in clients):
+                whole = mean_of(clients, [1.0 / len(clients)] * len(clients))
+                least = torch.linalg.solve(whole.matrix, whole.B.reshape(-1)).reshape(start.shape)
+            found[name].append(Limit(w["W"], slope, least, len(fed.trips)))
+    return found
+
+
+@claim(
+    "fedlrt/claim-fedlin",
+    where="Section 2, after eq. (4)",
+    says=r"The correction leads, with a constant (small enough) learning rate, to the minimiser of (1) for convex "
+    r"losses and else to a stationary point, at the cost of one communication round more.",
+    measure=measure_limits,
+    mutants=[{"method": "FedAvg"}, {"shift": 1e-3}, {"more": 0}],
+    vary=("shift",),
+    uses=("fedlrt/eq-4",),
+    expect="holds",
+    method="algorithm",
+)
+def claim_fedlin(limits: dict[str, list[Limit]], method: str = "FedLin", shift: float = 0.0, more: int = 1) -> Evidence:
+    """The limits of a method, moved by ``shift``, against the minimisers, and its trips against FedAvg's."""
+    promises = []
+    for one, plain in zip(limits[method], limits["FedAvg"], strict=True):
+        if one.minimiser is not None:
+            promises.append(same("the minimiser of (1)", one.end, one.minimiser + shift, relative=1e-6))
+        promises.append(same("a stationary point", one.slope, torch.full_like(one.slope, shift), relative=1e-6))
+        trips = limits["FedLin"][0].trips
+        promises.append(Promise("communication rounds", trips, plain.trips + more))
+    return judge_promises(promises, "three convex quadratic federations with different curvatures and minimisers and "
+                          "one that is not convex, 5 local steps at half of 1/(5 L)")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Drift:
+    """FedAvg's limit on two parabolas, as distances from the global minimiser.
+
+    Attributes:
+        steps: Local steps.
+        spread: Distance of the two local minimisers.
+        distance: Of the limit from the global minimiser.
+        local: Of the mean of the local minimisers from the global one.
+    """
+
+    steps: int
+    spread: float
+    distance: float
+    local: float
+
+
+def measure_drift(context: Context) -> list[Drift]:
+    """Limits for growing numbers of steps, at several distances of the minimisers."""
+    found = []
+    for spread in (0.0, 1.0, 2.0, 4.0):
+        clients = (centred([[1.0]], [[spread]]), centred([[2.0]], [[0.0]]))
+        for steps in (1, 2, 5, 20, 100):
+            fed, w = Watched(clients), Tree(W=torch.zeros(1, 1, dtype=torch.float64))
+            for _ in range(1 + 120 // steps):
+                fed.begin()
+                w = FedAvg(Descent(steps, 0.25)).round(fed, fed.everyone, w)
+            least = spread / 3.0  # (1 * spread + 2 * 0) / (1 + 2)
+            found.append(Drift(steps, spread, abs(float(w["W"]) - least), abs(spread / 2.0 - least)))
+    return found
+
+
+@claim(
+    "fedlrt/claim-drift",
+    where="Section 2, client-drift effect",
+    says="FedAvg's limit may be far from the global minimiser, as the mean of the local minimisers may; the more so "
+    "with many local iterations or very different local losses.",
+    measure=measure_drift,
+    mutants=[{"limit": 1.01}, {"order": -1.0}, {"power": 0.0}],
+    vary=("limit",),
+    uses=("fedlrt/eq-2",),
+    expect="holds",
+    method="algorithm",
+)
+def claim_drift(runs: list[Drift], limit: float = 1.0, order: float = 1.0, power: float = 1.0) -> Evidence:
+    """Parabolas of curvature 1 and 2: distances grow with steps and spread and end at the mean of the minimisers."""
+    promises = []
+    at_one = {one.steps: one.distance for one in runs if one.spread == 1.0}
+    for one in runs:
+        if one.spread > 0.0:
+            grown = at_one[one.steps] * one.spread**power
+            promises.append(Promise("the distance grows with the spread", one.distance, grown, 1e-9))
+        if one.steps == 1:
+            promises.append(Promise("one step has no drift", one.distance, 0.0, 1e-9))
+        if one.steps == 100:
+            promises.append(Promise("many steps: the mean of the local minimisers", one.distance, limit * one.local,
+                                    1e-9))  # fmt: skip
+    for before, after in pairwise(runs):
+        if before.spread == after.spread > 0.0:
+            promises.append(Promise("the distance grows with the steps", order * before.distance,
+                                    order * after.distance, 1e-12, at_most=True))  # fmt: skip
+    return judge_promises(promises, "two clients with parabolas of curvature 1 and 2, their minimisers 0 to 4 apart, "
+                          "1 to 100 local steps of 1/4; with equal curvatures there is no drift")  # fmt: skip

@@ -1,0 +1,53 @@
+"""Replays of the claims in ``aggregation``, in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values
+
+
+def _admitted(sigma: list[Fraction], square: Fraction) -> list[int]:
+    """Ranks r1 with sigma_r1^2 + ... + sigma_2r^2 below the square of the threshold, as printed."""
+    return [r for r in range(1, len(sigma) + 1) if sum((s * s for s in sigma[r - 1 :]), Fraction(0)) < square]
+
+
+@replay("fedlrt/claim-trunc")
+def claim_trunc(values: Values) -> Violation:
+    """Whether any rank from 1 to 2r satisfies the printed condition."""
+    sigma, theta = [Fraction(s) for s in values["sigma"]], Fraction(values["theta"])
+    ordered = sigma == sorted(sigma, reverse=True) and sigma[-1] >= 0 and len(sigma) % 2 == 0
+    met = ordered and theta > 0 and sum(s * s for s in sigma) >= theta**2
+    return Violation(Fraction(1), Fraction(len(_admitted(sigma, theta**2))),
+                     unmet="" if met else "2r singular values in decreasing order, 0 < theta <= their norm",
+                     reads="1 against the number of ranks that the printed condition admits")  # fmt: skip
+
+
+@replay("fedlrt/claim-factors")
+def claim_factors(values: Values) -> Violation:
+    """One step towards a multiple of the start e1 e1': both gradients are multiples of e1, S* is diag(s, 0)."""
+    start, target, rate, tau = (Fraction(values[name]) for name in ("start", "target", "rate", "tau"))
+    sigma = [abs(start - rate * (start - target)), Fraction(0)]
+    ranks = _admitted(sigma, (tau * sigma[0]) ** 2)
+    smallest = sigma[min(ranks) - 1] if ranks else Fraction(1)
+    met = start != 0 and 0 < tau <= 1 and rate > 0 and sigma[0] > 0 and int(values["size"]) >= 2
+    return Violation(Fraction(0), smallest, strict=True, unmet="" if met else "a start of rank one, 0 < tau <= 1",
+                     reads="0 against the smallest kept singular value, which should be greater")  # fmt: skip
+
+
+@replay("fedlrt/claim-alg6")
+def claim_alg6(values: Values) -> Violation:
+    """Models of rank one along axes: the mean and a matrix of as many rows as there are clients."""
+    size, weights = int(values["size"]), [Fraction(s) for s in values["S"]]
+    count = len(weights)
+    U, V = (sympy.Matrix(values[name]).T for name in ("U", "V"))
+    axes = all(basis.T * basis == sympy.eye(count) for basis in (U, V)) and U.rows == V.rows == size
+    core = sympy.diag(*(sympy.Rational(w.numerator, w.denominator * count) for w in weights))
+    # With orthonormal columns side by side, U core V' has the singular values of the core; nothing is left over.
+    mean = sum((U[:, c] * V[:, c].T * core[c, c] for c in range(count)), sympy.zeros(size, size))
+    found = axes and mean == U * core * V.T
+    return Violation(Fraction(size), Fraction(count), unmet="" if found and count < size else "orthonormal columns",
+                     reads="n against the size of a matrix with the same singular values")  # fmt: skip

@@ -1,0 +1,27 @@
+"""Replay of the claim in ``full_rank_distance``, in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values
+
+
+@replay("fedlrt/claim-close-to-full")
+def claim_close(values: Values) -> Violation:
+    """The loss (W_33 - 1)^2 / 2 from e1 e1': where gradient descent ends, and where steps in the bases do.
+
+    The gradient is a multiple of e3 e3', a matrix of rank one at every point but the minimisers. It takes e1 to 0, so
+    that a QR decomposition of [e1|0] decides on the second column; any unit vector beside e1 is one.
+    """
+    rate, rounds = Fraction(values["rate"]), int(values["rounds"])
+    entry, completion = int(values["entry"]), int(values["completion"])
+    free = low = Fraction(0)  # the third diagonal entry
+    basis = {0, completion}
+    for _ in range(rounds):
+        free -= rate * (free - 1)
+        low -= rate * (low - 1) if entry in basis else 0
+    met = completion != 0 and entry != 0 and 0 < rate < 1 and rounds >= 1
+    return Violation(abs(free - low), abs(free), strict=True, unmet="" if met else "an entry outside e1, 0 < rate < 1",
+                     reads="distance from the full-rank weights, against the start's")  # fmt: skip

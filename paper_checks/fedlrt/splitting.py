@@ -1,0 +1,357 @@
+"""Appendix D: the basis update and Galerkin splitting, and what Theorem 5 says of it (eqs. 15 to 17)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import expm1
+from typing import Any
+
+import numpy as np
+import sympy
+import torch
+from torch import Tensor
+
+from algorithms.descent import Descent
+from algorithms.federation import Federation
+from algorithms.fedlrt import FeDLRT
+from algorithms.low_rank import USV, Truncation, augment, beside, product, truncated
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.bases import entrywise
+from paper_checks.fedlrt.splitting_steps import STEP_SCOPE, Step, measure_steps
+from paper_checks.methods.identity import Point, generic_points, judge_identity, rational
+from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+from toymodels.quadratic import Quadratic, centred, random_quadratics
+
+TURN = sympy.Matrix([[3, -4, 0], [4, 3, 0], [0, 0, 5]]) / 5
+"""A rotation with rational entries."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Symbolic factors K and L, coefficients S and slopes of a loss, for bases with rational entries."""
+
+    U: sympy.Matrix
+    V: sympy.Matrix
+    S: sympy.Matrix
+    K: sympy.Matrix
+    L: sympy.Matrix
+    A: sympy.Matrix
+
+
+def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, ...]]:
+    """Square, tall and wide weights of rank 1 and 2."""
+    found = []
+    for m, n, r in ((3, 3, 1), (3, 2, 1), (2, 3, 2)):
+        U, V = (TURN[:side, :side] if side == 3 else TURN[:2, :2] for side in (m, n))
+        blocks = {"S": (r, r), "K": (m, r), "L": (n, r), "A": (m, n)}
+        made = {name: sympy.Matrix(*size, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
+                for name, size in blocks.items()}  # fmt: skip
+        found.append(Factor(U[:, :r], V[:, :r], **made))
+    symbols = sorted({s for one in found for block in (one.S, one.K, one.L, one.A) for s in block}, key=str)
+    return tuple(found), tuple(generic_points(context, symbols, 2))
+
+
+@claim(
+    "fedlrt/eq-15",
+    where="Appendix D, eq. (15)",
+    says=r"$\dot K = -\nabla_KL(KV_0^\top)$, $K(0) = U_0S_0$, and $\dot L = -\nabla_LL(U_0L^\top)$, $L(0) = "
+    r"V_0S_0^\top$, in $\mathbb R^{n \times r}$: both start at $W_r$, with $\nabla_KL = GV_0$ and $\nabla_LL = "
+    r"G^\top U_0$.",
+    measure=measure_factors,
+    mutants=[{"transposed": False}, {"start": "plain"}, {"scale": 1.01}],
+    vary=("scale",),
+    expect="holds",
+    method="identity",
+)
+def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = True, start: str = "printed",
+          scale: float = 1.0) -> Evidence:  # fmt: skip
+    """Derivatives of a cubic loss in every entry of K and of L, and the products at the start."""
+    factors, points = data
+    equations = []
+    for one in factors:
+        label = f"{one.U.rows} x {one.V.rows}, r = {one.S.rows}"
+        for name, free, W, other in (("K", one.K, one.K * one.V.T, one.V), ("L", one.L, one.U * one.L.T, one.U)):
+            loss = sum(a * w + w**2 / 2 + w**3 / 3 for a, w in zip(one.A, W, strict=True))
+            slope = free.applyfunc(lambda entry, loss=loss: sympy.diff(loss, entry))
+            G = one.A + W + W.multiply_elementwise(W)
+            if name == "L" and transposed:
+                G = G.T
+            if G.cols != other.rows:
+                continue
+            equations += entrywise(f"gradient in {name}, {label}", slope, rational(scale) * G * other)
+        W, S = one.U * one.S * one.V.T, one.S
+        L_start = one.V * (S.T if start == "printed" else S)
+        equations += entrywise(f"K(0), {label}", one.U * S * one.V.T, W)
+        equations += entrywise(f"L(0), {label}", one.U * L_start.T, W)
+    return judge_identity(equations, points, "a cubic loss with symbolic slopes, all K, L and S; square, tall and "
+                          "wide, r = 1, 2")  # fmt: skip
+
+
+@claim(
+    "fedlrt/eq-16",
+    where="Appendix D, eq. (16)",
+    says=r"$\tilde UR = \mathrm{qr}([U_0|K(t_1)])$ and $\tilde VR = \mathrm{qr}([V_0|L(t_1)])$ in $\mathbb R^{n "
+    r"\times 2r}$ ($2r \le n$): orthonormal bases that contain the old one and the new directions.",
+    measure=measure_steps,
+    mutants=[{"old": False}, {"new": False}, {"length": 1.01}],
+    vary=("length",),
+    uses=("fedlrt/eq-15",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0) -> Evidence:
+    """The toolkit's bases for K and L after an Euler step; ``old`` and ``new`` leave columns out."""
+    promises = []
+    for one in steps:
+        for basis, first, slope, _ in one.sides:
+            moved = first - one.rate * slope
+            added = augment(Tree(W=basis), Tree(W=moved))["W"]
+            parts = [part for part, kept in ((basis, old), (added, new)) if kept]
+            wide = length * torch.cat(parts, dim=1)
+            both = torch.cat([basis, moved], dim=1)
+            promises += [
+                Promise("2r columns", wide.shape[1], 2 * basis.shape[1]),
+                orthonormal("orthonormal columns", wide),
+                same("the old basis and the new directions", wide @ (wide.mT @ both), both),
+            ]
+    return judge_promises(promises, f"{STEP_SCOPE}; S also singular")
+
+
+@claim(
+    "fedlrt/eq-17",
+    where="Appendix D, eq. (17)",
+    says=r"$\dot{\tilde S} = -\nabla L$ in the wide coefficients from $\tilde S(0) = \tilde U^\top U_0\,\tilde S(0)\,"
+    r"V_0^\top\tilde V$, the coefficients projected onto the new bases.",
+    measure=measure_steps,
+    control=Form(r"$\tilde U^\top U_0$ has as many rows, and $V_0^\top\tilde V$ as many columns, as $\tilde S$.",
+                 {"keep": ("outer",)}),
+    correction=Form(
+        r"$\tilde S(0) = \tilde U^\top U_0\,S_0\,V_0^\top\tilde V$ with the r by r coefficients $S_0$: the model stays "
+        r"as it is, and $\tilde S(0)$ is $S_0$ in the corner of zeros (Lemma 1). The printed inner factor is 2r by 2r "
+        r"between matrices of r columns and r rows.",
+        {"inner": "S_0"},
+        ({"inner": "wide"}, {"scale": 1.01}, {"transposed": True}),
+    ),
+    vary=("scale",),
+    uses=("fedlrt/eq-16",),
+    expect="corrected",
+    method="algorithm",
+)  # fmt: skip
+def eq_17(steps: list[Step], inner: str = "wide", scale: float = 1.0, transposed: bool = False,
+          keep: tuple[str, ...] = ("outer", "inner", "model")) -> Evidence:  # fmt: skip
+    """Shapes on both sides, and the model and the coefficients that the start gives."""
+    promises = []
+    for one in steps:
+        r = one.S.shape[0]
+        (U, K, K_slope, _), (V, L, L_slope, _) = one.sides
+        wide = [torch.cat([basis, augment(Tree(W=basis), Tree(W=start - one.rate * slope))["W"]], dim=1)
+                for basis, start, slope in ((U, K, K_slope), (V, L, L_slope))]  # fmt: skip
+        left, right = wide[0].mT @ U, V.mT @ wide[1]
+        corner = torch.nn.functional.pad(one.S, (0, r, 0, r))
+        middle = scale * (one.S.mT if transposed else one.S) if inner == "S_0" else corner
+        if "outer" in keep:
+            promises.append(Promise("rows and columns", left.shape[0], right.shape[1]))
+            promises.append(Promise("2r of them", left.shape[0], corner.shape[0]))
+        if "inner" in keep:
+            promises.append(Promise("the product exists", left.shape[1], middle.shape[0],
+                                    case={"n": int(U.shape[0]), "r": r}))  # fmt: skip
+        if "model" in keep and left.shape[1] == middle.shape[0]:
+            start = left @ middle @ right
+            promises.append(same("S_0 in the corner of zeros", start, corner))
+            promises.append(same("the model stays", wide[0] @ start @ wide[1].mT, U @ one.S @ V.mT))
+    return judge_promises(promises, STEP_SCOPE)
+
+
+@dataclass(frozen=True)
+class Flowed:
+    """The splitting, integrated exactly over one step, beside the full-rank gradient flow from the same start.
+
+    Attributes:
+        time: Length of the step.
+        theta: Threshold of the truncation.
+        error: Distance at its end.
+        slope: Largest norm of the gradient along the way.
+        smoothness: L.
+    """
+
+    time: float
+    theta: float
+    error: float
+    slope: float
+    smoothness: float
+
+
+def flow(loss: Quadratic, start: Tensor, time: float) -> Tensor:
+    """The gradient flow of a quadratic, exactly."""
+    values, turn = torch.linalg.eigh(loss.matrix)
+    level = torch.where(values.abs() < 1e-14, torch.full_like(values, time), -torch.expm1(-values * time) / values)
+    x, b = turn.mT @ start.reshape(-1), turn.mT @ loss.B.reshape(-1)
+    return (turn @ (torch.exp(-values * time) * x + level * b)).reshape(start.shape)
+
+
+def split_step(loss: Quadratic, factors: USV, time: float, theta: float) -> tuple[Tensor, float]:
+    """One step of K, L, augmentation, S and truncation; also the largest slope at nine times."""
+    U, S, V = (part["W"] for part in factors)
+    eyes = [Tree(W=torch.eye(side, dtype=S.dtype)) for side in loss.B.shape]
+    K = flow(loss.projected(eyes[0], factors.V), U @ S, time)
+    L = flow(loss.projected(factors.U, eyes[1]), S @ V.mT, time).mT
+    Ut = beside(factors.U, augment(factors.U, Tree(W=K)))
+    Vt = beside(factors.V, augment(factors.V, Tree(W=L)))
+    small, start = loss.projected(Ut, Vt), Ut["W"].mT @ U @ S @ V.mT @ Vt["W"]
+    slope = 0.0
+    for part in np.linspace(0.0, time, 9):
+        W = Ut["W"] @ flow(small, start, float(part)) @ Vt["W"].mT
+        slope = max(slope, float(torch.linalg.matrix_norm(loss.gradient({"W": W})["W"])))
+    end = flow(small, start, time)
+    cut = Truncation(theta / float(torch.linalg.matrix_norm(end)), least=1)
+    return product(truncated(Ut, Tree(W=end), Vt, cut))["W"], slope
+
+
+def measure_flows(context: Context) -> list[Flowed]:
+    """A gradient outside the bases, a stationary point that is truncated, and random losses, S nearly singular too."""
+    eye, found = torch.eye(36, dtype=torch.float64), []
+    axes = Tree(W=torch.eye(6, 2, dtype=torch.float64)), Tree(W=torch.eye(6, 2, dtype=torch.float64))
+    outer = torch.zeros(36, 36, dtype=torch.float64)
+    outer[35, 35] = 1.0
+    start = torch.diag(torch.tensor([1.0, 0.1], dtype=torch.float64))
+    target = torch.zeros(6, 6, dtype=torch.float64)
+    target[5, 5] = 100.0
+    still = axes[0]["W"] @ start @ axes[1]["W"].mT
+    cases: list[tuple[Quadratic, USV, tuple[float, ...]]] = [
+        (centred(outer, target), USV(axes[0], Tree(W=start), axes[1]), (0.0,)),
+        (centred(eye, still), USV(axes[0], Tree(W=start), axes[1]), (0.1001,)),
+    ]
+    rng = context.rng("losses")
+    for (m, n), r in (((4, 4), 1), ((5, 4), 2), ((4, 6), 2)) * context.size(1, 5):
+        for least in (1.0, 1e-4, 1e-10):
+            loss = random_quadratics((m, n), 1, rng).clients[0]
+            U, V = (Tree(W=torch.from_numpy(np.linalg.qr(rng.standard_normal((side, r)))[0]).clone(
+                memory_format=torch.contiguous_format)) for side in (m, n))  # fmt: skip
+            S = torch.diag(torch.logspace(0, np.log10(least), r, dtype=torch.float64)) * (least if r == 1 else 1.0)
+            cases.append((loss, USV(U, Tree(W=S), V), (0.0, 0.05)))
+    for loss, factors, thetas in cases:
+        W = product(factors)["W"]
+        for time in (1e-3, 1e-2, 0.1, 1.0):
+            for theta in thetas:
+                low, slope = split_step(loss, factors, time, theta)
+                error = float(torch.linalg.matrix_norm(flow(loss, W, time) - low))
+                found.append(Flowed(time, theta, error, slope, 1.0))
+    return found
+
+
+@claim(
+    "fedlrt/thm-5",
+    where="Appendix D, Theorem 5 (cited)",
+    says=r"K, L and S integrated exactly over one step from a common start: $\|W(\Delta t) - W_r(\Delta t)\| \le "
+    r"d_1\epsilon + d_2\Delta t + d_3\vartheta/\Delta t$, the constants depending on L and on a bound B of the "
+    r"gradient only ($\Delta t \le 1$). Over the one step printed, $d_1 = 0$, $d_2 = Be^L$, $d_3 = 1$ serve, whatever "
+    r"$\epsilon$; over many steps closeness to the tangent space is needed (see claim-close-to-full).",
+    measure=measure_flows,
+    mutants=[{"d_2": 0.98}, {"d_3": 0.0}, {"d_3": 0.99}],
+    vary=("d_2", "d_3"),
+    uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/eq-17"),
+    expect="holds",
+    method="inequality",
+)
+def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0) -> Evidence:
+    r"""Errors against $d_2B(e^{L\Delta t} - 1)/L + d_3\vartheta/\Delta t$, which is at most the printed form."""
+    promises = []
+    for one in steps:
+        grown = one.slope * expm1(one.smoothness * one.time) / one.smoothness
+        bound = d_2 * grown + d_3 * one.theta / one.time
+        promises.append(Promise("the error of a step is within the bound", one.error, bound, 1e-12, at_most=True))
+    return judge_promises(promises, "quadratic losses with L = 1, ranks 1 and 2, smallest singular values from 1 to "
+                          "1e-10, steps from 1e-3 to 1, with and without truncation; a common start")  # fmt: skip
+
+
+METHODS = ("splitting", "(5) by Euler", "alternating")
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """One explicit step of every method from one start.
+
+    Attributes:
+        rate: Its size, in units of 1/L.
+        slope: Norm of the gradient at the start.
+        before: Loss there.
+        errors: Distance from the full-rank step, by method.
+        after: Loss, by method.
+    """
+
+    rate: float
+    slope: float
+    before: float
+    errors: Mapping[str, float]
+    after: Mapping[str, float]
+
+
+def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]:
+    """An Euler step of (5), and descent in U, S and V in turn."""
+    U, S, V = (part["W"] for part in factors)
+
+    def slope(*parts: Tensor) -> Tensor:
+        gradient: Tensor = loss.gradient({"W": parts[0] @ parts[1] @ parts[2].mT})["W"]
+        return gradient
+
+    G = slope(U, S, V)
+    off_U, off_V = G @ V - U @ (U.mT @ G @ V), G.mT @ U - V @ (V.mT @ G.mT @ U)
+    inverse = torch.linalg.inv(S)
+    euler = (U - rate * off_U @ inverse) @ (S - rate * U.mT @ G @ V) @ (V - rate * off_V @ inverse.mT).mT
+    U = U - rate * G @ V @ S.mT
+    S = S - rate * U.mT @ slope(U, S, V) @ V
+    V = V - rate * slope(U, S, V).mT @ U @ S
+    return {"(5) by Euler": euler, "alternating": U @ S @ V.mT}
+
+
+def measure_robustness(context: Context) -> list[Stepped]:
+    """Singular values from 10 to 1e-8, steps of 0.1 and of 1 in units of 1/L."""
+    rng, found = context.rng("losses"), []
+    for largest, least in ((1.0, 1.0), (1.0, 1e-4), (1.0, 1e-8), (10.0, 1.0), (30.0, 1e-8)):
+        loss = random_quadratics((12, 12), 1, rng).clients[0]
+        U, V = (Tree(W=torch.linalg.qr(torch.from_numpy(rng.standard_normal((12, 2))))[0]) for _ in range(2))
+        factors = USV(U, Tree(W=torch.diag(torch.tensor([largest, least], dtype=torch.float64))), V)
+        W = product(factors)
+        G = loss.gradient(W)["W"]
+        for rate in (0.1, 1.0):
+            fed: Any = Federation((loss,))
+            fed.begin()
+            algorithm = FeDLRT(Descent(1, rate), 2, Truncation(0.0), "none")
+            ends = {"splitting": product(algorithm.round(fed, fed.everyone, factors))["W"],
+                    **naive_steps(loss, factors, rate)}  # fmt: skip
+            full = W["W"] - rate * G
+            found.append(
+                Stepped(
+                    rate, float(torch.linalg.matrix_norm(G)), float(loss.loss(W)),
+                    {name: float(torch.linalg.matrix_norm(end - full)) for name, end in ends.items()},
+                    {name: float(loss.loss({"W": end})) for name, end in ends.items()},
+                )
+            )  # fmt: skip
+    return found
+
+
+@claim(
+    "fedlrt/claim-robust",
+    where="Appendix D, after Theorem 5",
+    says="The splitting has no step-size restriction that depends on the low-rank representation, unlike alternating "
+    "descent in U, S and V: one explicit step up to 1/L lowers the loss and stays as near to the full-rank step, "
+    "whatever the singular values.",
+    measure=measure_robustness,
+    mutants=[{"method": "(5) by Euler"}, {"method": "alternating"}, {"share": 0.5}],
+    vary=("share",),
+    uses=("fedlrt/thm-5",),
+    expect="holds",
+    method="algorithm",
+)
+def claim_robust(steps: list[Stepped], method: str = "splitting", share: float = 1.0) -> Evidence:
+    """Distance from the full-rank step, at most its length, and the loss, for every start."""
+    promises = []
+    for one in steps:
+        promises.append(Promise("the error is at most the length of the step", one.errors[method],
+                                share * one.rate * one.slope, 1e-9, at_most=True))  # fmt: skip
+        promises.append(Promise("the loss does not rise", one.after[method], one.before, 1e-9, at_most=True))
+    return judge_promises(promises, "convex quadratic losses with L = 1 of 12 x 12 weights of rank 2, singular values "
+                          "from 30 to 1e-8, steps of 0.1/L and 1/L")  # fmt: skip

@@ -1,0 +1,220 @@
+"""Appendix D: Lemma 2, that the mean factor gradients span what a step of the splitting does, and its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+import torch
+from torch import Tensor
+
+from paper_checks.claim import Evidence, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.bases import Flow, entrywise, symbolic_flow
+from paper_checks.methods.identity import Point, generic_points, judge_identity, rational
+from paper_checks.methods.promises import Promise, judge_promises, same
+
+
+@dataclass(frozen=True)
+class Step:
+    """A point of rank r with its gradient.
+
+    Attributes:
+        kind: In words.
+        U: ``(m, r)``, orthonormal.
+        S: ``(r, r)``.
+        V: ``(n, r)``, orthonormal.
+        G: Gradient in W, ``(m, n)``.
+        rate: Of the explicit Euler step.
+    """
+
+    kind: str
+    U: Tensor
+    S: Tensor
+    V: Tensor
+    G: Tensor
+    rate: float
+
+    @property
+    def sides(self) -> tuple[tuple[Tensor, Tensor, Tensor, Tensor], ...]:
+        """For U and for V: the basis, the start K(0) or L(0), its gradient, and the gradient in the factor."""
+        K_slope, L_slope = self.G @ self.V, self.G.mT @ self.U
+        return (
+            (self.U, self.U @ self.S, K_slope, K_slope @ self.S.mT),
+            (self.V, self.V @ self.S.mT, L_slope, L_slope @ self.S),
+        )
+
+
+SHAPES = (((2, 2), 1), ((5, 5), 2), ((6, 4), 2), ((4, 9), 2), ((9, 8), 3))
+STEP_SCOPE = (
+    "square, tall and wide matrices of rank 1 to 3, S with condition numbers up to 1e4, gradients that are generic, of "
+    "rank one or zero, learning rates from 1e-2 to 10"
+)
+
+
+def measure_steps(context: Context) -> list[Step]:
+    """Points of every kind, those with singular S at the end of each shape."""
+    rng = context.rng("points")
+    found = []
+    for (m, n), r in SHAPES * context.size(1, 5):
+        for rate in (1e-2, 1.0, 10.0):
+            U, V = (torch.linalg.qr(torch.from_numpy(rng.standard_normal((side, r))))[0] for side in (m, n))
+            turns = [torch.linalg.qr(torch.from_numpy(rng.standard_normal((r, r))))[0] for _ in range(2)]
+            G = torch.from_numpy(rng.standard_normal((m, n)))
+            low = torch.from_numpy(np.outer(rng.standard_normal(m), rng.standard_normal(n)))
+            for kind, least, slope in (("generic", 0.5, G), ("badly conditioned", 1e-4, G), ("zero", 0.5, 0.0 * G),
+                                       ("rank one", 0.5, low), ("singular", 0.0, G)):  # fmt: skip
+                sigma = torch.logspace(0, -4, r, dtype=torch.float64) if least == 1e-4 else torch.ones(r).double()
+                sigma[-1] = least
+                S = turns[0] * sigma @ turns[1]
+                found.append(Step(kind, U, S, V, slope, rate))
+    return found
+
+
+def projector(*columns: Tensor) -> Tensor:
+    """The orthogonal projector onto the span of columns, of the rank that is there to rounding.
+
+    Columns are scaled to their group's size first: a basis and a gradient have no common unit.
+    """
+    groups = [part / max(float(torch.linalg.matrix_norm(part)), 1e-300) for part in columns]
+    basis, sigma, _ = torch.linalg.svd(torch.cat(groups, dim=1), full_matrices=False)
+    basis = basis[:, sigma > 1e-10]
+    return basis @ basis.mT
+
+
+def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Promise:
+    """The promise that two sets of columns span the same space."""
+    return same(name, projector(*left), projector(*right), relative=1e-5)
+
+
+def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
+    """Those with S of full rank, as elements of the manifold have it."""
+    return [one for one in steps if singular or one.kind != "singular"]
+
+
+@claim(
+    "fedlrt/lemma-2",
+    where="Appendix D, Lemma 2, eqs. (18) and (19)",
+    says=r"With $K = US$, $L = VS^\top$ (printed $V = VS^\top$) and $USV^\top$ of rank r: after one explicit Euler"
+    r" step of (15), the augmentation (16) is $\tilde UR = \mathrm{qr}([U_0|-\nabla_UL])$ and $\tilde VR = "
+    r"\mathrm{qr}([V_0|-\nabla_VL])$: the same spaces (the bases within them may differ by a rotation).",
+    measure=measure_steps,
+    mutants=[{"singular": True}, {"beside": False}, {"tilt": 1e-3}],
+    vary=("tilt",),
+    uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
+    expect="holds",
+    method="algorithm",
+)
+def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt: float = 0.0) -> Evidence:
+    """Projectors onto both spans; ``tilt`` adds a share of a constant to the factor gradient."""
+    promises = []
+    for one in regular(steps, singular):
+        for basis, first, slope, factor in one.sides:
+            old, along = [basis] if beside else [], factor + tilt * torch.ones_like(factor)
+            promises.append(same_span("span of (16) and of (19)", [*old, first - one.rate * slope], [*old, -along]))
+    return judge_promises(promises, STEP_SCOPE)
+
+
+@claim(
+    "fedlrt/lemma-2-step-20",
+    where="Appendix D, proof of Lemma 2, eq. (20)",
+    says=r"$\mathrm{span}[U_0|K(t_1)] = \mathrm{span}[U_0|U_0 - \lambda\nabla_KL] = \mathrm{span}[U_0|-\lambda"
+    r"\nabla_KL] = \mathrm{span}[U_0|-\nabla_KL]$ ($K(0)$ is $U_0S_0$, printed $U_0$; the spans are the same).",
+    measure=measure_steps,
+    mutants=[{"beside": False}, {"rate": 0.0}, {"tilt": 1e-3}],
+    vary=("tilt",),
+    expect="holds",
+    method="algorithm",
+)
+def step_20(steps: list[Step], beside: bool = True, rate: float = 1.0, tilt: float = 0.0) -> Evidence:
+    """Projectors onto the four spans, for any S."""
+    promises = []
+    for one in steps:
+        for basis, first, slope, _ in one.sides:
+            old, step = [basis] if beside else [], rate * one.rate
+            last = [*old, -slope + tilt * torch.ones_like(slope)]
+            for name, columns in (("K(t1)", first - step * slope), ("the start minus a step", basis - step * slope),
+                                  ("the step", -step * slope)):  # fmt: skip
+                promises.append(same_span(f"span with {name}", [*old, columns], last))
+    return judge_promises(promises, f"{STEP_SCOPE}; S also singular")
+
+
+def measure_symbols(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
+    """Symbolic S and gradient of square, tall and wide matrices."""
+    flows = tuple(symbolic_flow(m, n, r) for m, n, r in ((1, 1, 1), (3, 3, 1), (4, 3, 2), (3, 4, 2)))
+    symbols = sorted({s for flow in flows for s in (*flow.S, *flow.G)}, key=str)
+    return flows, tuple(generic_points(context, symbols, 2))
+
+
+SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and wide, r = 1, 2; bases at the axes"
+
+
+@claim(
+    "fedlrt/lemma-2-step-21",
+    where="Appendix D, proof of Lemma 2, eq. (21)",
+    says=r"$\dot K = (US)^\cdot = \dot US + U\dot S = -(I - P_U)GV - P_UGV = (P_U - I)GV - P_UGV = -GV$ with (5).",
+    measure=measure_symbols,
+    mutants=[{"sign": -1}, {"left": True}, {"within": 0.99}],
+    vary=("within",),
+    uses=("fedlrt/eq-5",),
+    expect="holds",
+    method="identity",
+)
+def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: bool = False,
+            within: float = 1.0) -> Evidence:  # fmt: skip
+    """Every line, with the lines of (5) for U and S; ``left`` takes the inverse of the transpose of S."""
+    flows, points = data
+    equations = []
+    for flow in flows:
+        U, S, V, G = flow.U, flow.S, flow.V, flow.G
+        P, I = U * U.T, sympy.eye(G.rows)  # noqa: E741 - the paper's symbol
+        S_dot, U_dot = -sign * U.T * G * V, -(I - P) * G * V * (S.inv().T if left else S.inv())
+        end = -G * V
+        rows = (
+            ("product rule", U_dot * S + U * S_dot),
+            ("(5) inserted", -(I - P) * G * V * S.inv() * S - rational(within) * P * G * V),
+            ("S cancels", -(I - P) * G * V - rational(within) * P * G * V),
+            ("sign taken in", (P - I) * G * V - rational(within) * P * G * V),
+        )
+        for name, row in rows:
+            equations += entrywise(f"{name}, {flow.G.rows} x {flow.G.cols}, r = {S.rows}", row, end)
+    return judge_identity(equations, points, SYMBOL_SCOPE)
+
+
+@claim(
+    "fedlrt/lemma-2-step-chain",
+    where="Appendix D, proof of Lemma 2, after eq. (21)",
+    says=r"$\nabla_UL(USV^\top) = GVS^\top$; so $-\nabla_UL\,S^{-\top} = -GV = \dot K$, and $\mathrm{span}(-\nabla_UL) "
+    r"= \mathrm{span}(\dot K)$ because S has full rank.",
+    measure=measure_symbols,
+    mutants=[{"plain": True}, {"inverse": "S^-1"}, {"scale": 1.01}, {"rank": "any"}],
+    vary=("scale",),
+    uses=("fedlrt/lemma-2-step-21",),
+    expect="holds",
+    method="identity",
+)
+def step_chain(data: tuple[Sequence[Flow], Sequence[Point]], plain: bool = False, inverse: str = "S^-T",
+               scale: float = 1.0, rank: str = "full") -> Evidence:  # fmt: skip
+    """The chain rule by differentiating a quadratic loss in the entries of U; then the factor, which is invertible.
+
+    The spans are the same because each of the two is the other times a square matrix.
+    """
+    flows, points = data
+    equations = []
+    for flow in flows:
+        S, V, G = flow.S, flow.V, flow.G
+        free = sympy.Matrix(flow.U.rows, S.rows, lambda i, j: sympy.Symbol(f"u_{i}{j}"))
+        W = free * S * V.T
+        # The loss <G, W> + |W|^2 / 2 with gradient G + W: its derivative in every entry of U, for all U at once.
+        loss = sum(a * b + b**2 / 2 for a, b in zip(G, W, strict=True))
+        slope = free.applyfunc(lambda entry, loss=loss: sympy.diff(loss, entry))
+        in_W = G + W
+        chain = rational(scale) * in_W * V * (S if plain else S.T)
+        label = f"{G.rows} x {G.cols}, r = {S.rows}"
+        equations += entrywise(f"gradient in U, {label}", slope, chain)
+        back = {"S^-T": S.inv().T, "S^-1": S.inv()}[inverse] if rank == "full" else sympy.zeros(S.rows, S.rows)
+        equations += entrywise(f"back to K, {label}", -in_W * V * S.T * back, -in_W * V)
+    more = {sympy.Symbol(f"u_{i}{j}"): sympy.Rational(2 * i + 3, j + 2) for i in range(4) for j in range(2)}
+    return judge_identity(equations, [{**point, **more} for point in points], SYMBOL_SCOPE)
