@@ -204,7 +204,8 @@ def measure_naive(context: Context) -> list[Naive]:
     control=Form("With one client the model is the client's.", {"alone": True}),
     correction=Form(
         r"The server needs bases and coefficients of every client to rebuild $W^*$ or its factors (see "
-        r"fedlrt/claim-alg6); the bases of the clients differ, so that the mean of their coefficients belongs to none of them.",
+        r"fedlrt/claim-alg6); the bases of the clients differ, so that the mean of their coefficients belongs to none "
+        r"of them.",
         {"as_printed": False},
         ({"as_printed": True}, {"scale": 1.001}),
     ),

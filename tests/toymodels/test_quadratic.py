@@ -1,3 +1,10 @@
+"""Quadratic losses seen through bases."""
+
+import numpy as np
+import pytest
+import torch
+
+from toymodels.quadratic import random_quadratics
 
 
 def test_bases_that_are_views_are_as_good_as_copies():
