@@ -175,7 +175,8 @@ def thm_A_14(
         if s < shortest:
             continue
         for c in [f"{tie * s!r}"] if tied else ["0.5", "0.1", "0.99"]:
-            T = math.ceil(slack * math.log(delta / epsilon) / (float(c) * (1.0 - delta**power)))
+            rate = float(c) * (1.0 - delta**power)
+            T = math.ceil(slack * math.log(delta / epsilon) / rate) if rate > 0.0 else LONGEST + 1
             if len(course.deltas) <= T:
                 longer += 1
                 continue

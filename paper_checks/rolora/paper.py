@@ -10,6 +10,9 @@ PAPER = Paper(
     "paper_checks.rolora",
     (
         "boxes",
+        "first_step",
+        "iterations",
+        "freezing_steps",
         "heterogeneous",
         "heterogeneous_rates",
         "heterogeneous_steps",
