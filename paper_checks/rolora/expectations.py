@@ -1,9 +1,9 @@
 r"""Exact expectations over normal samples of what FFA-LoRA's loss is made of (Appendix A.4.1).
 
 For client i, $X_ia = x_i$ and $X_ia^* = \alpha x_i + \beta y_i$ with independent standard normal vectors of m entries.
-Only $r_i = \|x_i\|^2$, the standard normal $g_i = x_i^\top y_i/\|x_i\|$, and $w_i = \|y_i\|^2 - g_i^2$ matter; the three are
-independent, $r_i$ chi-square with m degrees of freedom and $w_i$ with m - 1. Everything is a polynomial in $g_i$, $w_i$,
-$h_i = \sqrt{r_i}$ and $1/h_i$, whose monomials have closed expectations.
+Only $r_i = \|x_i\|^2$, the standard normal $g_i = x_i^\top y_i/\|x_i\|$, and $w_i = \|y_i\|^2 - g_i^2$ matter; they
+are independent, $r_i$ chi-square with m degrees of freedom and $w_i$ with m - 1. Everything is a polynomial in $g_i$,
+$w_i$, $h_i = \sqrt{r_i}$ and $1/h_i$, whose monomials have closed expectations.
 """
 
 from __future__ import annotations

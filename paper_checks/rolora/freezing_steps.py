@@ -22,7 +22,6 @@ from paper_checks.rolora.expectations import (
 )
 
 CLIENTS = (1, 2, 3, 4)
-NUMBER = sympy.Symbol("N", positive=True)
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,6 @@ class Moments:
     Attributes:
         terms: By name and number of clients; N is a number.
         points: Values of m and alpha.
-        checked: Terms whose line-by-line identities hold before any expectation is taken.
     """
 
     terms: Mapping[str, Mapping[int, sympy.Expr]]
@@ -194,7 +192,7 @@ def eq_207(points: list[Point], lower: int = 1, double: float = 1.0, most: int =
     return judge_identity(lines, [simple, *points], f"1 to {most} clients, all values of s_i")
 
 
-SMALL = Form("The statement for $m \\ge 3$.", {"fewest": 3})
+SMALL = Form(r"The statement for $m \ge 3$.", {"fewest": 3})
 
 
 def judge_small(data: Moments, name: str, formula: Callable[[int], Any], fewest: int, scope: str) -> Evidence | None:
@@ -292,16 +290,14 @@ def eq_241(
     return judge_small(data, "the expected loss", whole, fewest, "1 to 4 clients, every m, every angle") or found
 
 
-# Two samples in two dimensions, one client, every entry a symbol.
-X_SYMBOLS = sympy.Matrix(2, 2, sympy.symbols("x11 x12 x21 x22"))
-A_SYMBOLS, T_SYMBOLS, B_SYMBOLS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in ("a", "t", "b"))
-SCALE = sympy.Symbol("s")
+# Three samples: Xa and Xa*, two columns of b* and of any other b, and a number in place of the mean of the s_i.
+OURS, THEIRS = (sympy.Matrix(sympy.symbols(f"{name}1:4")) for name in "uv")
+B_STAR, OTHER_B, SCALE = sympy.symbols("b1:3"), sympy.symbols("f1:3"), sympy.Symbol("s")
 
 
 def draw_entries(context: Context) -> list[Point]:
-    """Values of all entries."""
-    matrices = (X_SYMBOLS, A_SYMBOLS, T_SYMBOLS, B_SYMBOLS)
-    return generic_points(context, (SCALE, *(symbol for matrix in matrices for symbol in matrix)), 3)
+    """Values of all symbols."""
+    return generic_points(context, (SCALE, *OURS, *THEIRS, *B_STAR, *OTHER_B), 3)
 
 
 @claim(
@@ -319,24 +315,19 @@ def draw_entries(context: Context) -> list[Point]:
 )
 def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Evidence:
     """The loss of a client minus its value at b_i is a square, and the norm of an outer product."""
-    X, a, target, b_star = X_SYMBOLS, A_SYMBOLS, T_SYMBOLS, B_SYMBOLS
-    ours, theirs = X * a, X * target
-    below = theirs.dot(theirs) if swapped else ours.dot(ours)
-    b = rational(factor) * ours.dot(theirs) / below * b_star
+    s_i = rational(factor) * OURS.dot(THEIRS) / (THEIRS.dot(THEIRS) if swapped else OURS.dot(OURS))
     lines = []
-    for column in (0, 1):
-        free = sympy.Symbol(f"b{column + 1}") + sympy.Symbol("s")  # any other b in this column
-        residual = theirs * b_star[column]
-        excess = (residual - ours * free).dot(residual - ours * free) - (residual - ours * b[column]).dot(
-            residual - ours * b[column]
-        )
-        lines.append(Equation(f"(182), column {column + 1}: the rest is a square", excess,
-                              ours.dot(ours) * (free - b[column]) ** 2))  # fmt: skip
-    outer = theirs * b_star.T - ours * (SCALE * b_star).T
-    norm = sum((entry**2 for entry in outer), sympy.Integer(0))
-    rest = theirs - SCALE * ours
-    lines.append(Equation("(185), (186)", norm, rest.dot(rest) * b_star.dot(b_star) ** sympy.Rational(power, 2)))
-    return judge_identity(lines, points, "two samples in two dimensions, every entry symbolic")
+    for number, (b, other) in enumerate(zip(B_STAR, OTHER_B, strict=True), start=1):
+        at_other, at_b_i = (THEIRS * b - OURS * free for free in (other, s_i * b))
+        excess = at_other.dot(at_other) - at_b_i.dot(at_b_i)
+        square = OURS.dot(OURS) * (other - s_i * b) ** 2
+        lines.append(Equation(f"(182), column {number}: what another b adds is a square", excess, square))
+    outer, rest = (THEIRS - SCALE * OURS) * sympy.Matrix([B_STAR]), THEIRS - SCALE * OURS
+    apart = THEIRS * sympy.Matrix([B_STAR]) - OURS * (SCALE * sympy.Matrix([B_STAR]))
+    lines += [Equation("(185)", left, right) for left, right in zip(apart, outer, strict=True)]
+    squares = sum(entry**2 for entry in apart)
+    lines.append(Equation("(186)", squares, rest.dot(rest) * sum(b**power for b in B_STAR)))
+    return judge_identity(lines, points, "three samples, two columns, every entry symbolic")
 
 
 @claim(

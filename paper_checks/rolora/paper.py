@@ -10,6 +10,7 @@ PAPER = Paper(
     "paper_checks.rolora",
     (
         "boxes",
+        "freezing",
         "first_step",
         "iterations",
         "freezing_steps",

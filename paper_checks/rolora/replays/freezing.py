@@ -45,8 +45,22 @@ def eq_241(values: Values) -> Violation:
     r"""The loss at one sample.
 
     With $\bar s = \alpha + \beta\bar t$, the loss of client 1 is $\beta^2(y_1 - \bar tx_1)^2$ for m = 1, and its
-    expectation, by independence and symmetry, is at least $\beta^2E[\bar t_2^2x_1^2]$, $\bar t_2$ the part of the others.
+    expectation, by independence and symmetry, is at least $\beta^2E[\bar t_2^2x_1^2]$, with $\bar t_2$ of the others.
     """
     N, m, alpha = int(values["N"]), int(values["m"]), Fraction(values["alpha"])
     printed = (1 - alpha**2) * (1 + Fraction(N * (4 - m) - 2, N**2 * m * (m - 2)))
     return _small(values, printed)
+
+
+@replay("rolora/s5-saturate")
+def s5_saturate(values: Values) -> Violation:
+    """The objective at the best multiple of b*, entry by entry; the statement has it positive."""
+    X, target, a, b_star = ([[Fraction(x) for x in row] for row in values["X"]],
+                            *([Fraction(x) for x in values[name]] for name in ("target", "a", "b")))  # fmt: skip
+    ours, theirs = ([sum(x * y for x, y in zip(row, v, strict=True)) for row in X] for v in (a, target))
+    parallel = all(a[i] * target[j] == a[j] * target[i] for i in range(len(a)) for j in range(i))
+    below = sum(u * u for u in ours)
+    s = sum(u * v for u, v in zip(ours, theirs, strict=True)) / below if below else Fraction(0)
+    value = sum((v * b - u * s * b) ** 2 for u, v in zip(ours, theirs, strict=True) for b in b_star)
+    unmet = "" if not parallel and any(b_star) else "a start that is not parallel to the truth, and b* that is not 0"
+    return Violation(Fraction(0), value, unmet=unmet, strict=True, reads="0 < the objective at b = s b*")
