@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.methods.identity import vanishes
 from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
 from paper_checks.methods.positivity import proves_positive
 
@@ -100,6 +101,14 @@ def search_first_steps(context: Context) -> Cases:
     return {name: np.concatenate([[value], cases[name]]) for name, value in (("square", 0.125), ("step", 1.0))}
 
 
+@cache
+def _bound_is_proved() -> bool:
+    """Times a positive denominator, bound minus square quotient is sx times what the bound has to spare."""
+    s, x = sympy.symbols("s x", positive=True)
+    spare = s * x * (3 - met_by(x, s)) / (1 + 4 * s**2 * x * (1 - x))
+    return vanishes(1 - s * x - quotient_squared(1 - x, s) - spare)
+
+
 @claim(
     "rolora/a4-first-step",
     where="Appendix A.4, the first iteration, eq. (166)",
@@ -146,6 +155,8 @@ def a4_first_step(cases: Cases, exactly: bool = False, bound: float = 3.0, longe
         scope=f"{len(left)} cases: delta_0 in (0, 1), eta ||b*||^2 in (0, 1], unlimited samples",
         printed="(delta_1/delta_0)^2 <= 1 - s x" if not exactly else "the inequality exactly where the bound is met",
     )  # fmt: skip
+    if evidence.ok and exactly and bound == 3.0 and _bound_is_proved():
+        return replace(evidence, grade="proof")
     if evidence.ok or exactly or not len(simplest):
         return evidence
     index = int(simplest[0])

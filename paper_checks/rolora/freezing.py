@@ -19,7 +19,7 @@ from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.mean import judge_means
 from paper_checks.methods.promises import Promise, judge_promises, same
 from toymodels.regression import Regressor
@@ -46,11 +46,12 @@ def draw_entries(context: Context) -> list[Point]:
     says=r"$\|Xa^*b^{*\top} - Xa^0b^\top\|^2 = \sum_{p=1}^d(a^*b_p^* - a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$ (the "
     "lower limit reads $p = i$ in the text; i is not defined, and the sum is read from 1).",
     measure=draw_entries,
-    mutants=[{"first": 2}, {"sign": 1}, {"gram": False}],
+    mutants=[{"first": 2}, {"sign": 1}, {"gram": False}, {"weight": 2.0}],
+    vary=("weight",),
     expect="holds",
     method="identity",
 )
-def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True) -> Evidence:
+def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Evidence:
     """By expansion."""
     lines = []
     for m, d in SHAPES:
@@ -59,7 +60,7 @@ def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True
         columns = [target * b_star[p] + sign * a * b[p] for p in range(first - 1, d)]
         middle = X.T * X if gram else X.T * X * X.T * X
         terms = sum(((column.T * middle * column)[0] for column in columns), sympy.Integer(0))
-        lines.append(Equation(f"{m} samples, d = {d}", sum(entry**2 for entry in difference), terms))
+        lines.append(Equation(f"{m} samples, d = {d}", sum(entry**2 for entry in difference), rational(weight) * terms))
     return judge_identity(lines, points, "every entry symbolic, two samples in three dimensions and three in two")
 
 
@@ -210,7 +211,8 @@ def prop_5_5(
 
     return judge_means(
         data, predict(of, share), [predict(**constants) for constants in prop_5_5.rivals()],
-        scope=f"{scope}: N m |c| is at most 1, at N = 1; mean losses of the toolkit's FFA-LoRA at delta_0 = 0.7",
+        scope=f"{scope}: N m |c| is at most 1, at N = 1, and c is negative from m = 4 on; mean losses of the toolkit's "
+        "FFA-LoRA at delta_0 = 0.7",
     )  # fmt: skip
 
 

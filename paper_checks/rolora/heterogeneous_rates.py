@@ -174,7 +174,7 @@ def thm_A_14(
         epsilon = float(quotient) * delta
         if s < shortest:
             continue
-        for c in [f"{tie * s!r}"] if tied else ["0.5", "0.1", "0.99"]:
+        for c in [f"{tie * s!r}", f"{tie * s / 2!r}"] if tied else ["0.5", "0.1", "0.99"]:
             rate = float(c) * (1.0 - delta**power)
             T = math.ceil(slack * math.log(delta / epsilon) / rate) if rate > 0.0 else LONGEST + 1
             if len(course.deltas) <= T:

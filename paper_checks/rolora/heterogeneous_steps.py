@@ -141,7 +141,7 @@ ETA, COS, SIN, BETA_1, BETA_2, BETA_3 = sympy.symbols("eta cos sin beta_1 beta_2
 class Algebra:
     """Exact points: symbols without relations, with sin and cos on the circle."""
 
-    points: list[Point]
+    points: Sequence[Point]
 
 
 def draw_points(context: Context) -> Algebra:

@@ -63,7 +63,8 @@ def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, str]:
     a, own, _ = _vectors(values)
     minimisers = [mine[0] * a[0] for mine in own]
     unmet = "" if sum(x * x for x in a) == 1 and Fraction(values["eta"]) > 0 else "a unit vector and a step"
-    return sum(minimisers) / len(own), sum(minimisers), unmet
+    total = sum(minimisers, Fraction(0))
+    return total / len(own), total, unmet
 
 
 @replay("rolora/lem-A.15")
