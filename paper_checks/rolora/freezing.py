@@ -122,6 +122,9 @@ def draw_frozen(context: Context) -> list[Frozen]:
     where="Section 5.1, after eq. (10)",
     says=r"If $a^0$ is not parallel to $a^*$, the objective (10) can never be reduced to zero by the choice of b.",
     measure=draw_frozen,
+    control=Form(
+        r"The statement for $b^* \ne 0$ and independent $Xa^*$, $Xa^0$.", {"injective": True, "nonzero": True}
+    ),
     correction=Form(
         r"For $b^* \ne 0$ and independent $Xa^*$, $Xa^0$, the least value is $\|b^*\|^2(\|Xa^*\|^2 - "
         r"(Xa^{0\top}Xa^*)^2/"
