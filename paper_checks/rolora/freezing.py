@@ -25,8 +25,8 @@ from paper_checks.methods.promises import Promise, judge_promises, same
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction
 
-# Two samples in three dimensions, and three in two: X, a*, a^0, b*, b, every entry a symbol.
-SHAPES = ((2, 3), (3, 2))
+# One sample in three dimensions, and two in two: X, a*, a^0, b*, b, every entry a symbol.
+SHAPES = ((1, 3), (2, 2))
 
 
 def _symbols(m: int, d: int) -> tuple[sympy.Matrix, ...]:
@@ -61,7 +61,7 @@ def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True
         middle = X.T * X if gram else X.T * X * X.T * X
         terms = sum(((column.T * middle * column)[0] for column in columns), sympy.Integer(0))
         lines.append(Equation(f"{m} samples, d = {d}", sum(entry**2 for entry in difference), rational(weight) * terms))
-    return judge_identity(lines, points, "every entry symbolic, two samples in three dimensions and three in two")
+    return judge_identity(lines, points, "every entry symbolic, one sample in three dimensions and two in two")
 
 
 @dataclass(frozen=True)
