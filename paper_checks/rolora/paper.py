@@ -8,6 +8,19 @@ PAPER = Paper(
     "rolora",
     "Robust Federated Finetuning of LLMs via Alternating Optimization of LoRA",
     "paper_checks.rolora",
-    ("boxes", "running_text", "communication", "results", "language_models"),
+    (
+        "boxes",
+        "freezing",
+        "first_step",
+        "iterations",
+        "freezing_steps",
+        "heterogeneous",
+        "heterogeneous_rates",
+        "heterogeneous_steps",
+        "running_text",
+        "communication",
+        "results",
+        "language_models",
+    ),
 )
 """RoLoRA (``rolora``)."""

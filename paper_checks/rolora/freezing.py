@@ -1,0 +1,288 @@
+"""Section 5: what freezing A costs (FFA-LoRA), and the two-layer network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from algorithms.federation import Federation
+from algorithms.lora import AB, Adapter, ExactRoLoRA
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.bands import Predictions
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.mean import judge_means
+from paper_checks.methods.promises import Promise, judge_promises, same
+from toymodels.regression import Regressor
+from toymodels.regression_rates import ffa_correction, ffa_population_correction
+
+# One sample in three dimensions, and two in two: X, a*, a^0, b*, b, every entry a symbol.
+SHAPES = ((1, 3), (2, 2))
+
+
+def _symbols(m: int, d: int) -> tuple[sympy.Matrix, ...]:
+    X = sympy.Matrix(m, d, lambda i, j: sympy.Symbol(f"x{i}{j}"))
+    return X, *(sympy.Matrix(sympy.symbols(f"{name}1:{d + 1}")) for name in ("t", "a", "p", "q"))
+
+
+def draw_entries(context: Context) -> list[Point]:
+    """Values of all entries of both shapes."""
+    entries = {symbol for shape in SHAPES for matrix in _symbols(*shape) for symbol in matrix}
+    return generic_points(context, sorted(entries, key=str), 3)
+
+
+@claim(
+    "rolora/eq-10",
+    where="Section 5.1, eq. (10)",
+    says=r"$\|Xa^*b^{*\top} - Xa^0b^\top\|^2 = \sum_{p=1}^d(a^*b_p^* - a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$ (the "
+    "lower limit reads $p = i$ in the text; i is not defined, and the sum is read from 1).",
+    measure=draw_entries,
+    mutants=[{"first": 2}, {"sign": 1}, {"gram": False}, {"weight": 2.0}],
+    vary=("weight",),
+    expect="holds",
+    method="identity",
+)
+def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Evidence:
+    """By expansion."""
+    lines = []
+    for m, d in SHAPES:
+        X, target, a, b_star, b = _symbols(m, d)
+        difference = X * target * b_star.T - X * a * b.T
+        columns = [target * b_star[p] + sign * a * b[p] for p in range(first - 1, d)]
+        middle = X.T * X if gram else X.T * X * X.T * X
+        terms = sum(((column.T * middle * column)[0] for column in columns), sympy.Integer(0))
+        lines.append(Equation(f"{m} samples, d = {d}", sum(entry**2 for entry in difference), rational(weight) * terms))
+    return judge_identity(lines, points, "every entry symbolic, one sample in three dimensions and two in two")
+
+
+@dataclass(frozen=True)
+class Frozen:
+    r"""One centralised problem.
+
+    Attributes:
+        case: X, $a^*$, $a^0$ and $b^*$ exactly; most a's are not unit vectors, which scales b only.
+        m: Samples.
+        injective: Whether $Xa^*$ and $Xa^0$ are independent.
+        least: Least value over b in closed form.
+        found: The same by the toolkit; None where $Xa^0 = 0$.
+    """
+
+    case: Mapping[str, Any]
+    m: int
+    injective: bool
+    least: Fraction
+    found: float | None
+
+
+def freeze(X: Sequence[Sequence[int]], target: Sequence[Any], a: Sequence[int], b_star: Sequence[int]) -> Frozen:
+    """The least value of eq. (10) over b, exactly and by the toolkit."""
+    ours, theirs = ([sum(x * y for x, y in zip(row, v, strict=True)) for row in X] for v in (a, target))
+    uu, uv, vv = (sum(x * y for x, y in zip(p, q, strict=True))
+                  for p, q in ((ours, ours), (ours, theirs), (theirs, theirs)))  # fmt: skip
+    size = sum(b * b for b in b_star)
+    least = size * (vv - Fraction(uv * uv) / uu) if uu else Fraction(size * vv)
+    found = None
+    if uu:
+        matrix, row = torch.tensor(X, dtype=torch.float64), torch.tensor([b_star], dtype=torch.float64)
+        truth = torch.tensor([float(entry) for entry in target], dtype=torch.float64)
+        client = Regressor(matrix.mT @ matrix, truth[:, None] @ row)
+        column = torch.tensor(a, dtype=torch.float64)[:, None]
+        found = float(client.loss({"W": column @ client.best_b(Tree(W=column))["W"]}))
+    case = {"X": X, "target": [str(entry) for entry in target], "a": a, "b": b_star}
+    return Frozen(case, len(X), uu * vv != uv * uv, least, found)
+
+
+def draw_frozen(context: Context) -> list[Frozen]:
+    """Few and many samples, degenerate ones too; the starts are never parallel to the truth."""
+    found = [
+        freeze([[1, 1]], [Fraction(3, 5), Fraction(4, 5)], [1, 0], [1, 0]),
+        freeze([[1, 2], [2, 4], [3, 6]], [1, 1], [1, 0], [1, 1]),
+        freeze([[1, 0], [0, 1]], [1, 1], [1, 0], [0, 0]),
+    ]
+    rng = context.rng("problems")
+    while len(found) < context.size(60, 600):
+        m, d = int(rng.integers(1, 6)), int(rng.integers(2, 6))
+        X, (target, a, b) = rng.integers(-4, 5, (m, d)), rng.integers(-4, 5, (3, d))
+        if np.linalg.matrix_rank(np.stack([target, a])) == 2 and b.any():
+            found.append(freeze(X.tolist(), target.tolist(), a.tolist(), b.tolist()))
+    return found
+
+
+@claim(
+    "rolora/s5-saturate",
+    where="Section 5.1, after eq. (10)",
+    says=r"If $a^0$ is not parallel to $a^*$, the objective (10) can never be reduced to zero by the choice of b.",
+    measure=draw_frozen,
+    control=Form(
+        r"The statement for $b^* \ne 0$ and independent $Xa^*$, $Xa^0$.", {"injective": True, "nonzero": True}
+    ),
+    correction=Form(
+        r"For $b^* \ne 0$ and independent $Xa^*$, $Xa^0$, the least value is $\|b^*\|^2(\|Xa^*\|^2 - "
+        r"(Xa^{0\top}Xa^*)^2/"
+        r"\|Xa^0\|^2) > 0$. With normal X that is almost sure for $m \ge 2$ samples; with one sample the objective is "
+        "almost surely reduced to zero.",
+        {"injective": True, "nonzero": True},
+        mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
+    ),
+    vary=("share",),
+    expect="corrected",
+    method="exact instances",
+)  # fmt: skip
+def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool = False, share: float = 1.0) -> Evidence:
+    """The least value exactly; the toolkit's minimiser reaches it."""
+    scope = f"{len(problems)} problems in whole numbers: 1 to 5 samples in 2 to 5 dimensions, degenerate ones too"
+    kept = [one for one in problems if (one.injective or not injective) and (any(one.case["b"]) or not nonzero)]
+    zero = [one for one in kept if one.least == 0]
+    if zero:
+        return Evidence(
+            False, "proof", scope, "the least value is positive", f"0 in {len(zero)} of {len(kept)}",
+            margin=-float(len(zero)), cases=len(kept), witness=zero[0].case,
+        )  # fmt: skip
+    reached = [Promise("the toolkit's minimiser reaches the least value", one.found, share * float(one.least),
+                       1e-9 * (1.0 + float(one.least))) for one in kept if one.found is not None]  # fmt: skip
+    evidence = judge_promises(reached, scope)
+    return replace(evidence, printed="the least value is positive") if evidence.ok else evidence
+
+
+SETTINGS = {"N=1, m=3, d=2": (1, 3, 2), "N=1, m=12, d=3": (1, 12, 3), "N=2, m=12, d=2": (2, 12, 2),
+            "N=3, m=14, d=5": (3, 14, 5)}  # fmt: skip
+
+
+def simulate_freezing(context: Context) -> dict[str, NDArray[np.float64]]:
+    r"""Global losses of FFA-LoRA over $\|b^*\|^2\delta_0^2$, all draws of a setting at once, by the toolkit."""
+    found = {}
+    for name, (N, m, d) in SETTINGS.items():
+        rng, draws = context.rng(name), context.size(60000, 400000)
+        basis = torch.from_numpy(np.linalg.qr(rng.standard_normal((d, 2)))[0])
+        delta = 0.7
+        truth, a = basis[:, :1], (1 - delta**2) ** 0.5 * basis[:, :1] + delta * basis[:, 1:]
+        b_star = torch.from_numpy(rng.standard_normal((1, d)))
+        clients = []
+        for _ in range(N):
+            X = torch.from_numpy(rng.standard_normal((draws, m, d)))
+            clients.append(Regressor(X.mT @ X / m, truth @ b_star))
+        fed = Federation(clients)
+        fed.begin()
+        start = AB(Tree(W=a), Tree(W=torch.zeros_like(b_star)))
+        after = ExactRoLoRA(1.0, rounds_of_b_only=True).round(fed, fed.everyone, start)
+        off = after.A["W"] @ after.B["W"] - truth @ b_star
+        losses = torch.stack([(off * (client.G @ off)).sum(dim=(-2, -1)) for client in clients]).mean(dim=0)
+        found[name] = (losses / (float((b_star**2).sum()) * delta**2)).numpy()
+    return found
+
+
+GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30, 100, 1000, 10000)]
+
+
+@claim(
+    "rolora/prop-5.5",
+    where="Section 5.1, Proposition 5.5, eq. (11); Appendix A.4.1, eq. (244)",
+    says=r"FFA-LoRA's expected global loss is $E[\frac1{Nm}\sum_i\|X_ia^*b^{*\top} - X_ia^0b^{FFA\top}\|^2] = (1 "
+    r"+ \tilde "
+    r"c)\|b^*\|^2(\delta^0)^2$ with $\tilde c = O(\frac1{Nm})$ as N and m grow.",
+    measure=simulate_freezing,
+    mutants=[{"of": "nothing"}, {"of": "population"}, {"clients_power": 2.0}, {"samples_power": 2.0}],
+    vary=("share", "constant"),
+    uses=("rolora/eq-241",),
+    also=("rolora/eq-11", "rolora/eq-244"),
+    expect="holds",
+    method="mean",
+)
+def prop_5_5(
+    data: dict[str, NDArray[np.float64]], of: str = "samples", share: float = 1.0, constant: float = 1.0,
+    clients_power: float = 1.0, samples_power: float = 1.0,
+) -> Evidence:  # fmt: skip
+    r"""$N m|\tilde c| \le 1$ for every m >= 3, exactly on a grid, then the mean loss against $1 + \tilde c$."""
+    largest, at = max((abs(ffa_correction(N, m)) * N**clients_power * m**samples_power, (N, m)) for N, m in GRID)
+    scope = "N from 1 to 1000, m from 3 to 10,000 (for N >= 2 and m of 1 or 2 the expectation is infinite)"
+    if largest > constant * (1.0 + 1e-12):
+        return Evidence(False, "proof", scope, f"N m |c| <= {constant:g}", f"{largest:.6g} at N, m = {at}",
+                        margin=constant - largest, cases=len(GRID), witness={"N": at[0], "m": at[1]})  # fmt: skip
+
+    def predict(of: str = "samples", share: float = 1.0, **_: Any) -> Predictions:
+        corrections = {"samples": ffa_correction, "population": ffa_population_correction, "nothing": lambda N, m: 0.0}
+        return {name: share * (1.0 + corrections[of](N, m)) for name, (N, m, _) in SETTINGS.items()}
+
+    return judge_means(
+        data, predict(of, share), [predict(**constants) for constants in prop_5_5.rivals()],
+        scope=f"{scope}: N m |c| is at most 1, at N = 1, and c is negative from m = 4 on; mean losses of the toolkit's "
+        "FFA-LoRA at delta_0 = 0.7",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Layers:
+    """A network of eq. (12) on samples: the toolkit's adapter without frozen weights inside, and what it puts out."""
+
+    x: Tensor
+    A: Tensor
+    B: Tensor
+    out: Tensor
+    value: Tensor
+    gradients: tuple[Tensor, Tensor]
+    gradient_at_start: float
+
+
+def build_layers(context: Context) -> list[Layers]:
+    """Small ones, and the sizes of Section 5.2; derivatives of the sum of squares by automatic differentiation."""
+    rng = context.rng("networks")
+    found = []
+    for n, d, r, c in ((1, 2, 1, 2), (4, 6, 2, 3), (5, 3, 3, 1), (3, 784, 16, 10)):
+        x, B, out = (torch.from_numpy(rng.standard_normal(size)) for size in ((n, d), (r, d), (d, c)))
+        adapter, base = Adapter(r, seed=context.integer_seed("start")), Tree(W=torch.zeros(d, d, dtype=torch.float64))
+        start = adapter.factors(base)
+
+        def network(B: Tensor, A: Tensor, x: Tensor = x, out: Tensor = out, adapter: Adapter = adapter,
+                    base: Tree = base) -> Tensor:  # fmt: skip
+            return torch.relu(x @ adapter.weights(base, AB(Tree(W=A), Tree(W=B)))["W"]) @ out
+
+        leaves = [tensor.clone().requires_grad_() for tensor in (start.A["W"], B)]
+        value = network(leaves[1], leaves[0])
+        gradients = torch.autograd.grad((value**2).sum(), leaves)
+        first = [tensor.clone().requires_grad_() for tensor in (start.A["W"], start.B["W"])]
+        slopes = torch.autograd.grad((network(first[1], first[0]) - 1.0).square().sum(), first)
+        steepest = max(float(slope.abs().max()) for slope in slopes)
+        found.append(Layers(x, start.A["W"], B, out, value.detach(), (gradients[0], gradients[1]), steepest))
+    return found
+
+
+@claim(
+    "rolora/eq-12",
+    where="Section 5.2, eq. (12)",
+    says=r"$f_i(x_i) = \mathrm{ReLU}(x_iAB)W_{out}$ with $A \in R^{d\times r}$, $B \in R^{r\times d}$, $W_{out} \in "
+    r"R^{d\times c}$; A and B are trained, $W_{out}$ is not.",
+    measure=build_layers,
+    mutants=[{"slope": 1.0}, {"inner": True}, {"slope": 0.01}],
+    vary=("slope",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Evidence:
+    """Values and derivatives in both factors against matrix formulas; ``slope`` is that of the other half of ReLU."""
+    promises = []
+    for one in found:
+        before = one.x @ one.A
+        bent = torch.where(before > 0, before, slope * before) if inner else before
+        z = bent @ one.B
+        gate = torch.where(z > 0, 1.0, slope).to(z)
+        value = (z if inner else z * gate) @ one.out
+        promises.append(same("the value", one.value, value))
+        back = (2.0 * one.value @ one.out.mT) * gate
+        promises.append(same("the derivative in B", one.gradients[1], before.mT @ back))
+        promises.append(same("the derivative in A", one.gradients[0], one.x.mT @ (back @ one.B.mT)))
+    steepest = max(one.gradient_at_start for one in found)
+    return judge_promises(
+        promises,
+        "four networks, the sizes of Section 5.2 (784, 16, 10) among them; at the start of that section, B = 0, the "
+        f"largest derivative in A and B is {steepest:g} with the derivative of ReLU at 0 taken as 0: "
+        "neither factor moves from there",
+    )

@@ -1,0 +1,349 @@
+"""Appendix A.4.1: FFA-LoRA; the terms of its expected loss (proof of Proposition 5.5), exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.rolora.expectations import (
+    ALPHA,
+    M,
+    expectation,
+    scalar_product,
+    scale,
+    symbols_of,
+    target_square,
+)
+
+CLIENTS = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Expectations for 1 to 4 clients, in m and alpha, and exact points.
+
+    Attributes:
+        terms: By name and number of clients; N is a number.
+        points: Values of m and alpha.
+    """
+
+    terms: Mapping[str, Mapping[int, sympy.Expr]]
+    points: tuple[Point, ...]
+
+
+def parts(N: int) -> dict[str, sympy.Expr]:
+    """The six terms of eq. (188) and the whole, before expectations."""
+    h_squared = symbols_of(1)[0] ** 2
+    z_1, z_2 = scale(1) / N, sum((scale(i) for i in range(2, N + 1)), sympy.Integer(0)) / N
+    return {
+        "v'v": target_square(1),
+        "u1'u1": z_1**2 * h_squared,
+        "u2'u2": z_2**2 * h_squared,
+        "v'u1": z_1 * scalar_product(1),
+        "v'u2": z_2 * scalar_product(1),
+        "u1'u2": z_1 * z_2 * h_squared,
+        "r2^2/r1": symbols_of(1)[1] ** 2,
+        "s^2": scale(1) ** 2,
+        "s": scale(1),
+        "R^2": symbols_of(1)[1] ** 2 / h_squared,
+        "sum of squares": sum((scale(i) ** 2 for i in range(2, N + 1)), sympy.Integer(0)) / N**2,
+        "loss": target_square(1) - 2 * (z_1 + z_2) * scalar_product(1) + (z_1 + z_2) ** 2 * h_squared,
+    }
+
+
+def measure_moments(*names: str) -> Callable[[Context], Moments]:
+    """Exact expectations of the named terms."""
+
+    def measure(context: Context) -> Moments:
+        found = {N: {name: expectation(part, N) for name, part in parts(N).items() if name in names} for N in CLIENTS}
+        points = [{M: sympy.Integer(m), ALPHA: rational(alpha)} for m, alpha in ((3, "0.6"), (4, "0.8"), (10, "-0.28"))]
+        return Moments({name: {N: found[N][name] for N in CLIENTS} for name in names}, tuple(points))
+
+    return measure
+
+
+SCOPE = "1 to 4 clients, every m for which the expectation is finite, every angle"
+
+
+def judge_moments(data: Moments, formulas: Mapping[str, Callable[[int], Any]], scope: str = SCOPE) -> Evidence:
+    """Formulas against exact expectations, for every number of clients."""
+    lines = [Equation(f"{name}, N = {N}", data.terms[name][N], sympy.sympify(formula(N)))
+             for name, formula in formulas.items() for N in CLIENTS]  # fmt: skip
+    return judge_identity(lines, data.points, scope)
+
+
+@claim(
+    "rolora/eq-vv",
+    where="Appendix A.4.1, before eq. (189)",
+    says=r"$E[v^\top v] = E\|X_1a^*\|^2 = m$.",
+    measure=measure_moments("v'v"),
+    mutants=[{"shift": -1.0}, {"factor": 0.5}],
+    vary=("shift", "factor"),
+    expect="holds",
+    method="identity",
+)
+def eq_vv(data: Moments, shift: float = 0.0, factor: float = 1.0) -> Evidence:
+    """The second moment of a normal vector."""
+    return judge_moments(data, {"v'v": lambda N: rational(factor) * (M + rational(shift))})
+
+
+def first_square(weight: float, noise: float) -> sympy.Expr:
+    r"""$\alpha^2m + 1 - \alpha^2$."""
+    return rational(weight) * ALPHA**2 * M + rational(noise) * (1 - ALPHA**2)
+
+
+@claim(
+    "rolora/eq-189",
+    where="Appendix A.4.1, eqs. (189) to (204)",
+    says=r"$E[u_1^\top u_1] = \frac{\alpha^2m + 1 - \alpha^2}{N^2}$, with $E[r_2^2/r_1] = 1$.",
+    measure=measure_moments("u1'u1", "r2^2/r1"),
+    mutants=[{"power": 1}, {"noise": 2.0}, {"weight": 0.5}],
+    vary=("noise", "weight"),
+    expect="holds",
+    method="identity",
+)
+def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.0) -> Evidence:
+    """Both expectations."""
+    formulas = {"r2^2/r1": lambda N: rational(noise), "u1'u1": lambda N: first_square(weight, noise) / N**power}
+    return judge_moments(data, formulas)
+
+
+@claim(
+    "rolora/eq-227",
+    where="Appendix A.4.1, eqs. (227) to (229)",
+    says=r"$E[v^\top u_1] = \frac{\alpha^2m + 1 - \alpha^2}N$.",
+    measure=measure_moments("v'u1"),
+    mutants=[{"power": 2}, {"noise": 2.0}, {"weight": 0.5}],
+    vary=("noise", "weight"),
+    uses=("rolora/eq-189",),
+    expect="holds",
+    method="identity",
+)
+def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.0) -> Evidence:
+    """The same quotient as in eq. (202), divided by N once."""
+    return judge_moments(data, {"v'u1": lambda N: first_square(weight, noise) / N**power})
+
+
+@claim(
+    "rolora/eq-230",
+    where="Appendix A.4.1, eqs. (230) to (236)",
+    says=r"$E[v^\top u_2] = \frac mN(N - 1)\alpha^2$ (the $z_2$ before the second term of (232) multiplies 0).",
+    measure=measure_moments("v'u2"),
+    mutants=[{"others": 0.0}, {"power": 1}, {"factor": 2.0}],
+    vary=("others", "factor"),
+    uses=("rolora/eq-205",),
+    expect="holds",
+    method="identity",
+)
+def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0) -> Evidence:
+    """Independence of the other clients from the first."""
+    return judge_moments(data, {"v'u2": lambda N: rational(factor) * M * (N - rational(others)) * ALPHA**power / N})
+
+
+@claim(
+    "rolora/eq-237",
+    where="Appendix A.4.1, eqs. (237) to (240)",
+    says=r"$E[u_1^\top u_2] = \frac{(N - 1)m\alpha^2}{N^2}$.",
+    measure=measure_moments("u1'u2"),
+    mutants=[{"others": 0.0}, {"power": 1}, {"clients_power": 1}],
+    vary=("others",),
+    uses=("rolora/eq-230",),
+    expect="holds",
+    method="identity",
+)
+def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2) -> Evidence:
+    """Independence again."""
+    return judge_moments(data, {"u1'u2": lambda N: (N - rational(others)) * M * ALPHA**power / N**clients_power})
+
+
+@claim(
+    "rolora/eq-207",
+    where="Appendix A.4.1, eqs. (207) and (208)",
+    says=r"$E[(s_2 + \ldots + s_N)^2] = \sum_{i=2}^NE[s_i^2] + \sum_{i=1,j=1,i\ne j}^NE[s_is_j]$.",
+    measure=lambda context: generic_points(context, sympy.symbols("s1:5"), 4),
+    control=Form("The statement for a single client, where both sums are empty.", {"most": 1}),
+    correction=Form(
+        r"Both indices of the double sum from 2: $(N - 1)(N - 2)$ terms, as (224) counts them. With the printed limits "
+        r"the terms with $s_1$ are counted too, $2(N - 1)\alpha^2$ more in expectation.",
+        {"lower": 2},
+        mutants=({"lower": 3}, {"lower": 1}, {"double": 0.5}),
+    ),
+    vary=("double",),
+    expect="corrected",
+    method="identity",
+)
+def eq_207(points: list[Point], lower: int = 1, double: float = 1.0, most: int = 4) -> Evidence:
+    """Both sides before the expectation, for 1 to 4 clients."""
+    s = sympy.symbols("s1:5")
+    lines = []
+    for N in range(1, most + 1):
+        left = sum(s[1:N], sympy.Integer(0)) ** 2
+        squares = sum((x**2 for x in s[1:N]), sympy.Integer(0))
+        pairs = sum((s[i - 1] * s[j - 1] for i in range(lower, N + 1) for j in range(lower, N + 1) if i != j),
+                    sympy.Integer(0))  # fmt: skip
+        lines.append(Equation(f"N = {N}", left, squares + rational(double) * pairs))
+    simple: Point = dict.fromkeys(s, sympy.Integer(1))
+    return judge_identity(lines, [simple, *points], f"1 to {most} clients, all values of s_i")
+
+
+SMALL = Form(r"The statement for $m \ge 3$.", {"fewest": 3})
+
+
+def judge_small(data: Moments, name: str, formula: Callable[[int], Any], fewest: int, scope: str) -> Evidence | None:
+    """Whether the formula can be the expectation of a square where that is infinite: m of 1 or 2, two clients or more.
+
+    A square with a term 1/r has an infinite expectation for m of 1 and 2; the formula would have to be too.
+    """
+    for m in range(fewest, 3):
+        for N in (2, 3, 4):
+            value = sympy.together(formula(N)).subs({M: m, ALPHA: rational("0.6")})
+            if value.is_finite:
+                return Evidence(
+                    False, "proof", scope, f"{name} = {float(value):.6g} for N = {N}, m = {m}, alpha = 3/5",
+                    "infinite", margin=-1.0 / m, cases=len(CLIENTS), witness={"N": N, "m": m, "alpha": "0.6"},
+                )  # fmt: skip
+    return None
+
+
+@claim(
+    "rolora/eq-205",
+    where="Appendix A.4.1, eqs. (205) to (226)",
+    says=r"$E[u_2^\top u_2] = \frac m{N^2}\left[(N - 1)^2\alpha^2 + (N - 1)\frac{1 - \alpha^2}{m - 2}\right]$, "
+    r"with $E[s_i] "
+    r"= \alpha$, $E[s_i^2] = \alpha^2 + \frac{1 - \alpha^2}{m - 2}$ and $E[R^2] = E[1/\chi^2_m] = \frac1{m - 2}$, "
+    r"for any m.",
+    measure=measure_moments("u2'u2", "s", "s^2", "R^2"),
+    control=SMALL,
+    correction=Form(
+        r"For $m \ge 3$. For m of 1 and 2, $E[1/\chi^2_m]$ is infinite, and with it $E[s_i^2]$ and, for two clients or "
+        r"more, $E[u_2^\top u_2]$; the formula gives $-1$ for $E[R^2]$ at m = 1.",
+        {"fewest": 3},
+        mutants=({"two": 1.0}, {"others": 0.0}, {"fewest": 1}),
+    ),
+    vary=("two", "others"),
+    expect="corrected",
+    method="identity",
+)
+def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1) -> Evidence:
+    """All four expectations where they are finite, then small m."""
+    inverse = 1 / (M - rational(two))
+    square = ALPHA**2 + (1 - ALPHA**2) * inverse
+
+    def whole(N: int) -> sympy.Expr:
+        rest = N - rational(others)
+        return M / sympy.Integer(N) ** 2 * (rest**2 * ALPHA**2 + rest * (1 - ALPHA**2) * inverse)
+
+    formulas = {"s": lambda N: ALPHA, "R^2": lambda N: inverse, "s^2": lambda N: square, "u2'u2": whole}
+    found = judge_moments(data, formulas, "1 to 4 clients, every m >= 3, every angle")
+    if not found.ok:
+        return found
+    return judge_small(data, "E[u_2'u_2]", whole, fewest, "1 to 4 clients, every m, every angle") or found
+
+
+def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
+    r"""$1 + \tilde c$ of eq. (242)."""
+    return 1 + (N * (rational(four) - M) - rational(two)) / (N**power * M * (M - 2))
+
+
+@claim(
+    "rolora/eq-241",
+    where="Appendix A.4.1, eqs. (241) to (243)",
+    says=r"The six terms add up to $\frac1mE\|X_1a^* - \bar sX_1a\|^2 = (1 - \alpha^2)\left[1 + \frac{N(4 - m) - 2}"
+    r"{N^2m(m - 2)}\right] = (\delta^0)^2(1 + \tilde c)$, for any m (the expectation is not printed).",
+    measure=measure_moments("loss", "v'v", "u1'u1", "u2'u2", "v'u1", "v'u2", "u1'u2"),
+    control=SMALL,
+    correction=Form(
+        r"For $m \ge 3$, and for a single client for every $m \ne 2$, where it is $1 - \frac1m$ (also the value "
+        r"at m = 2). "
+        r"For two clients or more and m of 1 or 2 the expected loss is infinite.",
+        {"fewest": 3},
+        mutants=({"four": 3.9}, {"two": 1.9}, {"power": 1}, {"cross": 1.0}, {"fewest": 1}),
+    ),
+    vary=("four", "two", "cross"),
+    uses=("rolora/eq-189", "rolora/eq-205", "rolora/eq-227", "rolora/eq-230", "rolora/eq-237", "rolora/eq-187"),
+    expect="corrected",
+    method="identity",
+)
+def eq_241(
+    data: Moments, four: float = 4.0, two: float = 2.0, power: int = 2, cross: float = 2.0, fewest: int = 1
+) -> Evidence:
+    """The sum of the six expectations, the expectation of the whole, and the formula; then small m."""
+    lines = []
+    for N in CLIENTS:
+        t = {name: terms[N] for name, terms in data.terms.items()}
+        six = t["v'v"] + t["u1'u1"] + t["u2'u2"] - 2 * t["v'u1"] - 2 * t["v'u2"] + rational(cross) * t["u1'u2"]
+        formula = (1 - ALPHA**2) * corrected_loss(N, four, two, power)
+        lines += [Equation(f"(241), N = {N}", t["loss"], six), Equation(f"(242), N = {N}", six / M, formula)]
+    found = judge_identity(lines, data.points, "1 to 4 clients, every m >= 3, every angle")
+    if not found.ok:
+        return found
+
+    def whole(N: int) -> sympy.Expr:
+        return (1 - ALPHA**2) * corrected_loss(N, four, two, power)
+
+    return judge_small(data, "the expected loss", whole, fewest, "1 to 4 clients, every m, every angle") or found
+
+
+# Three samples: Xa and Xa*, two columns of b* and of any other b, and a number in place of the mean of the s_i.
+OURS, THEIRS = (sympy.Matrix(sympy.symbols(f"{name}1:4")) for name in "uv")
+B_STAR, OTHER_B, SCALE = sympy.symbols("b1:3"), sympy.symbols("f1:3"), sympy.Symbol("s")
+
+
+def draw_entries(context: Context) -> list[Point]:
+    """Values of all symbols."""
+    return generic_points(context, (SCALE, *OURS, *THEIRS, *B_STAR, *OTHER_B), 3)
+
+
+@claim(
+    "rolora/eq-182",
+    where="Appendix A.4.1, eqs. (182) to (186)",
+    says=r"$b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = s_ib^{*\top}$ minimises "
+    r"over b, their mean is "
+    r"$\bar sb^*$, and $\|X_ia^*b^{*\top} - X_ia\bar b^\top\|^2 = \|X_ia^* - \bar sX_ia\|^2\|b^*\|^2$.",
+    measure=draw_entries,
+    mutants=[{"factor": 1.01}, {"power": 1}, {"swapped": True}],
+    vary=("factor",),
+    uses=("rolora/alg-ffa",),
+    expect="holds",
+    method="identity",
+)
+def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Evidence:
+    """The loss of a client minus its value at b_i is a square, and the norm of an outer product."""
+    s_i = rational(factor) * OURS.dot(THEIRS) / (THEIRS.dot(THEIRS) if swapped else OURS.dot(OURS))
+    lines = []
+    for number, (b, other) in enumerate(zip(B_STAR, OTHER_B, strict=True), start=1):
+        at_other, at_b_i = (THEIRS * b - OURS * free for free in (other, s_i * b))
+        excess = at_other.dot(at_other) - at_b_i.dot(at_b_i)
+        square = OURS.dot(OURS) * (other - s_i * b) ** 2
+        lines.append(Equation(f"(182), column {number}: what another b adds is a square", excess, square))
+    outer, rest = (THEIRS - SCALE * OURS) * sympy.Matrix([B_STAR]), THEIRS - SCALE * OURS
+    apart = THEIRS * sympy.Matrix([B_STAR]) - OURS * (SCALE * sympy.Matrix([B_STAR]))
+    lines += [Equation("(185)", left, right) for left, right in zip(apart, outer, strict=True)]
+    squares = sum(entry**2 for entry in apart)
+    lines.append(Equation("(186)", squares, rest.dot(rest) * sum(b**power for b in B_STAR)))
+    return judge_identity(lines, points, "three samples, two columns, every entry symbolic")
+
+
+@claim(
+    "rolora/eq-187",
+    where="Appendix A.4.1, eqs. (187) and (188)",
+    says=r"$\|v - u_1 - u_2\|^2 = v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2$.",
+    measure=lambda context: generic_points(context, sympy.symbols("v1:4 p1:4 q1:4"), 3),
+    mutants=[{"cross": -2.0}, {"cross": 1.0}, {"twice": 1.0}],
+    vary=("cross", "twice"),
+    expect="holds",
+    method="identity",
+)
+def eq_187(points: list[Point], cross: float = 2.0, twice: float = 2.0) -> Evidence:
+    """The expansion in three dimensions."""
+    v, u_1, u_2 = (sympy.Matrix(sympy.symbols(f"{name}1:4")) for name in "vpq")
+    whole = v - u_1 - u_2
+    six = v.dot(v) + u_1.dot(u_1) + u_2.dot(u_2) - rational(twice) * (v.dot(u_1) + v.dot(u_2))
+    six += rational(cross) * u_1.dot(u_2)
+    return judge_identity([Equation("(188)", whole.dot(whole), six)], points, "any three vectors in three dimensions")

@@ -1,0 +1,274 @@
+"""Appendix A.5: different clients under the population loss; the statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import torch
+
+from algorithms.federation import Federation
+from algorithms.lora import AB, ExactRoLoRA
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.rolora.population import SCOPE, iterations
+from toymodels.problem import Problem
+from toymodels.regression import Regressor, regression
+
+SIGNS = [torch.tensor(signs, dtype=torch.float64).reshape(2, 2) for signs in product((-1.0, 1.0), repeat=4)]
+"""All sign matrices of two samples in two dimensions: their entries have the first two moments of normal ones."""
+
+
+def close(name: str, left: float, right: float, case: Mapping[str, Any] | None = None) -> Promise:
+    """The promise that two numbers are one, up to rounding."""
+    return Promise(name, left, right, error=1e-10 * max(1.0, abs(left), abs(right)), case=case)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of one federation: its loss, that on samples in expectation, and its distances from the clients'."""
+
+    loss: float
+    sampled: float | None
+    apart: tuple[float, ...]
+
+
+def measure_losses(context: Context) -> list[Model]:
+    """Losses of three models of every federation, by the toolkit."""
+    found = []
+    for one in iterations(context):
+        for a, b in ((one.a, one.b_after), (one.truth, one.mean_b), (2.0 * one.a, one.own_b[0])):
+            sampled = None
+            if len(one.truth) == 2:
+                losses = [
+                    Regressor(X.mT @ X / 2, one.truth @ own).loss({"W": a @ b}) for X in SIGNS for own in one.own_b
+                ]
+                sampled = float(torch.stack(losses).mean())
+            apart = tuple(float(torch.linalg.matrix_norm(one.truth @ own - a @ b)) for own in one.own_b)
+            found.append(Model(one.loss(a, b), sampled, apart))
+    return found
+
+
+@claim(
+    "rolora/eq-245",
+    where="Appendix A.5, eqs. (245) and (246)",
+    says=r"The model is $X_iab^\top$ with targets $X_ia^*b_i^{*\top}$, the objective $\frac1N\sum_i l_i(a, b)$ "
+    r"with the "
+    r"population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$, the expectation of the loss on samples.",
+    measure=measure_losses,
+    mutants=[{"over": "sum"}, {"scale": 1.01}, {"norm_power": 1}],
+    vary=("scale",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Evidence:
+    """The toolkit's population loss against the formula, and against the mean loss over all samples of signs."""
+    promises = []
+    for one in models:
+        formula = scale * sum(apart**norm_power for apart in one.apart) / (len(one.apart) if over == "mean" else 1)
+        promises.append(close("the objective is the mean of the population losses", one.loss, formula))
+        if one.sampled is not None:
+            promises.append(close("it is the expectation of the loss on samples", one.sampled, formula))
+    return judge_promises(promises, f"{SCOPE}; the expectation exactly, for two samples in two dimensions")
+
+
+@dataclass(frozen=True)
+class Pair:
+    r"""A pair (a', b') of one federation.
+
+    Attributes:
+        loss: Its global loss.
+        least: The least one, by Definition A.13.
+        off: Square distance of its product from that of the minimiser.
+        sign: The pair is this times $(a^*, \bar b^*)$, or 0 if it is none of these or no unit vector.
+        apart: Distance from $(a^*, \bar b^*)$.
+        case: For the witness.
+    """
+
+    loss: float
+    least: float
+    off: float
+    sign: int
+    apart: float
+    case: Mapping[str, Any] | None
+
+
+def draw_pairs(context: Context) -> list[Pair]:
+    """Pairs with the product of the minimiser, and others."""
+    found = []
+    for one in iterations(context):
+        truth, mean = one.truth, one.mean_b
+        signed = [(sign, sign * truth, sign * mean) for sign in (1, -1)]
+        others = [(2.0 * truth, mean / 2.0), (one.a, one.b_after), (one.a, one.own_b[0]), (truth, 1.1 * mean)]
+        for sign, a, b in [*signed, *((0, a, b) for a, b in [*others, (one.a, 0.0 * mean)])]:
+            off = float(((a @ b - truth @ mean) ** 2).sum())
+            apart = float((a - truth).abs().max() + (b - mean).abs().max())
+            case = None if one.case is None else {**one.case, "sign": str(sign)}
+            found.append(Pair(one.loss(a, b), one.gamma_squared, off, sign, apart, case))
+    return found
+
+
+@claim(
+    "rolora/a5-minimiser",
+    where="Appendix A.5, after eq. (246)",
+    says=r"$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^{*\top}$; the solution is unique, "
+    r"$a' = a^*$ and $b' = \bar b^*$; the least value is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
+    measure=draw_pairs,
+    control=Form("The statement without the uniqueness.", {"unique": "nothing"}),
+    correction=Form(
+        r"The loss is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2 + \|a'b'^\top - a^*\bar b^{*\top}\|^2$: the "
+        r"product "
+        r"is unique. Among unit $a'$ the minimisers are $\pm(a^*, \bar b^*)$ if $\bar b^* \ne 0$, and all $(a', 0)$ if "
+        r"$\bar b^* = 0$.",
+        {"unique": "product"},
+        mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
+    ),
+    vary=("excess", "least"),
+    expect="corrected",
+    method="algorithm",
+)
+def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Evidence:
+    """The loss at all pairs; minimisers with a unit a are compared with the stated one."""
+    promises = []
+    name = "the loss is the least value plus the square distance of the products"
+    for one in pairs:
+        promises.append(close(name, one.loss, least * one.least + excess * one.off))
+        if one.sign and unique == "pair":
+            promises.append(
+                Promise("a minimiser with a unit a is the stated one", one.apart, 0.0, 1e-10, case=one.case)
+            )
+    return judge_promises(promises, f"{SCOPE}; pairs with the product of the minimiser, and others")
+
+
+def draw_problems(context: Context) -> list[Problem]:
+    """Federations of the toolkit in expectation, equal clients included."""
+    rng = context.rng("problems")
+    settings = [(2, 2, 1, 0.5), (3, 3, 2, 1.0), (4, 6, 5, 0.2), (8, 8, 3, 0.0), (20, 20, 10, 2.0)]
+    return [
+        regression(d, k, clients, rng, heterogeneity=spread, sine=float(rng.uniform(0.05, 0.95)))
+        for d, k, clients, spread in settings * context.size(2, 8)
+    ]
+
+
+FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and not, under the population loss"
+
+
+@claim(
+    "rolora/def-A.13",
+    where="Appendix A.5, Definition A.13",
+    says=r"For $\gamma > 0$: $\gamma^2 = \frac1N\sum_i\|b_i^* - \bar b^*\|^2$ with $\bar b^* = \frac1N\sum_i b_i^*$.",
+    measure=draw_problems,
+    mutants=[{"fewer": 1.0}, {"power": 1}, {"centre": "first"}],
+    vary=("fewer",),
+    kind="definition",
+    expect="holds",
+    method="algorithm",
+)
+def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Evidence:
+    """The definition against the toolkit, half the mean square distance of all pairs, and the least loss."""
+    promises = []
+    for problem in problems:
+        own = problem.facts["own_B"][:, 0]
+        middle = own.mean(dim=0) if centre == "mean" else own[0]
+        gamma_squared = float(torch.linalg.vector_norm(own - middle, dim=1).pow(power).sum())
+        gamma_squared /= max(len(own) - fewer, 1.0)
+        pairs = float(((own[:, None] - own[None]) ** 2).sum(dim=-1).mean()) / 2.0
+        promises += [
+            close("the toolkit's", problem.facts["gamma_squared"], gamma_squared),
+            close("half the mean square distance of all pairs", pairs, gamma_squared),
+            close("the least global loss", float(problem.least or 0.0), gamma_squared),
+        ]
+    return judge_promises(promises, f"{FEDERATIONS}; gamma = 0 (equal clients) included")
+
+
+@claim(
+    "rolora/prop-A.17",
+    where="Appendix A.5, Proposition A.17, eq. (274)",
+    says=r"FFA-LoRA, $b^{FFA} = \bar b^*a^{*\top}a^0$, has the global loss $\gamma^2 + \|\bar b^*\|^2\delta_0^2$, "
+    r"for any "
+    r"$a^*$, $b_i^*$, $a^0$ and $\delta_0 \in (0, 1)$.",
+    measure=draw_problems,
+    mutants=[{"power": 1}, {"share": 1.01}, {"spread": 0.99}],
+    vary=("share", "spread"),
+    uses=("rolora/def-A.13",),
+    expect="holds",
+    method="algorithm",
+)
+def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, spread: float = 1.0) -> Evidence:
+    """The toolkit's Algorithm 2 with a frozen, run for two iterations, of which the second changes nothing."""
+    promises = []
+    for problem in problems:
+        truth, first, mean = (problem.facts[name] for name in ("truth", "first", "mean_B"))
+        delta = float(torch.linalg.vector_norm(first - truth @ (truth.mT @ first)))
+        formula = spread * problem.facts["gamma_squared"] + share * float((mean**2).sum()) * delta**power
+        algorithm, fed = ExactRoLoRA(1.0, rounds_of_b_only=True), Federation(problem.clients, weights=problem.weights)
+        state = AB(Tree(W=first), Tree(W=torch.zeros_like(mean)))
+        for _ in range(2):
+            fed.begin()
+            state = algorithm.round(fed, fed.everyone, state)
+            loss = float(problem.loss(algorithm.weights(state)))
+            promises.append(close("the loss of FFA-LoRA", loss, formula))
+        apart = float(torch.linalg.vector_norm(state.B["W"] - mean * (truth.mT @ first)))
+        promises.append(close("b is the mean times the cosine", apart, 0.0))
+    return judge_promises(promises, FEDERATIONS)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A run of Algorithm 2 under the population loss, to its end."""
+
+    problem: Problem
+    angles: tuple[float, ...]
+    loss: float
+    loss_of_last: float
+
+
+def run_to_the_end(context: Context) -> list[Reached]:
+    """Runs of 3 and of 80 iterations at different steps, within the bound of Theorem A.14."""
+    found = []
+    for number, problem in enumerate(draw_problems(context)):
+        truth, first, mean = (problem.facts[name] for name in ("truth", "first", "mean_B"))
+        eta = (0.5, 0.25, 0.4)[number % 3] / float((mean**2).sum())
+        algorithm, fed = ExactRoLoRA(eta), Federation(problem.clients, weights=problem.weights)
+        state, angles = AB(Tree(W=first), Tree(W=torch.zeros_like(mean))), []
+        for _ in range((3, 80)[number % 2]):
+            fed.begin()
+            state = algorithm.round(fed, fed.everyone, state)
+            angles.append(float(torch.linalg.vector_norm(state.A["W"] - truth @ (truth.mT @ state.A["W"]))))
+        fed.begin()
+        refitted = algorithm.refitted(fed, fed.everyone, state)
+        losses = [float(problem.loss(algorithm.weights(model))) for model in (refitted, state)]
+        found.append(Reached(problem, tuple(angles), *losses))
+    return found
+
+
+@claim(
+    "rolora/a5-loss",
+    where="Appendix A.5, after the proof of Theorem A.14",
+    says=r"RoLoRA's global loss at $\epsilon$-accurate recovery is at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$, "
+    r"against "
+    r"FFA-LoRA's $\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more iterations make $\epsilon$ as small as one likes.",
+    measure=run_to_the_end,
+    mutants=[{"share": 0.99}, {"spread": 0.99}, {"refitted": False}],
+    vary=("share", "spread"),
+    uses=("rolora/thm-A.14", "rolora/prop-A.17", "rolora/eq-293"),
+    expect="holds",
+    method="algorithm",
+)
+def a5_loss(
+    found: list[Reached], share: float = 1.0, spread: float = 1.0, refitted: bool = True, power: int = 2
+) -> Evidence:
+    r"""The loss at $(a^T, b^{T+1})$ with $\epsilon = \delta_T$, an equality; $b^T$ of the box is not enough."""
+    promises = []
+    for one in found:
+        delta, size = one.angles[-1], float((one.problem.facts["mean_B"] ** 2).sum())
+        loss = one.loss if refitted else one.loss_of_last
+        bound = spread * one.problem.facts["gamma_squared"] + share * size * delta**power
+        promises.append(Promise("the loss is at most the bound", loss, bound, 1e-10 * (1.0 + loss), at_most=True))
+        if len(one.angles) > 50:
+            promises.append(Promise("epsilon becomes small", delta, 1e-6, at_most=True))
+    return judge_promises(promises, f"{FEDERATIONS}; 3 and 80 iterations at eta ||mean b*||^2 of 0.25, 0.4 and 0.5")

@@ -1,0 +1,339 @@
+"""Appendix A.5: different clients under the population loss; the update and the steps of the proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy
+import torch
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order, search_counts
+from paper_checks.rolora.population import SCOPE, Iteration, iterations
+
+TWICE = Form("The statement for a single client.", {"single": True})
+
+
+def _of(found: Sequence[Iteration], single: bool) -> list[Iteration]:
+    return [one for one in found if not single or len(one.own_b) == 1]
+
+
+@claim(
+    "rolora/lem-A.15",
+    where="Appendix A.5, Lemma A.15, eqs. (247) and (248)",
+    says=r"$b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = (a^t - 2\eta(a^t\bar b^\top\bar b - "
+    r"a^*\bar b^{*\top}\bar b))/\|\cdot\|$, where $\bar b^* = \sum_{i=1}^Nb_i^*$.",
+    measure=iterations,
+    control=TWICE,
+    correction=Form(
+        r"With the mean, $\bar b^* = \frac1N\sum_ib_i^*$, as after eq. (246) and in Definition A.13.",
+        {"mean_power": 1},
+        mutants=({"mean_power": 2}, {"factor": 1.99}, {"unit": False}),
+    ),
+    vary=("factor",),
+    also=("rolora/eq-247",),
+    expect="corrected",
+    method="algorithm",
+)
+def lem_A_15(
+    found: list[Iteration], mean_power: int = 0, factor: float = 2.0, unit: bool = True, single: bool = False
+) -> Evidence:
+    """One iteration of the toolkit's Algorithm 2 against the formulas."""
+    promises = []
+    for one in _of(found, single):
+        mean = torch.stack(one.own_b).sum(dim=0) / float(len(one.own_b)) ** mean_power
+        b = mean * (one.truth.mT @ one.a)
+        promises.append(same("b is the mean b* times the cosine", one.b_after, b, one.case))
+        stepped = one.a - factor * one.eta * (one.a @ b - one.truth @ mean) @ b.mT
+        stepped = stepped / torch.linalg.vector_norm(stepped) if unit else stepped
+        promises.append(same("a is the normalised step", one.a_after, stepped, one.case))
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "rolora/eq-249",
+    where="Appendix A.5, proof of Lemma A.15, eqs. (249) to (253)",
+    says=r"$b_i = b_i^*a^{*\top}a$; the server averages and gets $\bar b = \sum_ib_i = \sum_ib_i^*a^{*\top}a = "
+    r"\bar b^*a^{*\top}a$; $\nabla_al_i(a, \bar b) = 2(a\bar b^\top\bar b - a^*b_i^{*\top}\bar b)$; the step "
+    r"along their "
+    r"mean is $a - 2\eta(a\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)$, normalised.",
+    measure=iterations,
+    control=TWICE,
+    correction=Form(
+        r"With $\bar b = \frac1N\sum_ib_i$ in eq. (250), which is what the text before it says; the other lines as "
+        "printed.",
+        {"mean_power": 1},
+        mutants=({"mean_power": 2}, {"factor": 1.99}, {"own": False}),
+    ),
+    vary=("factor",),
+    uses=("rolora/lem-A.15",),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_249(
+    found: list[Iteration], mean_power: int = 0, factor: float = 2.0, own: bool = True, single: bool = False
+) -> Evidence:
+    """What the clients of the toolkit send in both halves, and what the server makes of it."""
+    promises = []
+    for one in _of(found, single):
+        cosine, total = one.truth.mT @ one.a, torch.stack(one.minimisers).sum(dim=0)
+        for b, mine in zip(one.minimisers, one.own_b, strict=True):
+            promises.append(same("(249): the client's minimiser", b, mine * cosine))
+        server = total / float(len(one.own_b)) ** mean_power
+        promises.append(same("(250): what the server gets", one.b_after, server, one.case))
+        b = one.b_after
+        formulas = [factor * (one.a @ b - one.truth @ (mine if own else one.mean_b)) @ b.mT for mine in one.own_b]
+        for slope, formula in zip(one.slopes, formulas, strict=True):
+            promises.append(same("(251): the client's gradient", slope, formula))
+        stepped = one.a - factor * one.eta * (one.a @ b - one.truth @ one.mean_b) @ b.mT
+        promises.append(same("(252): the mean of the gradients", one.a - one.eta * torch.stack(formulas).mean(dim=0),
+                             stepped))  # fmt: skip
+        promises.append(same("(253): normalised", one.a_after, stepped / torch.linalg.vector_norm(stepped)))
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "rolora/eq-255",
+    where="Appendix A.5, proof of Lemma A.16, eqs. (255) to (262)",
+    says=r"With $P = I - a^*a^{*\top}$: $Pa^{t+1} = (Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar b^{*\top}\bar b)/\|"
+    r"\cdot\|$ (257), the third term is 0 (with or without the factor $2\eta$ that is not printed), and "
+    r"$\delta_{t+1} \le "
+    r"\delta_tC$, $C = |1 - 2\eta\bar b^\top\bar b|/\|a(1 - 2\eta\bar b^\top\bar b) + 2\eta a^*\bar b^{*\top}\bar "
+    r"b\|$.",
+    measure=iterations,
+    mutants=[{"factor": 1.99}, {"third": "a"}, {"power": 1}, {"tight": 0.999}],
+    vary=("factor", "tight"),
+    uses=("rolora/lem-A.15",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_255(
+    found: list[Iteration], factor: float = 2.0, third: str = "truth", power: int = 2, tight: float = 1.0
+) -> Evidence:
+    """The projected step of the toolkit, and the quotient, which is an equality."""
+    promises = []
+    for one in found:
+        b, mean = one.b_after, one.mean_b
+        squares, along = float((b**2).sum()) ** (power / 2), float((mean * b).sum())
+        norm = torch.linalg.vector_norm(one.a * (1 - factor * one.eta * squares) + factor * one.eta * one.truth * along)
+        before, after, last = (v - one.truth @ (one.truth.mT @ v)
+                               for v in (one.a, one.a_after, one.truth if third == "truth" else one.a))  # fmt: skip
+        numerator = before - factor * one.eta * squares * before + last * along
+        promises.append(same("(257): the projected step", after, numerator / norm))
+        bound = tight * float(torch.linalg.vector_norm(before)) * abs(1 - factor * one.eta * squares) / float(norm)
+        delta = float(torch.linalg.vector_norm(after))
+        promises.append(Promise("(260): delta_{t+1} <= delta_t C", delta, bound, 1e-12, at_most=True))
+        promises.append(Promise("it is an equality", delta, bound, 1e-12))
+    return judge_promises(promises, SCOPE)
+
+
+# a* is the first axis, a = (cos, sin cos f, sin sin f) with cos^2 = 1 - sin^2 reduced; the mean of the b_i* is free.
+ETA, COS, SIN, BETA_1, BETA_2, BETA_3 = sympy.symbols("eta cos sin beta_1 beta_2 beta_3")
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """Exact points: symbols without relations, with sin and cos on the circle."""
+
+    points: Sequence[Point]
+
+
+def draw_points(context: Context) -> Algebra:
+    """Points on the circle by its rational parametrisation."""
+    found = []
+    for number, point in enumerate(generic_points(context, (ETA, BETA_1, BETA_2, BETA_3), 4), start=2):
+        t = sympy.Rational(1, number)
+        found.append({**point, COS: (1 - t**2) / (1 + t**2), SIN: 2 * t / (1 + t**2)})
+    return Algebra(found)
+
+
+def on_circle(expression: sympy.Expr) -> sympy.Expr:
+    """The expression with even powers of the sine replaced: an identity on the circle becomes one of symbols."""
+    return sympy.rem(sympy.expand(expression), SIN**2 + COS**2 - 1, SIN)
+
+
+@claim(
+    "rolora/eq-263",
+    where="Appendix A.5, proof of Lemma A.16, eqs. (263) to (269)",
+    says=r"The denominator of $C^2$ is $(1 - 2\eta\bar b^\top\bar b)^2 + 4\eta^2(\bar b^{*\top}\bar b)^2 + 4\eta(1 - "
+    r"2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b = 1 + 4\eta^2\bar b^\top\bar b(\bar b^{*\top}\bar b^* - "
+    r"\bar b^\top\bar b)$, which is at least 1, so that $C^2 \le (1 - 2\eta\|\bar b\|^2)^2$.",
+    measure=draw_points,
+    mutants=[{"four": 3.99}, {"sign": -1}, {"cross": 2.0}, {"power": 1}],
+    vary=("four", "cross"),
+    uses=("rolora/eq-255",),
+    expect="holds",
+    method="identity",
+)
+def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, power: int = 2) -> Evidence:
+    """By expansion on the circle; that the excess over 1 is a sum of squares is (268)."""
+    mean, a, truth = sympy.Matrix([BETA_1, BETA_2, BETA_3]), sympy.Matrix([COS, SIN, 0]), sympy.Matrix([1, 0, 0])
+    b = mean * COS
+    B, along, square = b.dot(b), mean.dot(b), mean.dot(mean)
+    vector = a * (1 - 2 * ETA * B) + 2 * ETA * truth * along
+    middle = (1 - 2 * ETA * B) ** 2 + rational(four) * ETA**2 * along**power
+    middle += rational(cross) * ETA * (1 - 2 * ETA * B) * a.dot(truth) * along
+    last = 1 + sign * rational(four) * ETA**2 * B * (square - B)
+    lines = [
+        Equation("(264), (265): the norm expanded", on_circle(vector.dot(vector)), on_circle(middle)),
+        Equation("(267)", on_circle(middle), on_circle(last)),
+        Equation(
+            "(268): what exceeds 1 is a square", on_circle(last - 1), on_circle((2 * ETA * COS * square * SIN) ** 2)
+        ),
+    ]
+    return judge_identity(lines, data.points, "any mean of the b_i* in three dimensions, any angle and any step")
+
+
+def search_steps(context: Context) -> Cases:
+    """Angles of both iterations, lengths of the mean relative to L_max, and steps relative to their bound."""
+    axes = (Axis("delta_0", 1e-4, 0.9999), Axis("ratio", 1e-4, 1.0), Axis("length", 1e-3, 1.0), Axis("eta", 1e-4, 1.0))
+    return collect_cases(
+        context, axes, lambda c: c["delta_0"] < 1.0, lambda c: 1.0 - c["ratio"] + 0.0 * c["eta"],
+        examples=context.size(150, 1500), restarts=1,
+    )  # fmt: skip
+
+
+@claim(
+    "rolora/eq-270",
+    where="Appendix A.5, proof of Lemma A.16, eqs. (270) to (273)",
+    says=r"$2\eta\|\bar b\|^2 \le 1$ for $\eta \le 1/(2L_{max}^2)$, and then $C \le 1 - 2\eta\|\bar b\|^2 = 1 - "
+    r"2\eta(1 - "
+    r"\delta_t^2)\|\bar b^*\|^2 \le 1 - 2\eta(1 - \delta_0^2)\|\bar b^*\|^2$.",
+    measure=search_steps,
+    mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
+    vary=("factor", "longest"),
+    uses=("rolora/eq-263", "rolora/asm-A.12"),
+    expect="holds",
+    method="inequality",
+)
+def eq_270(cases: Cases, factor: float = 2.0, power: int = 2, longest: float = 0.5, monotone: bool = True) -> Evidence:
+    r"""Three inequalities in every case; L_max = 1, ``longest`` the largest $\eta L_{max}^2$."""
+    delta_0, square, eta = cases["delta_0"], cases["length"] ** 2, longest * cases["eta"]
+    ratio = cases["ratio"] if monotone else np.minimum(1.0 / cases["ratio"], 0.99995 / delta_0)
+    B = (1.0 - (ratio * delta_0) ** 2) * square
+    middle = 1.0 - 2.0 * eta * B
+    C_squared = middle**2 / (1.0 + 4.0 * eta**2 * B * (square - B))
+    last = 1.0 - factor * eta * (1.0 - delta_0**power) * square
+    sides = {
+        "2 eta ||b||^2 <= 1": (2.0 * eta * B, np.ones_like(B)),
+        "(270): C <= 1 - 2 eta ||b||^2, squared": (C_squared, middle * np.abs(middle)),
+        "(273)": (middle, last),
+    }
+    found = [
+        judge_inequality(
+            left, right, 1e-14, compare=False, printed=name,
+            case=lambda index: {key: float(column[index]) for key, column in cases.items()},
+            scope=f"{len(B)} cases: delta_0 in (0, 1), delta_t <= delta_0, ||mean b*|| <= L_max, steps up to the bound",
+        )
+        for name, (left, right) in sides.items()
+    ]  # fmt: skip
+    return next((evidence for evidence in found if not evidence.ok), found[-1])
+
+
+@claim(
+    "rolora/eq-274",
+    where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285)",
+    says=r"With $b^{FFA} = \bar b^*a^{*\top}a^0$ the loss splits into $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$, "
+    r"$\|a^*\bar b^{*\top} - a^0b^{FFA\top}\|^2 = \|(I - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2$ and a trace that is 0, "
+    r"which gives $\gamma^2 + \|\bar b^*\|^2\delta_0^2$ (the vector $a$ of (282) is any unit vector).",
+    measure=iterations,
+    mutants=[{"cross": 1.0}, {"split": 1.01}, {"projected": False}, {"last": 0.99}],
+    vary=("split", "last"),
+    uses=("rolora/def-A.13",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_274(
+    found: list[Iteration], cross: float = 0.0, split: float = 1.0, projected: bool = True, last: float = 1.0
+) -> Evidence:
+    """Every line in numbers; the loss is that of the toolkit."""
+    promises = []
+
+    def line(name: str, left: float, right: float) -> None:
+        promises.append(Promise(name, left, right, 1e-10 * (1.0 + abs(left) + abs(right))))
+
+    for one in found:
+        a, mean, N = one.a, one.mean_b, len(one.own_b)
+        b = mean * (one.truth.mT @ a)
+        line(
+            "(275), (276): b is the mean of the minimisers", float((b - torch.stack(one.minimisers).mean(0)).norm()), 0
+        )
+        loss = one.loss(a, b)
+        spread = [one.truth @ (mine - mean) for mine in one.own_b]
+        off = one.truth @ mean - a @ b
+        trace = sum(float((part * off).sum()) for part in spread) / N
+        own, common = sum(float((part**2).sum()) for part in spread) / N, float((off**2).sum())
+        line("(278) to (281): the split", loss, own + split * common + 2.0 * trace)
+        line("(281): the trace is 0", trace, cross)
+        with_a = sum(float(((a @ (mine - mean)) ** 2).sum()) for mine in one.own_b) / N
+        line("(282), (283): any unit vector", own, with_a)
+        side = one.truth - a @ (a.mT @ one.truth) if projected else one.truth - a
+        line("(283), (284): the projection", common, float((side**2).sum() * (mean**2).sum()))
+        bound = one.gamma_squared + last * float((mean**2).sum()) * one.sine_squared(a)
+        line("(285)", loss, bound)
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "rolora/eq-286",
+    where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292)",
+    says=r"$\delta_0(1 - y)^T \le \epsilon$, $y = c(1 - \delta_0^2)$, is $T\log(1 - y) \le \log(\epsilon/\delta_0)$; "
+    r"$T \ge \frac{\log(\epsilon/\delta_0)}{\log(1 - y)} > \frac{\log(\epsilon/\delta_0)}{-y} = "
+    r"\frac1y\log\frac{\delta_0}\epsilon$, by $\log(1 - x) < -x$.",
+    measure=search_counts,
+    control=Form(r"The statement for $\epsilon > \delta_0$, where no iteration is needed.", {"beyond": True}),
+    correction=Form(
+        r"For $\epsilon < \delta_0$ the order is the other one, $\frac{\log(\epsilon/\delta_0)}{\log(1 - y)} < "
+        r"\frac1y\log\frac{\delta_0}\epsilon$: both sides of $\log(1 - y) < -y$ are negative. So the number of "
+        "iterations of the theorem is enough, which is what it needs. For small y the two agree to first order.",
+        {"sense": -1},
+        mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2.0}),
+    ),
+    vary=("size",),
+    expect="corrected",
+    method="inequality",
+)
+def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0,
+           root_log: float = 1.0) -> Evidence:  # fmt: skip
+    """The lines before the quotient say the same of T; then the order of the two quotients."""
+    lines = judge_equivalence(counts, 1.0, root_log, 2.0, 1)
+    return judge_order(counts, sense, beyond, 1.0, size) if lines.ok else lines
+
+
+@claim(
+    "rolora/eq-293",
+    where="Appendix A.5, proof of Theorem A.14, eqs. (293) to (297)",
+    says=r"$\|a^T(b^{T+1})^\top - a^*\bar b^{*\top}\| = \|(I - a^Ta^{T\top})a^*\|\,\|\bar b^*\| \le "
+    r"\epsilon\|\bar b^*\| = "
+    r"\epsilon\|a^*\bar b^{*\top}\|$ for $\delta_T \le \epsilon$.",
+    measure=iterations,
+    mutants=[{"power": 2}, {"size": 0.99}, {"refitted": False}],
+    vary=("size",),
+    uses=("rolora/lem-A.15",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Evidence:
+    r"""The product of a with the next minimiser, at $\epsilon = \delta_T$; the mutant takes b of another a."""
+    promises = []
+    for one in found:
+        a, target = one.a, one.truth @ one.mean_b
+        apart = float(torch.linalg.matrix_norm(a @ (one.b_after if refitted else one.own_b[0]) - target))
+        delta = one.sine_squared(a) ** (power / 2)
+        middle = float(
+            torch.linalg.vector_norm(one.truth - a @ (a.mT @ one.truth)) * torch.linalg.vector_norm(one.mean_b)
+        )
+        error = 1e-10 * (1.0 + apart)
+        promises += [
+            Promise("(294), (295)", apart, middle, error),
+            Promise(
+                "(296), (297)", middle, size * delta * float(torch.linalg.matrix_norm(target)), error, at_most=True
+            ),
+        ]
+    return judge_promises(promises, SCOPE)

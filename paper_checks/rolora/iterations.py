@@ -1,0 +1,184 @@
+"""Appendix A.4: equal clients; from one step to all of them (proof of Theorem 5.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import torch
+
+from algorithms.federation import Federation
+from algorithms.lora import AB, ExactRoLoRA
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order, search_counts
+from toymodels.regression import regression
+
+
+def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
+    """Numbers of iterations and values of q."""
+    return [(T, Fraction(q)) for T in (1, 2, 3, 10, 100, 1000) for q in ("1.3", "1.5", "2", "5", "100", "10000")]
+
+
+@claim(
+    "rolora/eq-167",
+    where="Appendix A.4, eq. (167)",
+    says=r"If each of T contractions holds with probability at least $1 - 2q^{-10}$, given those before, all hold with "
+    r"probability at least $1 - 2Tq^{-10}$.",
+    measure=draw_unions,
+    mutants=[{"factor": 1.99}, {"per_step": False}, {"power": 11}],
+    vary=("factor",),
+    uses=("rolora/a4-first-step",),
+    expect="holds",
+    method="probability",
+)
+def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 10, per_step: bool = True) -> Evidence:
+    """Exact probabilities: failures that exclude one another (the worst case), independent ones, always the same."""
+    worst, tried = None, 0
+    for T, q in cases:
+        fails = 2 / q**10
+        if T * fails > 1:
+            continue
+        bound = 1 - Fraction(factor) * (T if per_step else 1) / q**power
+        for name, probability in (("exclusive", 1 - T * fails), ("independent", (1 - fails) ** T), ("same", 1 - fails)):
+            tried += 1
+            margin = (probability - bound) / fails
+            if worst is None or margin < worst[0]:
+                worst = (margin, name, T, q)
+    assert worst is not None
+    margin, name, T, q = worst
+    return Evidence(
+        bool(margin >= 0), "proof", f"{tried} laws: T from 1 to 1000, q from 1.3 to 10,000 with 2Tq^-10 <= 1",
+        "P(all hold) >= 1 - 2Tq^-10", f"closest: {name} failures, T = {T}, q = {float(q):g}", float(margin),
+        cases=tried, witness={"T": T, "q": str(q), "law": name},
+    )  # fmt: skip
+
+
+@claim(
+    "rolora/eq-168",
+    where="Appendix A.4, eqs. (168) to (171)",
+    says=r"$\delta_0(1 - y)^{T/2} \le \epsilon$, $y = c(1 - \delta_0^2)$, is $(1 - y)^{T/2} \le \epsilon/\delta_0$ and "
+    r"$\frac T2\log(1 - y) \le \log(\epsilon/\delta_0)$ ((171) is empty).",
+    measure=search_counts,
+    mutants=[{"root_log": 1.0}, {"power": 1.0}, {"flip": -1}],
+    vary=("root_log", "power"),
+    expect="holds",
+    method="inequality",
+)
+def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip: int = 1) -> Evidence:
+    """Whether the lines, and T against the quotient of the logarithms, say the same."""
+    return judge_equivalence(counts, 2.0, root_log, power, flip)
+
+
+@claim(
+    "rolora/eq-172",
+    where="Appendix A.4, eqs. (172) to (174)",
+    says=r"$T \ge \frac{2\log(\epsilon/\delta_0)}{\log(1 - y)} > \frac{2\log(\epsilon/\delta_0)}{-y} = \frac2y\log"
+    r"\frac{\delta_0}\epsilon$, $y = c(1 - \delta_0^2)$, by $\log(1 - x) < -x$ for $|x| < 1$.",
+    measure=search_counts,
+    control=Form(r"The statement for $\epsilon > \delta_0$, where no iteration is needed.", {"beyond": True}),
+    correction=Form(
+        r"For $\epsilon < \delta_0$ the order is the other one, $\frac{2\log(\epsilon/\delta_0)}{\log(1 - y)} < "
+        r"\frac2y\log"
+        r"\frac{\delta_0}\epsilon$: both sides of $\log(1 - y) < -y$ are negative. So the number of iterations of the "
+        "theorem is enough, which is what it needs.",
+        {"sense": -1},
+        mutants=({"sense": 1}, {"size": 0.99}),
+    ),
+    vary=("size",),
+    uses=("rolora/eq-168",),
+    expect="corrected",
+    method="inequality",
+)
+def eq_172(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0) -> Evidence:
+    """The order of the two quotients."""
+    return judge_order(counts, sense, beyond, 2.0, size)
+
+
+@dataclass(frozen=True)
+class Ending:
+    r"""A unit vector a and the mean of the clients' minimisers for it, on samples.
+
+    Attributes:
+        apart: $\|ab^\top - a^*b^{*\top}\|$.
+        first: $\|ab^\top - ag^\top\|$.
+        second: $\|ag^\top - a^*b^{*\top}\|$.
+        eps: The least $\epsilon'$ of Lemma A.9.
+        delta: Angle distance.
+        size: $\|b^*\|$.
+    """
+
+    apart: float
+    first: float
+    second: float
+    eps: float
+    delta: float
+    size: float
+
+
+def draw_endings(context: Context) -> list[Ending]:
+    """The toolkit's Algorithm 2 on samples: few and many, square and not."""
+    rng = context.rng("samples")
+    found = []
+    for d, k, clients, m in [(2, 2, 1, 5), (3, 3, 2, 20), (5, 4, 3, 50), (10, 10, 5, 400)] * context.size(3, 12):
+        problem = regression(d, k, clients, rng, samples=m, sine=float(rng.uniform(0.05, 0.95)), constants=False)
+        truth, a, b_star = (problem.facts[name] for name in ("truth", "first", "mean_B"))
+        fed = Federation(problem.clients, weights=problem.weights)
+        fed.begin()
+        state = AB(Tree(W=a), Tree(W=torch.zeros_like(b_star)))
+        b = ExactRoLoRA(1.0).refitted(fed, fed.everyone, state).B["W"]
+        g = (truth.mT @ a) * b_star
+        apart, first, second = (float(torch.linalg.matrix_norm(W))
+                                for W in (a @ b - truth @ b_star, a @ (b - g), a @ g - truth @ b_star))  # fmt: skip
+        delta = float(torch.linalg.vector_norm(a - truth @ (truth.mT @ a)))
+        size = float(torch.linalg.vector_norm(b_star))
+        eps = float(torch.linalg.vector_norm(b - g)) / (delta * size)
+        found.append(Ending(apart, first, second, eps, delta, size))
+    return found
+
+
+BY_HAND = {"delta": "0.6", "epsilon": "0.7", "eps": "0.01", "delta_0": "0.8"}
+
+
+@claim(
+    "rolora/eq-175",
+    where="Appendix A.4, eqs. (175) to (181)",
+    says=r"$\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1} - g)^\top\| + \|(I - "
+    r"a^Ta^{T\top})a^*b^{*\top}\| \le "
+    r"\epsilon'\delta_T\|b^*\| + \delta_T\|b^*\| = (1 + \epsilon')\epsilon\|b^*\|$ for $\delta_T \le \epsilon$.",
+    measure=draw_endings,
+    control=Form(r"The statement for $\delta_T = \epsilon$.", {"above": 1.0}),
+    correction=Form(
+        r"With $\le$ at (180), as $\delta_T \le \epsilon$. The two parts are orthogonal, so that already "
+        r"$\|a^T(b^{T+1})^\top "
+        r"- a^*b^{*\top}\| \le \sqrt{1 + \epsilon'^2}\,\delta_T\|b^*\|$.",
+        {"equal": False, "orthogonal": True},
+        mutants=({"sharp": 0.999}, {"equal": True}, {"second": 0.99}),
+    ),
+    vary=("sharp", "second"),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_175(
+    endings: list[Ending], equal: bool = True, orthogonal: bool = False, sharp: float = 1.0, second: float = 1.0,
+    above: float = 7 / 6,
+) -> Evidence:  # fmt: skip
+    r"""Every line on samples, with the least $\epsilon'$ there, and $\epsilon$ of ``above`` times $\delta_T$."""
+    promises = [Promise("(180): the equation", 1.01 * 0.6, 1.01 * 0.6 * above, 1e-12, not equal, BY_HAND)]
+    for one in endings:
+        error = 1e-9 * (1.0 + one.size)
+        bound = (one.eps + second) * one.delta * one.size
+        last = (1.0 + one.eps) * above * one.delta * one.size
+        promises += [
+            Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
+            Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
+            Promise("(179)", one.first + one.second, bound, error, at_most=True),
+            Promise("(180)", bound, last, error, at_most=not equal),
+        ]
+        if orthogonal:
+            root = sharp * (1.0 + one.eps**2) ** 0.5 * one.delta * one.size
+            promises.append(Promise("the parts are orthogonal", one.apart, root, error, at_most=True))
+    scope = f"{len(endings)} means of minimisers, 1 to 5 clients in 2 to 10 dimensions with 5 to 400 samples"
+    return judge_promises(promises, scope)

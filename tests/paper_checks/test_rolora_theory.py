@@ -1,0 +1,90 @@
+"""RoLoRA's proofs: exact expectations against simulation, known values and the toolkit's formulas."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy
+
+from paper_checks.context import Context
+from paper_checks.rolora.expectations import (
+    ALPHA,
+    M,
+    chi_square_moment,
+    expectation,
+    scalar_product,
+    scale,
+    symbols_of,
+    target_square,
+)
+from paper_checks.rolora.first_step import met_by, quotient_squared
+from paper_checks.rolora.freezing import freeze
+from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order
+from paper_checks.rolora.population import by_hand, iterations
+from toymodels.regression_rates import ffa_correction, ffa_population_correction, population_map
+
+
+def test_moments_of_chi_square_variables():
+    m = sympy.Symbol("m")
+    assert [chi_square_moment(m, k) for k in (0, 1)] == [1, m]
+    assert sympy.expand(chi_square_moment(m, 2) - m**2 - 2 * m) == 0
+    assert chi_square_moment(sympy.Integer(7), -2) == sympy.Rational(1, 15)
+
+
+@pytest.mark.parametrize("clients", [1, 2, 3])
+def test_expected_losses_are_the_toolkits(clients):
+    mean = sum(scale(i) for i in range(1, clients + 1)) / clients
+    h = symbols_of(1)[0]
+    training = expectation(target_square(1) - 2 * mean * scalar_product(1) + mean**2 * h**2, clients) / M
+    population = expectation(1 - 2 * ALPHA * mean + mean**2, clients)
+    for m in (3, 4, 10):
+        at = {M: m, ALPHA: sympy.Rational(3, 5)}
+        for loss, correction in ((training, ffa_correction), (population, ffa_population_correction)):
+            assert float(loss.subs(at)) == pytest.approx(0.64 * (1.0 + correction(clients, m)), rel=1e-12)
+
+
+def test_expectations_agree_with_simulation():
+    rng, m, alpha, draws = np.random.default_rng(3), 12, 0.6, 200_000
+    x, y = rng.standard_normal((2, draws, m))
+    target = alpha * x + 0.8 * y
+    s = (x * target).sum(axis=1) / (x * x).sum(axis=1)
+    pairs = ((s, scale(1)), (s**2, scale(1) ** 2), (s**2 * (x * x).sum(axis=1), scale(1) ** 2 * symbols_of(1)[0] ** 2))
+    for sample, term in pairs:
+        exact = float(expectation(term, 1).subs({M: m, ALPHA: sympy.Rational(3, 5)}))
+        assert abs(sample.mean() - exact) < 6.0 * sample.std() / draws**0.5
+
+
+def test_an_expectation_that_is_not_rational_is_refused():
+    with pytest.raises(ValueError, match="no rational expectation"):
+        expectation(symbols_of(1)[0], 1)
+
+
+def test_the_first_step_is_the_toolkits():
+    for delta, step in ((0.3, 0.2), (0.8, 1.0), (0.1, 0.75)):
+        assert delta**2 * quotient_squared(delta**2, step) == pytest.approx(population_map(delta, step) ** 2)
+    edge = Fraction(3, 4)
+    assert met_by(Fraction(1), edge) == 3  # the best bound on the step for all starts
+
+
+def test_one_sample_can_be_fitted_from_any_start():
+    one = freeze([[1, 1]], [3, 4], [1, 0], [1, 0])
+    two = freeze([[1, 0], [0, 1]], [3, 4], [1, 0], [1, 2])
+    assert (one.least, two.least) == (0, 80)
+    assert two.found == pytest.approx(80.0)
+
+
+def test_iterations_under_the_population_loss():
+    one = by_hand(["3/5", "4/5"], [["1", "0"], ["0", "2"]], "1/8")
+    assert one.b_after[0].tolist() == pytest.approx([0.3, 0.6])
+    assert one.gamma_squared == pytest.approx(1.25)
+    drawn = iterations(Context("x/y"))
+    assert all(float((each.a_after**2).sum()) == pytest.approx(1.0) for each in drawn)
+    assert any(float((each.mean_b**2).sum()) < 1e-20 for each in drawn)
+
+
+def test_numbers_of_iterations():
+    counts = [Count("0.6", "0.78125", "0.5", (1, 2, 3))]
+    assert not judge_order(counts, 1, False, 1.0, 1.0).ok
+    assert judge_order(counts, -1, False, 1.0, 1.0).ok
+    assert judge_equivalence(counts, 2.0, 2.0, 2.0, 1).ok
+    assert not judge_equivalence(counts, 2.0, 1.0, 2.0, 1).ok
