@@ -46,7 +46,7 @@ class Quadratic:
     def projected(self, U: Mapping[str, Tensor], V: Mapping[str, Tensor]) -> Quadratic:
         r"""The loss of the coefficients S of $W = U S V^T$; a quadratic again."""
         u, v = U["W"], V["W"]
-        both = torch.kron(u.contiguous(), v.contiguous())
+        both = (u[:, None, :, None] * v[None, :, None, :]).reshape(self.B.numel(), -1)  # u (x) v
         H = both.mT @ self.matrix @ both
         shape = (u.shape[1], v.shape[1])
         return replace(self, H=H.reshape(*shape, *shape), B=u.mT @ self.B @ v)
