@@ -27,6 +27,7 @@ docs: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/rmt.py
+	$(BIN)/python benchmarks/toy.py --figures
 
 clean:
 	rm -rf $(VENV) report results build *.egg-info

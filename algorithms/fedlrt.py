@@ -16,6 +16,7 @@ from algorithms.low_rank import (
     Truncation,
     augment,
     beside,
+    factor_gradient,
     factorise,
     padded,
     product,
@@ -83,7 +84,7 @@ class FeDLRT:
 
 def factor_gradients(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, with_S: bool) -> Reply:
     """Gradients in U and V, and in S for the simplified correction."""
-    slopes = gradient(client, USV(U, S, V), product)
+    slopes = factor_gradient(client, USV(U, S, V))
     upload = {"U": slopes.U, "V": slopes.V} | ({"S": slopes.S} if with_S else {})
     return Reply(upload=upload, keep={"U": U, "S": S, "V": V} | ({"G_S": slopes.S} if with_S else {}))
 

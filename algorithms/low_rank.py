@@ -1,4 +1,7 @@
-r"""Matrices as $U S V^T$: products, bases with room for a gradient, truncation."""
+r"""Matrices as $U S V^T$: products, bases with room for a gradient, truncation.
+
+A round's arithmetic also acts on many matrices at once, along leading dimensions; only decisions on ranks are for one.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from algorithms.descent import gradient
 from algorithms.federation import Client, FederationError
 from algorithms.tree import Tree
 
@@ -63,7 +67,7 @@ def augment(U: Tree, G: Tree, completion: str = "orthogonal") -> Tree:
 def _augmented(u: Tensor, g: Tensor, completion: str) -> Tensor:
     if completion == "orthogonal":
         # The orthogonal factor is orthonormal to rounding however dependent the columns are.
-        return torch.linalg.qr(torch.cat([u, g], dim=1))[0][:, u.shape[1] :]
+        return torch.linalg.qr(torch.cat([u, g], dim=-1))[0][..., u.shape[-1] :]
     rest = g
     for _ in range(2):
         rest = rest - u @ (u.T @ rest)
@@ -75,14 +79,14 @@ def _augmented(u: Tensor, g: Tensor, completion: str) -> Tensor:
 
 def beside(U: Tree, Ubar: Tree) -> Tree:
     r"""$[U|\bar U]$."""
-    return U.map(lambda u, bar: torch.cat([u, bar], dim=1), Ubar)
+    return U.map(lambda u, bar: torch.cat([u, bar], dim=-1), Ubar)
 
 
 def padded(S: Tree, like_rows: Tree, like_columns: Tree) -> Tree:
     """S in the upper left corner of zeros, as large as the augmented bases have columns."""
     return S.map(
         lambda s, rows, columns: torch.nn.functional.pad(
-            s, (0, columns.shape[1] - s.shape[1], 0, rows.shape[1] - s.shape[0])
+            s, (0, columns.shape[-1] - s.shape[-1], 0, rows.shape[-1] - s.shape[-2])
         ),
         like_rows,
         like_columns,
@@ -144,7 +148,7 @@ def truncated(U: Tree, S: Tree, V: Tree, truncation: Truncation) -> USV:
             r = truncation.rank(sigma)
         except FederationError as error:
             raise FederationError(f"layer {name}: {error}") from error
-        parts[name] = (U[name] @ P[:, :r], torch.diag(sigma[:r]), V[name] @ Qh[:r].T)
+        parts[name] = (U[name] @ P[..., :r], torch.diag_embed(sigma[..., :r]), V[name] @ Qh[..., :r, :].mT)
     return USV(*(Tree({name: part[i] for name, part in parts.items()}) for i in range(3)))
 
 
@@ -164,6 +168,15 @@ class Projected:
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
         """The loss at coefficients."""
         return self.client.loss(product(USV(self.U, Tree(w), self.V)), batch)
+
+
+def factor_gradient(client: Client, factors: USV) -> USV:
+    """The gradient of a client's loss in U, S and V.
+
+    A client that has a loss of the factors, ``factored(U, S, V)``, never forms their product.
+    """
+    own = getattr(client, "factored", None)
+    return gradient(client, factors, product) if own is None else torch.func.grad(lambda at: own(*at))(factors)
 
 
 def projected(client: Client, U: Tree, V: Tree) -> Any:

@@ -16,6 +16,7 @@ from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
 from toymodels.problem import Problem, ProblemError
+from toymodels.product_features import ProductGram, product_gram
 from toymodels.quadratic import Quadratic, quadratic_problem
 
 Array = NDArray[np.float64]
@@ -124,6 +125,47 @@ def heterogeneous(
     x, y, parts = _points(clients, samples, "all", rng)
     made = [data_client(x, y, _values(x, y, _low_rank(shape, 1, rng), basis), shape, basis) for _ in parts]
     return _problem("Legendre, a target each", made, shape, rng, start_scale, basis=basis)
+
+
+def many_targets(
+    targets: torch.Tensor,
+    rng: np.random.Generator,
+    *,
+    samples: int = 10_000,
+    basis: str = "plain",
+    split: str = "random",
+) -> list[ProductGram]:
+    """Clients on one set of points, each with exact values of several targets: as many problems of the same points.
+
+    Args:
+        targets: ``(clients, problems, m, n)``.
+        rng: Source of the points.
+        samples: Points, uniform on the square.
+        basis: Of the polynomials.
+        split: As for `homogeneous`.
+
+    Raises:
+        ProblemError: Sizes or words that do not fit.
+    """
+    x, y, parts = _points(len(targets), samples, split, rng)
+    m, n = targets.shape[-2:]
+    made: list[ProductGram] = []
+    for rows in parts:
+        if split == "all" and made:
+            made.append(made[0])
+            continue
+        p, q = legendre_features(x[rows], m, basis), legendre_features(y[rows], n, basis)
+        made.append(product_gram(p, q, np.zeros(len(rows))))
+    return [client.aimed(aims) for client, aims in zip(made, targets, strict=True)]
+
+
+def random_targets(problems: int, shape: tuple[int, int], rank: int, rng: np.random.Generator) -> torch.Tensor:
+    """Targets of a rank as `homogeneous` draws them, ``(problems, m, n)``.
+
+    Raises:
+        ProblemError: A rank that does not fit.
+    """
+    return torch.from_numpy(np.stack([_low_rank(shape, rank, rng) for _ in range(problems)]))
 
 
 def admissible_rate(problem: Problem, steps: int) -> float:

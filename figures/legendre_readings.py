@@ -1,0 +1,254 @@
+"""FeDLRT's Legendre least squares in several readings of what the paper leaves open: runs and their summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.fedlin import FedLin
+from algorithms.fedlrt import FeDLRT
+from algorithms.low_rank import Truncation
+from figures.figure import Settings
+from figures.seeds_at_once import affine_map, powers, recorded, run_fedlrt
+from toymodels.legendre import many_targets
+from toymodels.product_features import ProductGram
+
+CLOSE = 1e-5
+"""What the paper says its methods reach."""
+STOP = 1e-9
+"""A start nearer to the minimiser than this is not followed further."""
+LOW_RANK = {"none": "FeDLRT", "simplified": "FeDLRT, simplified", "full": "FeDLRT, full"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One choice of everything that the paper leaves open.
+
+    Attributes:
+        name: How it differs from the first reading.
+        basis: Of the polynomials.
+        split: Of the points among the clients.
+        rank: Of the start.
+        scale: Of the start: normal entries of this size over the root of n.
+        tau: Of the truncation.
+        rule: Of the truncation: `after`, or with the tail as `printed`.
+        corrections: Of FeDLRT.
+    """
+
+    name: str
+    basis: str = "uniform"
+    split: str = "random"
+    rank: int = 8
+    scale: float = 1.0
+    tau: float = 0.1
+    rule: str = "after"
+    corrections: tuple[str, ...] = ("simplified",)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run in some readings.
+
+    Attributes:
+        local: Local steps.
+        clients: Numbers of clients.
+        starts: Starts, each with targets of its own.
+        samples: Points in all.
+        rounds: Of FeDLRT, by basis.
+        far: Of the full-rank methods.
+        target_rank: Of the minimiser.
+        full_rank: The full-rank methods, by name.
+    """
+
+    local: Descent
+    clients: tuple[int, ...]
+    starts: int
+    samples: int
+    rounds: dict[str, int]
+    far: int
+    target_rank: int
+    full_rank: tuple[str, ...] = ("FedLin",)
+
+
+@dataclass
+class Trace:
+    """Distances, losses and ranks of all starts, round after round."""
+
+    minimisers: Tensor
+    mean_gram: Tensor
+    rounds: list[int]
+    target_rank: int
+
+    def __post_init__(self) -> None:
+        shape = len(self.rounds), len(self.minimisers)
+        self.distance, self.loss, self.rank = (np.full(shape, np.nan) for _ in range(3))
+        self.below = np.zeros(shape, dtype=bool)
+        self._ever = np.zeros(len(self.minimisers), dtype=bool)
+        self._place = {count: place for place, count in enumerate(self.rounds)}
+
+    def follow(self, count: int, numbers: list[int], W: Tensor, rank: int) -> list[bool]:
+        """Notes the starts of one rank, and says which are as good as at the minimiser."""
+        E = W - self.minimisers[numbers]
+        distance = torch.linalg.vector_norm(E, dim=(-2, -1))
+        done = (distance < STOP).tolist()
+        self._ever[numbers] |= rank < self.target_rank
+        place = self._place.get(count)
+        if place is None and any(done):
+            place = next(place for number, place in self._place.items() if number > count)
+        if place is not None:
+            self._note(place, numbers, E, distance, rank)
+        return done
+
+    def all_at_once(self, W: Tensor) -> None:
+        """Notes weights ``(rounds, starts, m, n)`` of a full-rank method."""
+        E = W - self.minimisers
+        self.distance[:] = torch.linalg.vector_norm(E, dim=(-2, -1)).numpy()
+        self.loss[:] = self._excess(E).numpy()
+
+    def _note(self, place: int, numbers: list[int], E: Tensor, distance: Tensor, rank: int) -> None:
+        # A start that is not followed any more stays as it was.
+        later = np.ix_(range(place, len(self.rounds)), numbers)
+        self.distance[later], self.loss[later], self.rank[later] = distance.numpy(), self._excess(E).numpy(), rank
+        self.below[later] = self._ever[numbers]
+
+    def _excess(self, E: Tensor) -> Tensor:
+        flat = E.flatten(-2)
+        return 0.5 * ((flat @ self.mean_gram) * flat).sum(dim=-1)
+
+    def rows(self, starts: slice) -> list[dict[str, float]]:
+        """A summary of some starts for each round: medians, quartiles, and of ranks least and largest."""
+        rows: list[dict[str, float]] = []
+        for place, count in enumerate(self.rounds):
+            row: dict[str, float] = {"round": count}
+            for name, values in (("distance", self.distance), ("loss", self.loss)):
+                low, middle, high = np.quantile(values[place, starts], (0.25, 0.5, 0.75))
+                row |= {name: float(middle), f"{name}_low": float(low), f"{name}_high": float(high)}
+            ranks = self.rank[place, starts]
+            row |= {"rank": float(np.median(ranks)), "rank_low": float(ranks.min()), "rank_high": float(ranks.max())}
+            row["right"] = int((ranks == self.target_rank).sum())
+            row["below"] = int(self.below[place, starts].sum())
+            rows.append(row)
+        return rows
+
+
+def minimisers(clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
+    """The minimiser of each problem's mean loss, ``(problems, m, n)``, and the mean Gram matrix, by points held."""
+    total = sum(client.samples for client in clients)
+    H = torch.stack([client.samples / total * client.H for client in clients]).sum(dim=0)
+    B = torch.stack([client.samples / total * client.B for client in clients]).sum(dim=0)
+    return torch.linalg.solve(H, B.flatten(1).T).T.reshape(B.shape), H
+
+
+def readings_table(
+    purpose: str, readings: Sequence[Reading], plan: Plan, targets: Tensor, settings: Settings
+) -> pd.DataFrame:
+    """Runs every method in every reading; readings of the same data go together.
+
+    Args:
+        purpose: Names the random streams.
+        readings: Which.
+        plan: Sizes.
+        targets: Of each start, ``(starts, m, n)``, for all clients; or of each client ``(clients, starts, m, n)``.
+        settings: Seed and progress.
+
+    Returns:
+        One row for each reading, method, number of clients and recorded round.
+    """
+    rows: list[dict[str, Any]] = []
+    together: dict[tuple[str, str], list[Reading]] = {}
+    for reading in readings:
+        together.setdefault((reading.basis, reading.split), []).append(reading)
+    for (basis, split), same in together.items():
+        for C in plan.clients:
+            settings.report(f"{basis}, {split}, {C} clients")
+            aims = targets.expand(C, *targets.shape[-3:])
+            points = settings.rng(purpose, "points")  # the same in every reading and for every number of clients
+            clients = many_targets(
+                aims.repeat(1, len(same), 1, 1), points, samples=plan.samples, basis=basis, split=split
+            )
+            rows += _runs(purpose, same, clients, plan, settings)
+    table = pd.DataFrame(rows)
+    order = {reading.name: place for place, reading in enumerate(readings)}
+    return table.sort_values("reading", key=lambda names: names.map(order), kind="stable", ignore_index=True)
+
+
+def _runs(
+    purpose: str, same: Sequence[Reading], clients: list[ProductGram], plan: Plan, settings: Settings
+) -> list[dict[str, Any]]:
+    """All readings of the same data."""
+    m, n = clients[0].B.shape[-2:]
+    normal = settings.rng(purpose, "starts").standard_normal((plan.starts, m, n)) / np.sqrt(max(m, n))
+    starts = torch.from_numpy(np.concatenate([reading.scale * normal for reading in same]))
+    W, H = minimisers(clients)
+    spectra = [torch.linalg.eigvalsh(client.H) for client in ({id(c.H): c for c in clients}.values())]
+    known = {
+        "clients": len(clients),
+        "starts": plan.starts,
+        "samples": plan.samples,
+        "n": n,
+        "target_rank": plan.target_rank,
+        "size": float(torch.linalg.vector_norm(W, dim=(-2, -1)).median()),
+        "smoothness": max(float(values[-1]) for values in spectra),
+        "curvature": float(torch.linalg.eigvalsh(H)[0]),
+        "steps": plan.local.steps,
+        "learning_rate": plan.local.learning_rate,
+    }
+    rows: list[dict[str, Any]] = []
+
+    def add(method: str, trace: Trace, chosen: Sequence[int]) -> None:
+        for place in chosen:
+            part = slice(place * plan.starts, (place + 1) * plan.starts)
+            rows.extend(_of(same[place]) | {"method": method} | known | row for row in trace.rows(part))
+
+    for name in plan.full_rank:
+        trace = Trace(W, H, recorded(plan.far), plan.target_rank)
+        algorithm = {"FedAvg": FedAvg, "FedLin": FedLin}[name](plan.local)
+        trace.all_at_once(powers(*affine_map(algorithm, clients), starts, trace.rounds))
+        add(name, trace, range(len(same)))
+    for correction, method in LOW_RANK.items():
+        chosen = [place for place, reading in enumerate(same) if correction in reading.corrections]
+        if not chosen:
+            continue
+        numbers = [place * plan.starts + start for place in chosen for start in range(plan.starts)]
+        own = [same[number // plan.starts] for number in numbers]
+        trace = Trace(W[numbers], H, recorded(plan.rounds[own[0].basis]), plan.target_rank)
+        run_fedlrt(
+            [client.some(numbers) for client in clients],
+            starts[numbers],
+            FeDLRT(plan.local, 1, correction=correction),
+            [min(reading.rank, m, n) for reading in own],
+            [Truncation(reading.tau, reading.rule) for reading in own],
+            trace.rounds[-1],
+            trace.follow,
+        )
+        for here, place in enumerate(chosen):
+            part = slice(here * plan.starts, (here + 1) * plan.starts)
+            rows.extend(_of(same[place]) | {"method": method} | known | row for row in trace.rows(part))
+    return rows
+
+
+def _of(reading: Reading) -> dict[str, Any]:
+    return {
+        "reading": reading.name,
+        "basis": reading.basis,
+        "split": reading.split,
+        "start_rank": reading.rank,
+        "scale": reading.scale,
+        "tau": reading.tau,
+        "rule": reading.rule,
+    }
+
+
+def first_round(part: pd.DataFrame, level: float, column: str = "distance") -> float:
+    """The first recorded round from which on the median is at most a level; nan if there is none."""
+    above = part[part[column] > level]["round"]
+    later = part[part["round"] > (above.max() if len(above) else -1)]["round"]
+    return float(later.min()) if len(later) else float("nan")

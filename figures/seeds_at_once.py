@@ -1,0 +1,159 @@
+r"""Many starts of one federation at once, by the algorithms' own rounds.
+
+A round acts on many weights along a leading dimension; only FeDLRT's choice of a rank is made for each start apart, and
+starts of one rank then go on together. A round of FedAvg or FedLin on quadratic losses is an affine map of the weights:
+it is read off by one round from the zero matrix and from every unit matrix, and far rounds are its powers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation
+from algorithms.fedlin import FedLin
+from algorithms.fedlrt import FeDLRT
+from algorithms.low_rank import USV, Truncation, factorise, product
+from algorithms.tree import Tree
+from algorithms.vmap import Vmap
+from toymodels.product_features import ProductGram
+
+Follow = Callable[[int, list[int], Tensor, int], Sequence[bool]]
+"""Called with a round, numbers of starts, their weights and rank; says which of them have been followed enough."""
+
+
+@dataclass(frozen=True)
+class KeepAll(Truncation):
+    """Keeps every singular value, for starts to be truncated one by one."""
+
+    def rank(self, sigma: Tensor) -> int:
+        """As many as there are."""
+        return sigma.shape[-1]
+
+
+def recorded(rounds: int, dense: int = 20) -> list[int]:
+    """Rounds to look at: each of the first ones, then ever fewer, and the last."""
+    found, stride = [0], 1
+    while found[-1] + stride <= rounds:
+        found.append(found[-1] + stride)
+        if found[-1] >= dense * stride:
+            stride *= 2
+    return found if found[-1] == rounds else [*found, rounds]
+
+
+def run_fedlrt(
+    clients: Sequence[ProductGram],
+    starts: Tensor,
+    algorithm: FeDLRT,
+    ranks: Sequence[int],
+    truncations: Sequence[Truncation],
+    rounds: int,
+    follow: Follow,
+) -> None:
+    """Rounds of FeDLRT on one problem for each start.
+
+    Args:
+        clients: Each with as many targets as there are starts.
+        starts: Weights, ``(starts, m, n)``.
+        algorithm: Its own rank and truncation are not used.
+        ranks: Of each start.
+        truncations: One for each start.
+        rounds: The last round.
+        follow: Sees every round, and ends starts.
+    """
+    everything = replace(algorithm, truncation=KeepAll())
+    states: dict[int, USV] = {}
+    for number, (W, rank) in enumerate(zip(starts, ranks, strict=True)):
+        states[number] = factorise(Tree(W=W), rank)
+    federations: dict[tuple[int, ...], Federation] = {}
+    for count in range(rounds + 1):
+        groups: dict[int, list[int]] = {}
+        for number, state in states.items():
+            groups.setdefault(state.S["W"].shape[-1], []).append(number)
+        federations = {key: fed for key, fed in federations.items() if list(key) in groups.values()}
+        for rank, numbers in sorted(groups.items()):
+            state = _together([states[number] for number in numbers])
+            done = follow(count, numbers, product(state)["W"], rank)
+            states = {n: s for n, s in states.items() if n not in numbers or not done[numbers.index(n)]}
+            numbers = [number for number, over in zip(numbers, done, strict=True) if not over]
+            if not numbers or count == rounds:
+                continue
+            if len(numbers) < len(done):
+                state = _together([states[number] for number in numbers])
+            fed = federations.get(tuple(numbers))
+            if fed is None:
+                fed = federations[tuple(numbers)] = Federation(
+                    [client.some(numbers) for client in clients], executor=Vmap()
+                )
+            fed.begin()
+            found = everything.round(fed, fed.everyone, state)
+            sigma = torch.diagonal(found.S["W"], dim1=-2, dim2=-1)
+            for place, number in enumerate(numbers):
+                r = truncations[number].rank(sigma[place])
+                states[number] = USV(
+                    Tree(W=found.U["W"][place, :, :r]),
+                    Tree(W=found.S["W"][place, :r, :r]),
+                    Tree(W=found.V["W"][place, :, :r]),
+                )
+        if not states:
+            return
+
+
+def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tuple[Tensor, Tensor]:
+    r"""A round as $w \mapsto A w + b$ on weights written as rows.
+
+    Args:
+        algorithm: Whose round it is.
+        clients: With targets ``(problems, m, n)``.
+
+    Returns:
+        The transpose of A, ``(mn, mn)``, and b for each problem, ``(problems, mn)``.
+    """
+    m, n = clients[0].B.shape[-2:]
+    unit = torch.eye(m * n, dtype=clients[0].B.dtype).reshape(m * n, m, n)
+    aimless = [replace(c, B=torch.zeros_like(c.B[0]), c=torch.zeros_like(c.c[0])) for c in clients]
+    fed = Federation(aimless, executor=Vmap())
+    fed.begin()
+    linear = algorithm.round(fed, fed.everyone, Tree(W=unit))["W"]
+    fed = Federation(clients, executor=Vmap())
+    fed.begin()
+    constant = algorithm.round(fed, fed.everyone, Tree(W=torch.zeros_like(clients[0].B)))["W"]
+    return linear.flatten(1), constant.flatten(1)
+
+
+def powers(A: Tensor, b: Tensor, starts: Tensor, rounds: Sequence[int]) -> Tensor:
+    """The weights ``(rounds, problems, m, n)`` after some rounds of an affine map, in increasing order from 0.
+
+    Args:
+        A: Transposed matrix of the map.
+        b: Its constants.
+        starts: ``(problems, m, n)``.
+        rounds: Which.
+    """
+    ones = torch.ones(len(starts), 1, dtype=A.dtype)
+    maps: dict[int, tuple[Tensor, Tensor]] = {1: (A, b)}
+    w, now, found = starts.flatten(1), 0, []
+    for count in rounds:
+        strides = [1 << place for place in range((count - now).bit_length()) if (count - now) >> place & 1]
+        for stride in strides:
+            linear, constant = _power(maps, stride)
+            w = w @ linear + constant * ones
+        now = count
+        found.append(w.reshape(starts.shape))
+    return torch.stack(found)
+
+
+def _power(maps: dict[int, tuple[Tensor, Tensor]], stride: int) -> tuple[Tensor, Tensor]:
+    """A power of two of a map, from the one half as far."""
+    if stride not in maps:
+        linear, constant = _power(maps, stride // 2)
+        maps[stride] = linear @ linear, constant @ linear + constant
+    return maps[stride]
+
+
+def _together(states: Sequence[USV]) -> USV:
+    return USV(*(Tree(W=torch.stack([state[part]["W"] for state in states])) for part in range(3)))
