@@ -94,7 +94,8 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     """The largest curvature of any client, by basis and number of clients; points dealt at random, and by region."""
     seed, found = stream(context), dict[str, dict[int, float]]()
     for name, basis, split, counts in (
-        ("plain", "plain", "random", CLIENTS), ("dx", "dx", "random", (1, 32)), ("uniform", "uniform", "random", (1,)),
+        ("plain", "plain", "random", CLIENTS), ("dx", "dx", "random", (1, 32)),
+        ("uniform", "uniform", "random", (1, 32)),
         ("plain, by region", "plain", "region", (32,)),
     ):  # fmt: skip
         found[name] = {
@@ -199,7 +200,7 @@ def claim_hom_rank(followed: Followed, reading: str = "uniform", rank: int = RAN
     where="Section 4.1 and Figure 4",
     says=r"FeDLRT converges to the minimiser $W_r$ up to an error of $10^{-5}$. (" + UNIFORM + " Error is the distance "
     r"in the Frobenius norm. The step is not admitted by Theorem 2 in this reading; in the one where it is, the "
-    "slowest direction shrinks by 1e-5 a round.)",
+    "slowest direction shrinks by about a millionth in a round.)",
     measure=follow_all,
     mutants=[{"reading": "tau 0.5"}, {"reading": "plain"}, {"error": 5e-6}],
     vary=("error",),

@@ -122,7 +122,9 @@ def homogeneous_run(seed: int, reading: Reading, rounds: int, until: float = 0.0
 
 
 @cache
-def full_rank_distances(seed: int, basis: str, scale: float, rounds: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
+def full_rank_distances(
+    seed: int, basis: str, scale: float, rounds: tuple[int, ...]
+) -> tuple[tuple[float, float], ...]:
     """FedLin on the homogeneous test with one client: distance and excess loss after some rounds."""
     clients = one_target(seed, basis, 1)
     W_star, H = minimisers(clients)

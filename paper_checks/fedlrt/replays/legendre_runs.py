@@ -1,4 +1,4 @@
-"""Replays of the claims on the Legendre least squares: FeDLRT and FedAvg written out in numpy, on points drawn anew."""
+"""Replays of ``least_squares`` and ``different_targets``: the algorithms written out in numpy, on points drawn anew."""
 
 from __future__ import annotations
 
