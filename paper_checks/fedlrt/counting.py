@@ -25,6 +25,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.federation import Client, Memory, Reply, Work
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
+from algorithms.ledger import Direction
 from algorithms.low_rank import USV, Truncation
 from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.tree import Tree, tensors
@@ -172,7 +173,7 @@ class Counted:
     trips: tuple[Trip, ...]
     operations: tuple[Operation, ...]
     costs: Mapping[str, int]
-    messages: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    messages: Mapping[tuple[int, Direction], int] = field(default_factory=dict)
 
     def factorisations(self) -> list[Operation]:
         """Orthogonal factors and singular values, wherever they were computed."""
@@ -246,7 +247,7 @@ def grid(method: str) -> list[Sizes]:
 
 def evaluate(polynomial: Mapping[Powers, Any], n: Any, r: Any, s: Any = 1, b: Any = 1) -> Any:
     """The value of a polynomial."""
-    return sum(factor * n**i * r**j * s**k * b**l for (i, j, k, l), factor in polynomial.items())
+    return sum(factor * n**i * r**j * s**k * b**h for (i, j, k, h), factor in polynomial.items())
 
 
 def interpolate(counts: Mapping[Sizes, int]) -> dict[Powers, int]:
@@ -257,8 +258,8 @@ def interpolate(counts: Mapping[Sizes, int]) -> dict[Powers, int]:
     """
     full = len({size.r for size in counts}) == 1
     widths = ((0, 0), (1, 0), (2, 0)) if full else ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3))
-    powers = [(i, j, k, l) for (i, j), k, l in combinations(widths, (0, 1), (0, 1))]
-    table = np.array([[float(size.n**i * size.r**j * size.s**k * size.b**l) for i, j, k, l in powers]
+    powers = [(i, j, k, h) for (i, j), k, h in combinations(widths, (0, 1), (0, 1))]
+    table = np.array([[float(size.n**i * size.r**j * size.s**k * size.b**h) for i, j, k, h in powers]
                       for size in counts])  # fmt: skip
     scale = np.abs(table).max(axis=0)
     solved = np.linalg.lstsq(table / scale, np.array(list(counts.values()), dtype=float), rcond=None)[0] / scale
@@ -279,8 +280,8 @@ def polynomials(method: str) -> dict[str, dict[Powers, int]]:
 def written(polynomial: Mapping[Powers, Any]) -> str:
     """A polynomial in words."""
     terms = []
-    for (i, j, k, l), factor in sorted(polynomial.items(), reverse=True):
-        letters = "".join(f"{name}^{power}" if power > 1 else name for name, power in zip("nrsb", (i, j, k, l),
+    for (i, j, k, h), factor in sorted(polynomial.items(), reverse=True):
+        letters = "".join(f"{name}^{power}" if power > 1 else name for name, power in zip("nrsb", (i, j, k, h),
                           strict=True) if power)  # fmt: skip
         terms.append(f"{factor}{letters}" if letters else f"{factor}")
     return " + ".join(terms).replace("+ -", "- ")
@@ -291,9 +292,9 @@ def within(cost: Mapping[Powers, Any], entry: Mapping[Powers, Any]) -> Powers | 
 
     A term with exponents (i, j) of (n, r) is bounded by (i', j') for all 1 <= r <= n if it is at r = 1 and at r = n.
     """
-    for i, j, k, l in cost:
-        if not any(i <= I and i + j <= I + J and k <= K and l <= B for I, J, K, B in entry):
-            return (i, j, k, l)
+    for i, j, k, h in cost:
+        if not any(i <= n and i + j <= n + r and k <= s and h <= b for n, r, s, b in entry):
+            return (i, j, k, h)
     return None
 
 

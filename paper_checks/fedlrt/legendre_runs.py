@@ -1,4 +1,4 @@
-"""Runs of the Legendre least squares of Section 4.1, by the algorithms' own rounds, in readings of what is left open."""
+"""Runs of Section 4.1's Legendre least squares, by the algorithms' own rounds, in readings of what is left open."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WEAKEST = 0.15
 
 @dataclass(frozen=True)
 class Reading:
-    """One choice of what the paper leaves open; the start is normal entries of a size over the root of n, cut to a rank.
+    """One choice of what the paper leaves open; a start has normal entries of a size over the root of n, cut to a rank.
 
     Attributes:
         basis: Normalisation of the Legendre polynomials.

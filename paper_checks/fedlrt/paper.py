@@ -8,6 +8,6 @@ PAPER = Paper(
     "fedlrt",
     "Federated Dynamical Low-Rank Training with Global Loss Convergence Guarantees",
     "paper_checks.fedlrt",
-    ("boxes", "costs", "least_squares", "different_targets", "baseline_boxes"),
+    ("boxes", "costs", "table_of_costs", "least_squares", "different_targets", "baseline_boxes"),
 )
 """FeDLRT (``fedlrt``)."""

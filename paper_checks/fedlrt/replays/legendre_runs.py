@@ -1,4 +1,4 @@
-"""Replays of ``least_squares`` and ``different_targets``: the algorithms written out in numpy, on points drawn anew."""
+"""Replays of ``least_squares`` and ``different_targets``: the algorithms in numpy, on points drawn anew."""
 
 from __future__ import annotations
 
@@ -32,11 +32,22 @@ def gram(x: Array, y: Array, n: int, basis: str) -> Array:
 
 def slopes(grams: Sequence[Array], targets: Sequence[Array]) -> list[Callable[[Array], Array]]:
     """Gradients of the clients' losses in W; a client's values are those of its target."""
-    return [lambda W, H=H, T=T: (H @ (W - T).ravel()).reshape(W.shape) for H, T in zip(grams, targets, strict=True)]
+
+    def slope(H: Array, T: Array) -> Callable[[Array], Array]:
+        return lambda W: (H @ (W - T).ravel()).reshape(W.shape)
+
+    return [slope(H, T) for H, T in zip(grams, targets, strict=True)]
 
 
-def fedlrt(W: Array, rank: int, gradients: Sequence[Callable[[Array], Array]], correction: str, steps: int, tau: float,
-           rounds: int) -> Array:  # fmt: skip
+def fedlrt(
+    W: Array,
+    rank: int,
+    gradients: Sequence[Callable[[Array], Array]],
+    correction: str,
+    steps: int,
+    tau: float,
+    rounds: int,
+) -> Array:
     """Rounds of Algorithms 1 and 5, with the tail after the last kept singular value below theta."""
     U, sigma, Vt = np.linalg.svd(W)
     U, S, V = U[:, :rank], np.diag(sigma[:rank]), Vt[:rank].T
@@ -88,7 +99,8 @@ def claim_hom_clients(values: Values) -> Violation:
 def four_clients() -> tuple[Array, list[Array], Array]:
     """The heterogeneous test: one Gram matrix, four targets of rank 1, a start."""
     rng = np.random.default_rng(2025)
-    H = gram(*rng.uniform(-1.0, 1.0, (2, 10_000)), 10, "uniform")
+    x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
+    H = gram(x, y, 10, "uniform")
     targets = [np.outer(rng.standard_normal(10), rng.standard_normal(10)) / np.sqrt(10.0) for _ in range(4)]
     return H, targets, rng.standard_normal((10, 10)) / np.sqrt(10.0)
 
@@ -122,14 +134,14 @@ def fig_1(values: Values) -> Violation:
     end = fedlrt(W, 5, slopes([H] * 4, targets), "none", 100, 0.01, int(values["rounds"]))
     away = float(np.linalg.norm(end - np.mean(targets, axis=0)))
     return Violation(1e-5, away, error=1e-9, exact=False, unmet=_unmet(values),
-                     reads="1e-5, above which FeDLRT without correction should stand still, and its distance")  # fmt: skip
+                     reads="1e-5, above which it should stand still without correction, and its distance")  # fmt: skip
 
 
 @replay("fedlrt/claim-het-converge")
 def claim_het_converge(values: Values) -> Violation:
     """Twice the rounds of FeDLRT with full correction to 1e-5, against those of FedLin."""
     H, targets, start = four_clients()
-    mean = np.mean(targets, axis=0)
+    mean, rank = np.mean(targets, axis=0), 5
 
     def rounds(step: Callable[[Array], Array]) -> int:
         W, count = start, 0
@@ -155,7 +167,6 @@ def claim_het_converge(values: Values) -> Violation:
         rank = int(np.linalg.matrix_rank(end, tol=1e-9))
         return end
 
-    rank = 5
     theirs = rounds(fedlin)
     ours = rounds(low_rank)
     return Violation(float(values["much"]) * ours, float(theirs), error=0.5, exact=False, unmet=_unmet(values),
