@@ -170,7 +170,7 @@ def follow_all(context: Context) -> Followed:
     "fedlrt/claim-hom-rank",
     where="Section 4.1 and Figure 4",
     says="The rank 4 of the target is found within few rounds and never underestimated. (" + UNIFORM + " Few is read "
-    "as a tenth of the rounds to 1e-5. With the polynomials of value 1 at 1 the rank falls below 4 on the way; and a "
+    "as a quarter of the rounds to 1e-5. With the polynomials of value 1 at 1 the rank falls below 4 on the way; and a "
     r"target such as $\mathrm{diag}(1,1,1,0.1)$ is cut to rank 3 by $\vartheta = 0.1\Vert\tilde S^*\Vert$ even from "
     "itself.)",
     measure=follow_all,
@@ -180,7 +180,7 @@ def follow_all(context: Context) -> Followed:
     expect="holds",
     method="promises",
 )
-def claim_hom_rank(followed: Followed, reading: str = "uniform", rank: int = RANK, early: float = 0.1) -> Evidence:
+def claim_hom_rank(followed: Followed, reading: str = "uniform", rank: int = RANK, early: float = 0.25) -> Evidence:
     """The least rank of a run, and the last round with another one."""
     run = followed.runs[reading]
     settled = max((count for count, r in enumerate(run.ranks) if r != rank), default=-1) + 1
