@@ -55,11 +55,12 @@ def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str
     "simplified correction, those of S too), one for the coefficients. (The full correction, three, is in Table 1.)",
     measure=run_layers,
     mutants=[{"rounds": 1}, {"rounds": 3}, {"variants": ("FeDLRT, full",)}],
+    vary=("rounds",),
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect="holds",
     method="counting",
 )
-def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: int = 2,
+def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: float = 2.0,
                      variants: tuple[str, ...] = ("FeDLRT", "FeDLRT, simplified")) -> Evidence:  # fmt: skip
     """Trips of the ledger; and that the last one brings the coefficients."""
     promises = []
@@ -85,6 +86,7 @@ def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: int = 2,
         {"panels": (("U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("W",))},
         {"panels": (("Ubar", "Vbar", "S"), ("U", "V"), ("U", "V"), ("W",))},
     ],
+    vary=("sides",),
     kind="artefact",
     uses=("fedlrt/alg-1",),
     expect="holds",
@@ -92,7 +94,8 @@ def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: int = 2,
 )
 def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
           panels: tuple[tuple[str, ...], ...] = (("S", "U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("W",)),
-          ) -> Evidence:  # fmt: skip
+    sides: float = 2.0,
+) -> Evidence:  # fmt: skip
     """What travels in each of the four messages, in order, and its size."""
     promises = []
     for one in layers[variant]:
@@ -104,7 +107,7 @@ def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
         promises.append(Promise("four messages", len(named), len(panels)))
         promises.append(Promise("what the panels show, in their order", float(sum(agree)), len(panels)))
         m, n, r = one.sizes.m, one.sizes.n, one.sizes.r
-        sizes = (m * r + n * r + r**2, m * r + n * r, m * r + n * r, 4 * r**2)
+        sizes = (m * r + n * r + r**2, m * r + n * r, m * r + n * r, (sides * r) ** 2)
         for panel, (size, sent) in enumerate(zip(sizes, one.messages.values(), strict=False), start=1):
             promises.append(Promise(f"numbers of panel {panel}", sent, size))
     return judge_promises(promises, f"{SCOPE}, all messages of a round")
