@@ -10,7 +10,8 @@ PAPER = Paper(
     "paper_checks.fedlrt",
     (
         *("federated_methods", "bases", "coefficients", "boxes", "aggregation", "full_rank_distance"),
-        *("truncated_rounds", "baseline_boxes", "splitting", "splitting_steps", "worst_cases", "descent_steps"),
+        *("truncated_rounds", "costs", "table_of_costs", "least_squares", "different_targets"),
+        *("baseline_boxes", "splitting", "splitting_steps", "worst_cases", "descent_steps"),
     ),
 )
 """FeDLRT (``fedlrt``)."""

@@ -1,0 +1,80 @@
+"""Counting of FeDLRT's rounds: known answers, a second route, and polynomials that say what was counted."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+import torch
+
+from figures.fedlrt_fig3 import counted
+from paper_checks.fedlrt.counting import (
+    LOW_RANK,
+    METHODS,
+    Layer,
+    Operation,
+    Sizes,
+    amortised,
+    count,
+    evaluate,
+    interpolate,
+    polynomials,
+    within,
+    written,
+)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_travels_is_what_the_figure_counts(method: str) -> None:
+    other = counted(method, 12, 3, np.random.default_rng(0))
+    one = count(method, Sizes(12, 3))
+    assert one.costs["communication"] == other["communication"] == sum(one.messages.values())
+    assert len(one.trips) == other["trips"]
+
+
+@pytest.mark.parametrize("method", LOW_RANK)
+def test_polynomials_hold_at_sizes_they_were_not_made_from(method: str) -> None:
+    sizes = Sizes(25, 6, 4, 3)
+    costs = count(method, sizes).costs
+    for cost, polynomial in polynomials(method).items():
+        assert evaluate(polynomial, sizes.n, sizes.r, sizes.s, sizes.b) == costs[cost], cost
+
+
+def test_rectangular_layers_send_both_sides() -> None:
+    one = count("FeDLRT", Sizes(9, 2, rows=14))
+    assert one.costs["communication"] == 3 * (9 + 14) * 2 + 5 * 4
+
+
+def test_multiplications_of_known_operations() -> None:
+    assert Operation("client", "mm", ((3, 4), (4, 5)), (3, 5)).multiplications == 60
+    assert Operation("client", "add", ((3, 4), (3, 4)), (3, 4)).multiplications == 12
+    assert Operation("client", "t", ((3, 4),), (4, 3)).multiplications == 0
+
+
+def test_a_layer_in_bases_is_the_layer_at_the_product() -> None:
+    X, T, U, S, V = (torch.randn(*shape, dtype=torch.float64) for shape in ((5, 4), (5, 3), (4, 2), (2, 2), (3, 2)))
+    layer = Layer(X, T)
+    whole, in_bases = layer.loss({"W": U @ S @ V.mT}), layer.factored({"W": U}, {"W": S}, {"W": V})
+    assert float(whole) == pytest.approx(float(in_bases), rel=1e-12)
+
+
+def test_terms_are_bounded_for_all_ranks_up_to_the_width() -> None:
+    n_squared, nr, r_cubed, n_cubed = (2, 0, 0, 0), (1, 1, 0, 0), (0, 3, 0, 0), (3, 0, 0, 0)
+    assert within({nr: 7}, {n_squared: 1}) is None
+    assert within({n_squared: 1}, {nr: 100}) == n_squared
+    assert within({r_cubed: 1}, {n_squared: 1}) == r_cubed
+    assert within({r_cubed: 1}, {n_cubed: 1}) is None
+
+
+def test_amortisation_solves_the_quadratic() -> None:
+    low, full = {(1, 1, 0, 0): 6, (0, 2, 0, 0): 10}, {(2, 0, 0, 0): 4}
+    assert amortised(low, full, 512) == pytest.approx(512 * (-6 + sqrt(36 + 160)) / 20, rel=1e-12)
+    assert amortised({(1, 1, 0, 0): 1}, {(3, 0, 0, 0): 1}, 8) == float("inf")
+
+
+def test_counts_that_are_no_polynomial_are_refused() -> None:
+    with pytest.raises(ValueError, match="no polynomial"):
+        interpolate({Sizes(n, r): n * r + (n == 12) for n in range(8, 20) for r in (1, 2, 3)})
+
+
+def test_polynomials_are_written_in_words() -> None:
+    assert written({(1, 1, 0, 0): 6, (0, 2, 0, 0): -5}) == "6nr - 5r^2"
