@@ -201,6 +201,7 @@ class Trace:
         rounds: Expectations of each round by name; see `_round`.
         C_A: The largest norm of a local A, over all outcomes, clients and steps.
         C_B: The same of B.
+        above: The loss at the start above its least value.
         visited: Some of the weights at which gradients were taken.
     """
 
@@ -208,6 +209,7 @@ class Trace:
     rounds: tuple[Mapping[str, float], ...]
     C_A: float
     C_B: float
+    above: float
     visited: tuple[Tensor, ...]
 
     @property
@@ -293,13 +295,15 @@ def follow(setting: Setting) -> Trace:
     """Runs FedLoRU along all outcomes."""
     factors = AB(Tree(W=setting.A), Tree(W=setting.B))
     nodes = [FedLoRUState(Tree(W=setting.W), factors, 0)]
-    bounds, visited, rounds = [_square(setting.A) ** 0.5, _square(setting.B) ** 0.5], [], []
+    visited: list[Tensor] = []
+    bounds, rounds = [_square(setting.A) ** 0.5, _square(setting.B) ** 0.5], []
     for t in range(1, setting.rounds + 1):
         means, nodes = _round(setting, nodes, t, bounds, visited)
         rounds.append(means)
         for node in nodes:  # factors that start anew are bounded too
             bounds[0] = max(bounds[0], _square(node.factors.A["W"]) ** 0.5)
-    return Trace(setting, tuple(rounds), bounds[0], bounds[1], tuple(visited))
+    above = rounds[0]["loss"] - setting.least()
+    return Trace(setting, tuple(rounds), bounds[0], bounds[1], above, tuple(visited))
 
 
 def scalar_setting(name: str, case: Mapping[str, Any], replayed: bool = False) -> Setting:

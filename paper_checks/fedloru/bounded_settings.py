@@ -23,7 +23,7 @@ STEEP = {"L": 20, "zone": "0.05", "W": "-0.95", "A": 1, "B": 1, "rate": "0.025",
 """One weight whose gradient falls from 1 to almost 0 in one local step."""
 
 NARROW = {"L": 1, "zone": 1, "W": 0, "A": "0.5", "B": 2, "rate": "0.0001", "steps": 4, "rounds": 1, "share": "0.01"}
-"""One weight at the edge of its zone, AB = z, a tiny step: every estimate by the triangle inequality is nearly tight."""
+"""One weight at the edge of its zone, AB = z, a tiny step: estimates by the triangle inequality are nearly tight."""
 
 FAR = {"L": 1, "zone": 1, "W": 100, "A": "0.5", "B": 2, "rate": "0.0001", "steps": 4, "rounds": 1, "share": "0.000001"}
 """One weight far out, where the gradient is constant."""

@@ -102,6 +102,11 @@ def count_runs(context: Context) -> list[Counted]:
 SIDES = (1, 2, 3, 5, 8, 10, 64, 100, 576, 1000, 4608)
 
 
+def _grid() -> list[tuple[int, int, int]]:
+    """Shapes, the tallest first, with their ranks."""
+    return [(m, n, r) for m in reversed(SIDES) for n in SIDES for r in sorted(_fits(m, n))]
+
+
 def _fits(m: int, n: int) -> set[int]:
     """Ranks from 1 to the smaller side: small ones, and those about a half of it."""
     small = min(m, n)
@@ -116,8 +121,9 @@ def _fits(m: int, n: int) -> set[int]:
     measure=count_runs,
     control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves.", {"condition": "none"}),
     correction=Form(
-        r"The counts, for M clients a round; $r(m+n) < mn$ for $r < \frac12\min(m, n)$, and exactly for $r < mn/(m+n)$: "
-        r"r must be small beside both m and n. A round that ends a cycle sends $Kr(m+n)$ more, to all clients.",
+        r"The counts, for M clients a round; $r(m+n) < mn$ for $r < \frac12\min(m, n)$, and exactly for $r < "
+        r"mn/(m+n)$: r must be small beside both m and n. A round that ends a cycle sends $Kr(m+n)$ "
+        r"more, to all clients.",
         {"condition": "both"},
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
@@ -133,13 +139,13 @@ def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5
         promises.append(Promise("numbers up in a round", run.round_up, told))
         promises.append(Promise("numbers down in a round", run.round_down, told))
         promises.append(Promise("numbers of FedAvg", run.full_round, run.M * run.m * run.n))
-    for m, n, r in ((m, n, r) for m in reversed(SIDES) for n in SIDES for r in sorted(_fits(m, n))):
+    for m, n, r in _grid():
         either = 100 * r <= m or 100 * r <= n
         if {"either": either, "both": r < half * min(m, n), "none": False}[condition]:
             case = {"m": m, "n": n, "r": r} if (m, n) == (1000, 2) else None
             promises.append(Promise("r(m+n) is less than mn", r * (m + n), m * n - 1, at_most=True, case=case))
     layers = {(k * k * c, d) for k, c, d in _convolutions()}
-    lost = [f"{m} x {n} at rank {r}" for m, n in sorted(layers) for r in (16, 32, 64, 128) if r * (m + n) >= m * n]
+    lost = [f"{a} x {b} at rank {r}" for a, b in sorted(layers) for r in (16, 32, 64, 128) if r * (a + b) >= a * b]
     return judge_promises(
         promises,
         f"ledgers of {len(runs)} runs; {len(promises) - 3 * len(runs)} shapes and ranks from 1 to 4,608; no reduction "
@@ -215,8 +221,8 @@ def count_nested(context: Context) -> list[NestedCount]:
     "fedloru-v2/claim-mcomm",
     where="Appendix C.3, last sentence",
     says=r"mFedLoRU reduces communication from $2mn$ to $r(m+n) + r_A(m+r) + r_B(n+r)$. (Down and up, one client, a "
-    r"round that does not end a cycle; nested matrices are sent, as the text says. A reduction for $r \le \frac13\min(m,"
-    r" n)$; at $r = \frac12\min(m, n)$ and $r_A = r_B = r - 1$ it need not be one.)",
+    r"round that does not end a cycle; nested matrices are sent, as the text says. A reduction for $r \le "
+    r"\frac13\min(m, n)$; at $r = \frac12\min(m, n)$ and $r_A = r_B = r - 1$ it need not be one.)",
     measure=count_nested,
     mutants=[{"products": True}, {"inner": 0.0}, {"down": 2.0}, {"reach": 2.0}],
     vary=("down", "inner"),
@@ -346,7 +352,7 @@ def measure_ranks(context: Context) -> list[Ranks]:
 )
 def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = False, fewer: int = 0,
                       capped: bool = True, per: float = 1.0) -> Evidence:  # fmt: skip
-    """Ranks after every accumulation: growing by one at least, or at most (in general position exactly) min(m, n, rN)."""
+    """Ranks after every accumulation: growing by one at least, or at most (generically exactly) min(m, n, rN)."""
     promises = []
     for run in runs:
         m, n, r = run.shape
@@ -364,5 +370,5 @@ def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = F
                 if run.generic:
                     promises.append(Promise("in general position the bound is reached", rank, bound))
             before = rank
-    return judge_promises(promises, f"{len(runs)} runs with 2 clients, weights of 2 to 5 rows and columns, half of them "
+    return judge_promises(promises, f"{len(runs)} runs of 2 clients, weights of 2 to 5 rows and columns, half of them "
                           "with a target of rank 1 at one distance")  # fmt: skip

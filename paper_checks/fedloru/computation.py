@@ -64,7 +64,8 @@ def _operations(m: int, n: int, r: int, b: int, way: str) -> int:
 def count_steps(context: Context) -> list[Step]:
     """Square, tall and wide layers, small and large batches, ranks up to those that save communication."""
     sizes = [(64, 64, 24, 32), (64, 64, 16, 32), (64, 64, 10, 32), (48, 48, 8, 1), (48, 96, 16, 8), (48, 96, 31, 8),
-             (96, 24, 6, 128), (96, 24, 19, 4), (128, 128, 1, 16), (30, 60, 10, 16), (30, 60, 7, 16), (30, 60, 6, 16)]  # fmt: skip
+             (96, 24, 6, 128), (96, 24, 19, 4), (128, 128, 1, 16),
+             (30, 60, 10, 16), (30, 60, 7, 16), (30, 60, 6, 16)]  # fmt: skip
     return [Step(*size, *(_operations(*size, way) for way in ("full", "beside", "merged"))) for size in sizes]
 
 

@@ -64,8 +64,11 @@ def mean_square(trace: Trace) -> float:
 def right_side(trace: Trace, K_1: float, K_2: float, start: float = 4 / 3) -> float:
     """The right side of eq. (9)."""
     setting = trace.setting
-    above = trace.rounds[0]["loss"] - setting.least()
-    return start * above / (setting.rate * setting.rounds * setting.steps) + K_1 * setting.rate + K_2 * setting.rate**2
+    return (
+        start * trace.above / (setting.rate * setting.rounds * setting.steps)
+        + K_1 * setting.rate
+        + K_2 * setting.rate**2
+    )
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,8 @@ def _raw_cohort() -> tuple[float, float]:
     "fedloru-v2/thm-4.2",
     where="Theorem 4.2, eq. (9), with $K_1$ and $K_2$ of Appendix B",
     says=r"Under (A.1) to (A.5), for every fixed $\eta > 0$: $\frac1T\sum_{t=1}^TE[\|\nabla_Af(\tilde W_t)\|^2 + "
-    r"\|\nabla_Bf(\tilde W_t)\|^2] \le \frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$. ($\tilde W_t$ is the start of "
-    r"round t, $\Delta_0$ is taken at the start of the first.)",
+    r"\|\nabla_Bf(\tilde W_t)\|^2] \le \frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$. ($\tilde W_t$ is the start "
+    r"of round t, $\Delta_0$ is taken at the start of the first.)",
     measure=lambda context: Runs(follow_settings(context), _raw_cohort()),
     control=Form(r"The bound in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
     correction=Form(
@@ -160,7 +163,7 @@ def _family(name: str, settings: list[Setting], eta_0: float) -> Family:
     each = [Constants.of(trace) for trace in traces]
     shared = Constants(*(max(getattr(c, field) for c in each) for field in ("L", "G", "sigma2", "C_A", "C_B", "E")))
     K_1, K_2 = shared.corrected()
-    above = max(trace.rounds[0]["loss"] - trace.setting.least() for trace in traces)
+    above = max(trace.above for trace in traces)
     bound = 4 * above / (3 * eta_0 * shared.E) + K_1 * eta_0 + K_2 * eta_0**2
     least = {t.setting.rounds: min(one["in_A"] + one["in_B"] for one in t.rounds) for t in traces}
     weights = {t.setting.rounds: min(one["in_W"] for one in t.rounds) for t in traces}
@@ -181,12 +184,12 @@ def measure_families(context: Context) -> list[Family]:
         slow.append(scalar_setting("slow", case))
         corner = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
         unit = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
-        blind.append(Setting("blind", (Bounded(corner[None], 1.0, 1.0),), torch.zeros_like(corner), unit, unit.T.clone(),
-                             0.5 / T**0.5, rounds=T))  # fmt: skip
+        client, W_0 = Bounded(corner[None], 1.0, 1.0), torch.zeros_like(corner)
+        blind.append(Setting("blind", (client,), W_0, unit, unit.mT.clone(), 0.5 / T**0.5, rounds=T))
     found = [_family("slopes that T rounds do not level", slow, eta_0),
              _family("factors that cannot see the gradient", blind, 0.5)]  # fmt: skip
     drawn = [s for s in draw_settings(context.rng("settings"), 1) if s.name == "without noise"]
-    for setting in drawn[: context.size(2, 4)]:
+    for setting in drawn[: context.size(1, 4)]:
         of_all = [replace(setting, rate=0.3 / T**0.5, rounds=T) for T in (4, 16, 36)]
         found.append(_family("drawn runs", of_all, 0.3))
     return found
@@ -212,8 +215,8 @@ def thm_4_2_rate(families: list[Family], power: float = 0.5, weights: bool = Fal
         found = family.weights if weights else family.least
         lines += [Promise(family.name, value, family.bound / T**power, 1e-12, True) for T, value in found.items()]
     lengths = sorted({T for family in families for T in family.least})
-    return judge_bounds(lines, f"{len(families)} families of runs with T from {lengths[0]} to {lengths[-1]}, among them "
-                        "losses chosen for each T within the same constants, for which the rate is attained")  # fmt: skip
+    scope = f"{len(families)} families of runs with T from {lengths[0]} to {lengths[-1]}, among them losses chosen for "
+    return judge_bounds(lines, f"{scope}each T within the same constants, for which the rate is attained")
 
 
 def follow_scaled(context: Context) -> tuple[Trace, ...]:
@@ -223,7 +226,9 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
         case = {**BACK_AND_FORTH, "L": 100 / alpha**2, "zone": alpha / 100, "rounds": 60}
         found.append(replace(scalar_setting("back and forth", case), alpha=alpha))
     drawn = draw_settings(context.rng("settings"), 1)
-    for setting, alpha in zip([s for s in drawn if s.name != "cohorts" and s.case is None][-5:], (0.5, 2, 4, 0.5, 2)):
+    for setting, alpha in zip(
+        [s for s in drawn if s.name != "cohorts" and s.case is None][-5:], (0.5, 2, 4, 0.5, 2), strict=True
+    ):
         found.append(replace(setting, alpha=alpha, rate=0.05))
     return tuple(follow(setting) for setting in found)
 
@@ -232,8 +237,8 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
     "fedloru-v2/claim-alpha-ext",
     where="Appendix B, first sentence",
     says=r"The proof is for $\alpha = 1$; the extension to $\alpha \ne 1$ is straightforward: as a function of AB the "
-    r"loss has curvature $\alpha^2L$ and gradients of norm at most $|\alpha|G$, and the theorem holds with these. (With "
-    r"its corrected constants.)",
+    r"loss has curvature $\alpha^2L$ and gradients of norm at most $|\alpha|G$, and the theorem holds with these. "
+    r"(With its corrected constants.)",
     measure=follow_scaled,
     mutants=[{"curvature_power": 1}, {"gradient_power": 0}, {"curvature_power": 0}, {"first": 0.7}],
     vary=("first",),

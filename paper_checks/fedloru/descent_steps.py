@@ -56,12 +56,17 @@ def _squares(square: float, change: float, kept: float, drift: float) -> sympy.E
 def _judge_squares(cases: Cases, difference: sympy.Expr, squares: sympy.Expr, scope: str) -> Evidence:
     """An inequality between inner products: proved if it is a sum of squares, else looked for a violation."""
     if sympy.expand(difference - squares) == 0:
-        return Evidence(True, "proof", scope, "left <= right", "right - left is a sum of squares", cases=len(cases["a"]))
+        return Evidence(
+            True, "proof", scope, "left <= right", "right - left is a sum of squares", cases=len(cases["a"])
+        )
     order = (GRADIENT, DRIFT, CHANGE, STEP)
     value = sympy.lambdify(order, difference)(*(cases[name] for name in ("a", "d", "delta", "h")))
     size = (np.abs(cases["a"]) + np.abs(cases["d"]) + np.abs(cases["delta"])) ** 2 * (1.0 + cases["h"]) ** 2
-    return judge_inequality(-value, 0.0 * value, 1e-12 * size, scope=scope, compare=False,
-                            case=lambda index: {name: float(column[index]) for name, column in cases.items()})  # fmt: skip
+
+    def case(index: int) -> dict[str, float]:
+        return {name: float(column[index]) for name, column in cases.items()}
+
+    return judge_inequality(-value, 0.0 * value, 1e-12 * size, scope=scope, compare=False, case=case)
 
 
 INNER = "all vectors (an inequality between inner products)"
@@ -71,8 +76,9 @@ INNER = "all vectors (an inequality between inner products)"
     "fedloru-v2/eq-67-70",
     where="Appendix B.2, eqs. (67) to (70)",
     says=r"$Ef_t(A_{t+1}B_{t+1}) \le Ef_t(A_{t+1}B_t) + (1 + \frac12LC_A^2)E\|\Delta B\|^2 - \frac34\eta E\,E\|\nabla_B"
-    r"f_t\|^2 + \frac12(L^2C_A^2C_B^2+G^2)E\|\Delta A\|^2 + \eta E\,E\|\sum_kp^{(k)}\Delta_{B}^{(k)} - \nabla_Bf_t\|^2$, "
-    r"from smoothness in B, $\langle a,b\rangle \le \frac14\|a\|^2 + \|b\|^2$ twice, (62) and Lemma B.6. (With (62) in "
+    r"f_t\|^2 + \frac12(L^2C_A^2C_B^2+G^2)E\|\Delta A\|^2 + \eta E\,E\|\sum_kp^{(k)}\Delta_{B}^{(k)} - "
+    r"\nabla_Bf_t\|^2$, from smoothness in B, $\langle a,b\rangle \le \frac14\|a\|^2 + \|b\|^2$ "
+    r"twice, (62) and Lemma B.6. (With (62) in "
     r"its corrected form.)",
     measure=draw_descents,
     mutants=[{"kept": 0.76}, {"square": 0.99}, {"drift": 0.99}, {"change": 0.24}, {"cross": 0.49}],
@@ -106,7 +112,8 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
 @claim(
     "fedloru-v2/eq-71-75",
     where="Appendix B.2, eqs. (71) to (75)",
-    says=r"$Ef_t(A_{t+1}B_t) \le Ef_t(A_tB_t) + \frac12LC_B^2E\|\Delta A\|^2 - \frac34\eta E\,E\|\nabla_Af_t\|^2 + \eta E"
+    says=r"$Ef_t(A_{t+1}B_t) \le Ef_t(A_tB_t) + \frac12LC_B^2E\|\Delta A\|^2 - \frac34\eta "
+    r"E\,E\|\nabla_Af_t\|^2 + \eta E"
     r"\,E\|\sum_kp^{(k)}\Delta_{A}^{(k)} - \nabla_Af_t\|^2$; added to (70), the factor of $E\|\Delta A\|^2$ is "
     r"$\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)$.",
     measure=draw_descents,
@@ -148,7 +155,8 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
 @claim(
     "fedloru-v2/eq-76",
     where="Appendix B.2, eq. (76)",
-    says=r"By Lemmas B.7 and B.8, $Ef_t(A_{t+1}B_{t+1}) \le Ef_t(A_tB_t) - \frac34\eta E(E\|\nabla_Bf_t\|^2 + E\|\nabla_A"
+    says=r"By Lemmas B.7 and B.8, $Ef_t(A_{t+1}B_{t+1}) \le Ef_t(A_tB_t) - \frac34\eta "
+    r"E(E\|\nabla_Bf_t\|^2 + E\|\nabla_A"
     r"f_t\|^2) + 2\eta^2(\sigma^2+G^2)E^2\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac12LC_A^2)C_A^2\} + 4\eta^3ED"
     r"(C_A^2+C_B^2)$.",
     measure=follow_settings,
@@ -220,13 +228,14 @@ def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, lar
 @claim(
     "fedloru-v2/eq-77-K",
     where="Appendix B.2, eq. (77) with $K_1$ and $K_2$; Theorem 4.2",
-    says=r"(76) gives (77) with $K_1 = \frac{8E}3(\sigma^2+G^2)[\ldots]$ (the brace of (76)) and $K_2 = \frac{16D}3(C_A^2"
+    says=r"(76) gives (77) with $K_1 = \frac{8E}3(\sigma^2+G^2)[\ldots]$ (the brace of (76)) and $K_2 = "
+    r"\frac{16D}3(C_A^2"
     r"+C_B^2)$, which depend only on $(C_A, C_B, G, L, E, \sigma^2)$.",
     measure=draw_constants,
     control=Form(r"The arithmetic from (76) to (77), with a $K_2$ that depends on $\eta$ through D.", {"same": False}),
     correction=Form(
-        r"The same for all step sizes up to a largest one, $\bar\eta$, with $1 + \bar\eta^2E^2(\sigma^2+G^2)$ in D; the "
-        r"constants then do not depend on $\eta$.",
+        r"The same for all step sizes up to a largest one, $\bar\eta$, with $1 + \bar\eta^2E^2(\sigma^2+G^2)$ in D; "
+        r"the constants then do not depend on $\eta$.",
         {"largest": True},
         ({"first": 2.6}, {"second": 5.3}, {"largest": False}),
     ),
@@ -249,7 +258,9 @@ def eq_77_K(cases: list[dict[str, Fraction]], first: float = 8 / 3, second: floa
             total = K_1 * one["eta"] + K_2 * one["eta"] ** 2
             lines.append(Promise("the terms of (76) are at most those of (77)", float(terms / total), 1.0, 1e-12, True))
         if same:
-            lines.append(Promise("K_2 is the same for two step sizes", float(found[1][1]), float(found[0][1]), case=shown))
+            lines.append(
+                Promise("K_2 is the same for two step sizes", float(found[1][1]), float(found[0][1]), case=shown)
+            )
     return judge_bounds(lines, f"{len(cases)} sets of constants in fractions, each with two step sizes")
 
 
@@ -275,8 +286,8 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     measure=draw_sequences,
     control=Form("The bound on the least gradient.", {"part": "least"}),
     correction=Form(
-        r"The sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - f(\tilde W_T)$; that over $t = 1..T$ to $f(\tilde W_1) "
-        r"- f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 + A_0B_0$ is the start in the theorem's own notation.",
+        r"The sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - f(\tilde W_T)$; that over $t = 1..T$ to $f(\tilde "
+        r"W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 + A_0B_0$ is the start in the theorem's own notation.",
         {"begins": 0},
         ({"begins": 1}, {"factor": 0.99}, {"rounds_power": 2}),
     ),

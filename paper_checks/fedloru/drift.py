@@ -43,7 +43,7 @@ def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: 
 
 @claim(
     "fedloru-v2/lem-B.7-mid",
-    where="Appendix B.1, proof of Lemma B.7, the line before \"Combining these bounds\"",
+    where='Appendix B.1, proof of Lemma B.7, the line before "Combining these bounds"',
     says=r"$E\|\tilde\Delta_{A,t}^{(k)}\|^2 \le \frac1{E^2}\sum_iE\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le "
     r"2(\sigma^2+G^2)C_B^2/E$, by Jensen's inequality.",
     measure=follow_settings,
@@ -98,9 +98,7 @@ def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple
     r"\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le 4\eta^2C_A^2D$ with $D = E^2(\sigma^2+G^2)(6C_A^2C_B^2(1 + "
     r"\eta^2E^2(\sigma^2+G^2)) + G^2)$.",
     measure=follow_settings,
-    control=Form(
-        "The bounds for $L \\le 1$, with one constant C for both factors.", {"comparable": True}
-    ),
+    control=Form("The bounds for $L \\le 1$, with one constant C for both factors.", {"comparable": True}),
     correction=Form(
         r"$E\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le \frac14\eta^2(E-1)^2G^2(LC_B(C_A^2+C_B^2) + "
         r"GC_A)^2$, for B with $C_A$ and $C_B$ exchanged; attained as $\eta \to 0$. (Mean over the E local gradients, "
@@ -146,7 +144,8 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
 @claim(
     "fedloru-v2/eq-63-66",
     where="Appendix B.1, proof of Lemma B.8, eqs. (63) to (66)",
-    says=r"$E\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2E\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2$, then $L^2$ is gone "
+    says=r"$E\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2E\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2$, then "
+    r"$L^2$ is gone "
     r"(65), and with $E\|A_{t,i}-A_{t,0}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_A^2$ (Lemma B.7 has $C_B^2$) it is at most "
     r"$12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).",
     measure=follow_settings,

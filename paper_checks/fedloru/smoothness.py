@@ -198,8 +198,8 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     measure=measure_growth,
     control=Form("For equal samples, where the second moment is that of each gradient.", {"equal": True}),
     correction=Form(
-        r"If every sample's gradient has norm at most G (its second moment is not enough), $\|A\|+\|B\|$ is at most $(1 "
-        r"+ \eta G)^{\tau E}$ times its value at the start of the cycle, as long as factors do start anew; this is "
+        r"If every sample's gradient has norm at most G (its second moment is not enough), $\|A\|+\|B\|$ is at most "
+        r"$(1 + \eta G)^{\tau E}$ times its value at the start of the cycle, as long as factors do start anew; this is "
         r"attained. A Gaussian start has no bound that holds for all cycles.",
         {"bound": "largest"},
         ({"bound": "root"}, {"steps": -1}, {"rate": 0.99}, {"restarts": ("momentum",)}),
@@ -222,8 +222,8 @@ def claim_B3_just(found: dict[str, list[Growth]], bound: str = "root", steps: in
                 done = run.steps * ((t - 1) % run.tau + 1) + steps
                 limit = run.start * (1.0 + rate * run.rate * G) ** done
                 lines.append(Promise("growth of the factors", reached, limit, 1e-9 * limit, True, run.case))
-    return judge_bounds(lines, f"{len(lines)} ends of rounds: one weight by hand and at equality, drawn matrices; every "
-                        "step draws the steepest sample")  # fmt: skip
+    scope = f"{len(lines)} ends of rounds: one weight by hand and at equality, drawn matrices"
+    return judge_bounds(lines, f"{scope}; every step draws the steepest sample")
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,9 @@ def draw_pairs(context: Context) -> list[Pair]:
         m, n, r = (int(k) for k in rng.integers(1, 5, 3)) if number % 3 else (1, 1, 1)
         size, kind = 10.0 ** rng.uniform(-2, 1), str(rng.choice(["huber", "cosine"]))
         zone = float(rng.choice([1e-1, 1.0, 1e4]))
-        client = Bounded(torch.from_numpy(rng.standard_normal((1, m, n))), float(10.0 ** rng.uniform(-1, 2)), zone, kind)
+        client = Bounded(
+            torch.from_numpy(rng.standard_normal((1, m, n))), float(10.0 ** rng.uniform(-1, 2)), zone, kind
+        )
         A, A2 = (torch.from_numpy(rng.standard_normal((m, r))) for _ in range(2))
         B, B2 = (torch.from_numpy(size * rng.standard_normal((r, n))) for _ in range(2))
         A2, B2 = A + (A2 - A) * 10.0 ** rng.uniform(-6, 0), B + (B2 - B) * 10.0 ** rng.uniform(-6, 0)
@@ -307,7 +309,8 @@ def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: st
     "fedloru-v2/lem-B.6",
     where="Appendix B.1, Lemma B.6",
     says=r"$E\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 \le 2(L^2C_A^2C_B^2 + G^2)E\|A_{t+1} - A_t\|^2$. "
-    r"(In the proof the printed equality $E\|(\Delta A)^T\nabla\|^2 = E[\|\Delta A\|^2\|\nabla\|^2]$ is an inequality.)",
+    r"(In the proof the printed equality $E\|(\Delta A)^T\nabla\|^2 = E[\|\Delta A\|^2\|\nabla\|^2]$ "
+    r"is an inequality.)",
     measure=follow_settings,
     mutants=[{"constant": 0.99}, {"gradient": 0.0}, {"curvature_power": 0}],
     vary=("constant",),

@@ -79,4 +79,6 @@ def claim_noextra(values: Values) -> Violation:
     beside += times(b, m, r) + times(b, r, n) + times(m, b, r) + times(r, b, n)  # backward: inputs, then A and B
     merged = full + times(m, r, n) + times(m, n, r) + times(r, m, n)
     theirs = steps * full + 30 * m * n * min(m, n)
-    return Violation(Fraction(steps * min(beside, merged)), Fraction(theirs), unmet=unmet, reads="operations of a round")
+    return Violation(
+        Fraction(steps * min(beside, merged)), Fraction(theirs), unmet=unmet, reads="operations of a round"
+    )
