@@ -106,7 +106,7 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
                 + cross * (L**2 * C_A**2 * C_B**2 + G**2) * one["dA"] + drift * h_run * one["drift_B"]
             )  # fmt: skip
             lines.append(at_most("(70)", one["next"], right, trace))
-    return replace(judge_bounds(lines, f"{INNER}; {SCOPE}"), slack=1.0, grade="proof")
+    return replace(judge_bounds(lines, f"{INNER}; {SCOPE}"), slack=1.0)
 
 
 @claim(
@@ -149,7 +149,7 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
             whole = half + cross * extra * one["dA"] + (1 + L_run * trace.C_A**2 / 2) * one["dB"]
             whole += -kept * h_run * one["in_B"] + drift * h_run * one["drift_B"]
             lines += [at_most("(74)", one["half"], half, trace), at_most("(75)", one["next"], whole, trace)]
-    return replace(judge_bounds(lines, f"{INNER}; {SCOPE}"), slack=1.0, grade="proof")
+    return replace(judge_bounds(lines, f"{INNER}; {SCOPE}"), slack=1.0)
 
 
 @claim(
