@@ -53,7 +53,7 @@ def _random(rng: np.random.Generator, name: str, shape: tuple[int, int], rank: i
     made = tuple(Bounded(torch.from_numpy(rng.standard_normal((2, m, n))), L, z, kind) for _ in range(clients))
     A, B = (torch.from_numpy(0.7 * rng.standard_normal(size)) for size in ((m, rank), (rank, n)))
     W = torch.from_numpy(rng.standard_normal(shape))
-    return Setting(name, made, W, A, B, float(rng.choice([0.01, 0.1, 0.5])), **rest)  # type: ignore[arg-type]
+    return Setting(name, made, W, A, B, float(rng.choice([0.01, 0.1, 0.5])) / L, **rest)  # type: ignore[arg-type]
 
 
 def opposite_samples() -> Setting:

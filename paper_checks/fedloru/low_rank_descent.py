@@ -49,7 +49,7 @@ def run_rounds(context: Context) -> list[LocalRun]:
     """First rounds by the toolkit's FedLoRU, on all outcomes of noise and cohort (at most two of each run)."""
     hand = scalar_setting("by hand", ONE_STEP, replayed=True)
     drawn = [s for s in draw_settings(context.rng("settings"), context.size(1, 4)) if s.name != "back and forth"]
-    settings = [hand, *(replace(s, alpha=a, case=None) for s in drawn for a in (1.0, 0.5, 3.0))]
+    settings = [hand, *(replace(s, alpha=a, rate=s.rate / a**2, case=None) for s in drawn for a in (1.0, 0.5, 3.0))]
     found = []
     for setting in settings:
         for cohort, script in setting.outcomes()[:2]:
