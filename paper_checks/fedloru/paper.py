@@ -11,6 +11,10 @@ SPECTRAL = (
     *("index_sets", "stable_rank", "monotonicity", "alignment_steps"),
     *("general_laws", "general_map", "six_sums", "cumulant_series", "measured_spectra"),
 )
+CONVERGENCE = (
+    *("accumulation", "low_rank_descent", "smoothness", "drift", "descent_steps", "convergence"),
+    *("variants", "communication", "computation", "low_rank_updates"),
+)
 NUMBERS = ("accuracies", "further_tables", "parameter_counts")
 
 THEORY_HEADLINES = (
@@ -78,7 +82,7 @@ PAPER = Paper(
     "fedloru",
     "Communication-Efficient Federated Low-Rank Update Algorithm and its Connection to Implicit Regularization",
     "paper_checks.fedloru",
-    (*SPECTRAL, "accumulation", "variants", "low_rank_updates", *NUMBERS),
+    (*SPECTRAL, *CONVERGENCE, *NUMBERS),
     (
         Page(
             "fedloru-spectral-theory",

@@ -1,0 +1,374 @@
+"""Sections 4.1, C.3 and F.3: what FedLoRU sends and computes, counted, and the rank that it accumulates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+import torch
+from torch import Tensor
+
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation
+from algorithms.fedloru import FedLoRU, NestedFedLoRU
+from algorithms.lora import AB, Adapter
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.parameter_counts import TRAINED, count_network
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.promises import Promise, judge_promises
+from toymodels.quadratic import centred, random_quadratics
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """A client whose loss is 0: counts do not depend on the data."""
+
+    samples: float = 1.0
+
+    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
+        """Zero."""
+        return torch.zeros(())
+
+    def gradient(self, w: Any, batch: Tensor | None = None) -> Any:
+        """Zero, in the type of the weights."""
+        return w.map(torch.zeros_like)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Numbers that travelled in one run of T rounds with M of K clients.
+
+    Attributes:
+        m: Rows.
+        n: Columns.
+        r: Rank.
+        K: Clients.
+        M: Of them in a cohort.
+        T: Rounds.
+        tau: Accumulation cycle.
+        round_up: Numbers up in the first round, FedLoRU's.
+        round_down: The same down, without what goes to all clients.
+        total: All of FedLoRU's numbers.
+        full: All of FedAvg's.
+        full_round: FedAvg's in one round and one direction.
+    """
+
+    m: int
+    n: int
+    r: int
+    K: int
+    M: int
+    T: int
+    tau: int
+    round_up: int
+    round_down: int
+    total: int
+    full: int
+    full_round: int
+
+    @property
+    def case(self) -> dict[str, int]:
+        """The sizes in plain numbers."""
+        return {name: getattr(self, name) for name in ("m", "n", "r", "K", "M", "T", "tau")}
+
+
+def count_run(m: int, n: int, r: int, K: int, M: int, T: int, tau: int) -> Counted:
+    """Runs both algorithms and reads their ledgers."""
+    local, start = Descent(1, 0.1), Tree(W=torch.zeros(m, n))
+    totals, fed = [], Federation([Flat()] * K)
+    for algorithm in (FedAvg(local), FedLoRU(local, Adapter(r), tau)):
+        fed = Federation([Flat()] * K)
+        state: Any = algorithm.start(fed, start)
+        for _ in range(T):
+            fed.begin()
+            state = algorithm.round(fed, fed.cohort(M), state)
+        totals.append((fed.ledger.count(), fed.ledger.count("up", 1)))
+    down = sum(e.entries for e in fed.ledger.entries if e.round == 1 and e.direction == "down" and e.what != "tell")
+    return Counted(m, n, r, K, M, T, tau, fed.ledger.count("up", 1), down, totals[1][0], totals[0][0], totals[0][1])
+
+
+def count_runs(context: Context) -> list[Counted]:
+    """A small run, then tall, wide and square weights, all clients and some, T a multiple of tau and not."""
+    sizes = [(4, 2, 1, 2, 1, 2, 1), (3, 5, 2, 3, 3, 5, 2), (6, 6, 3, 4, 2, 4, 4), (1, 7, 1, 5, 1, 3, 5),
+             (576, 64, 16, 2, 2, 2, 2), (64, 10, 8, 10, 5, 3, 20)]  # fmt: skip
+    return [count_run(*size) for size in sizes]
+
+
+SIDES = (1, 2, 3, 5, 8, 10, 64, 100, 576, 1000, 4608)
+
+
+def _grid() -> list[tuple[int, int, int]]:
+    """Shapes, the tallest first, with their ranks."""
+    return [(m, n, r) for m in reversed(SIDES) for n in SIDES for r in sorted(_fits(m, n))]
+
+
+def _fits(m: int, n: int) -> set[int]:
+    """Ranks from 1 to the smaller side: small ones, and those about a half of it."""
+    small = min(m, n)
+    return {r for r in (1, 2, 3, 8, 16, 64, 128, small // 2 - 1, small // 2, small // 2 + 1, small) if 1 <= r <= small}
+
+
+@claim(
+    "fedloru-v2/claim-comm",
+    where="Section 4.1, Practical advantages; Appendix F.3",
+    says=r"FedLoRU reduces communication from $Kmn$ to $Kr(m+n)$ when $r \ll m$ or $r \ll n$ (read as a hundredth). "
+    r"(Numbers of K clients in one direction of a round.)",
+    measure=count_runs,
+    control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves.", {"condition": "none"}),
+    correction=Form(
+        r"The counts, for M clients a round; $r(m+n) < mn$ for $r < \frac12\min(m, n)$, and exactly for $r < "
+        r"mn/(m+n)$: r must be small beside both m and n. A round that ends a cycle sends $Kr(m+n)$ "
+        r"more, to all clients.",
+        {"condition": "both"},
+        ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
+    ),
+    vary=("half", "sides"),
+    expect="corrected",
+    method="ledger",
+)
+def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5, sides: float = 1.0) -> Evidence:
+    """Counts from the ledgers, then both counts over a grid of shapes and ranks."""
+    promises = []
+    for run in runs:
+        told = sides * run.M * run.r * (run.m + run.n)
+        promises.append(Promise("numbers up in a round", run.round_up, told))
+        promises.append(Promise("numbers down in a round", run.round_down, told))
+        promises.append(Promise("numbers of FedAvg", run.full_round, run.M * run.m * run.n))
+    for m, n, r in _grid():
+        either = 100 * r <= m or 100 * r <= n
+        if {"either": either, "both": r < half * min(m, n), "none": False}[condition]:
+            case = {"m": m, "n": n, "r": r} if (m, n) == (1000, 2) else None
+            promises.append(Promise("r(m+n) is less than mn", r * (m + n), m * n - 1, at_most=True, case=case))
+    layers = {(k * k * c, d) for k, c, d in _convolutions()}
+    lost = [f"{a} x {b} at rank {r}" for a, b in sorted(layers) for r in (16, 32, 64, 128) if r * (a + b) >= a * b]
+    return judge_promises(
+        promises,
+        f"ledgers of {len(runs)} runs; {len(promises) - 3 * len(runs)} shapes and ranks from 1 to 4,608; no reduction "
+        f"in these layers of the paper's networks, as (k^2 c) x d matrices: {', '.join(lost)}",
+    )  # fmt: skip
+
+
+def _convolutions() -> list[tuple[int, int, int]]:
+    networks = [count_network(*shape) for shape in TRAINED.values()]
+    return [(layer.kernel, layer.inputs, layer.outputs) for network in networks for layer in network.convolutions]
+
+
+@claim(
+    "fedloru-v2/def-commcost",
+    where="Appendix F.3, with Algorithm 1",
+    says=r"The communication cost is 2 x clients x participation x parameters x bytes x rounds. (Read as all that "
+    r"Algorithm 1 sends, with the parameters that are trained; in numbers, so without the bytes.)",
+    measure=count_runs,
+    control=Form("What FedAvg sends.", {"methods": ("FedAvg",)}),
+    correction=Form(
+        r"FedLoRU sends also A and B to all K clients at each of $\lfloor T/\tau\rfloor$ accumulations, and $W_0$ at "
+        r"the start: $2Mr(m+n)T + K\lfloor T/\tau\rfloor r(m+n) + Kmn$. At participation C the second is "
+        r"$1/(2C\tau)$ of the first.",
+        {"broadcast": 1.0, "begin": 1.0},
+        ({"broadcast": 0.0}, {"begin": 0.0}, {"ways": 1.0}),
+    ),
+    vary=("ways", "broadcast"),
+    uses=("fedloru-v2/claim-comm",),
+    kind="definition",
+    expect="corrected",
+    method="ledger",
+)
+def def_commcost(runs: list[Counted], ways: float = 2.0, broadcast: float = 0.0, begin: float = 0.0,
+                 methods: tuple[str, ...] = ("FedAvg", "FedLoRU")) -> Evidence:  # fmt: skip
+    """The formula against the ledgers of whole runs."""
+    promises = []
+    for run in runs:
+        if "FedAvg" in methods:
+            promises.append(Promise("FedAvg", run.full, ways * run.M * run.m * run.n * run.T))
+        if "FedLoRU" in methods:
+            pair = run.r * (run.m + run.n)
+            told = ways * run.M * pair * run.T + broadcast * run.K * (run.T // run.tau) * pair
+            promises.append(Promise("FedLoRU", run.total, told + begin * run.K * run.m * run.n, case=run.case))
+    return judge_promises(promises, f"ledgers of {len(runs)} runs, whole runs with their start")
+
+
+@dataclass(frozen=True)
+class NestedCount:
+    """Numbers of one client in a round of mFedLoRU that does not end a cycle."""
+
+    sizes: tuple[int, int, int, int, int]
+    nested: int
+    products: int
+
+
+def count_nested(context: Context) -> list[NestedCount]:
+    """Both readings of what clients send: the nested matrices (text), or their products (listing)."""
+    found = []
+    for m, n, r, a, b in ((9, 6, 2, 1, 1), (6, 12, 2, 1, 1), (8, 8, 4, 3, 3), (30, 18, 5, 2, 4), (64, 27, 9, 3, 1)):
+        sent = []
+        for products in (False, True):
+            fed = Federation([Flat()])
+            algorithm = NestedFedLoRU(Descent(1, 0.1), Adapter(r), 10, ranks=((a, b),), send_products=products)
+            state = algorithm.start(fed, Tree(W=torch.zeros(m, n)))
+            fed.begin()
+            algorithm.round(fed, (0,), state)
+            sent.append(fed.ledger.count(round=1))
+        found.append(NestedCount((m, n, r, a, b), *sent))
+    return found
+
+
+@claim(
+    "fedloru-v2/claim-mcomm",
+    where="Appendix C.3, last sentence",
+    says=r"mFedLoRU reduces communication from $2mn$ to $r(m+n) + r_A(m+r) + r_B(n+r)$. (Down and up, one client, a "
+    r"round that does not end a cycle; nested matrices are sent, as the text says. A reduction for $r \le "
+    r"\frac13\min(m, n)$; at $r = \frac12\min(m, n)$ and $r_A = r_B = r - 1$ it need not be one.)",
+    measure=count_nested,
+    mutants=[{"products": True}, {"inner": 0.0}, {"down": 2.0}, {"reach": 2.0}],
+    vary=("down", "inner"),
+    expect="holds",
+    method="ledger",
+)
+def claim_mcomm(runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0,
+                reach: float = 3.0) -> Evidence:  # fmt: skip
+    """The ledger of one round; ``products`` is what the listing sends, ``reach`` bounds r by the smaller side."""
+    promises = []
+    for run in runs:
+        m, n, r, a, b = run.sizes
+        told = down * r * (m + n) + a * (m + inner * r) + b * (n + inner * r)
+        promises.append(Promise("numbers of a client in a round", run.products if products else run.nested, told))
+        if reach * r <= min(m, n):
+            promises.append(Promise("fewer than 2mn", told, 2 * m * n - 1, at_most=True))
+    return judge_promises(promises, f"ledgers of {len(runs)} runs, tall, wide and square weights")
+
+
+PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, "u2": 0, "v": 1, "a": 1, "b": 2}
+
+
+@claim(
+    "fedloru-v2/eq-83",
+    where="Appendix C.3, eq. (83), with eq. (82) and Algorithm 3",
+    says=r"After training by (82) the factors are $A + \alpha_AA_dA_u$ and $B + \alpha_AB_dB_u$: the model that was "
+    r"trained. (With $\alpha_A$ in both places.)",
+    measure=lambda context: generic_points(context, sympy.symbols(tuple(PLAIN)), 3),
+    control=Form(r"The same for $\alpha_A = \alpha_B$, as for $r_A = r_B$.", {"equal": True}),
+    correction=Form(
+        r"The factors are $A + \alpha_AA_dA_u$ and $B + \alpha_BB_dB_u$, as in (82), Algorithm 3 and the text below "
+        r"(83).",
+        {"scale": "b"},
+        ({"scale": "a"}, {"factor": 1.001}),
+    ),
+    vary=("factor",),
+    expect="corrected",
+    method="identity",
+)
+def eq_83(points: list[Point], scale: str = "a", factor: float = 1.0, equal: bool = False) -> Evidence:
+    """W - W_0 over alpha with m = n = 1, r = 2 and nested ranks 1, every entry a symbol."""
+    A1, A2, B1, B2, p, q1, q2, u1, u2, v, a, b = symbols = sympy.symbols(tuple(PLAIN))
+    b = a if equal else b
+    A, B = sympy.Matrix([[A1, A2]]), sympy.Matrix([[B1], [B2]])
+    A_new = A + a * sympy.Matrix([[p * q1, p * q2]])
+    nested = sympy.Matrix([[u1 * v], [u2 * v]])
+    trained = (A_new * (B + b * nested))[0, 0]
+    recovered = (A_new * (B + rational(factor) * {"a": a, "b": b}[scale] * nested))[0, 0]
+    plain = {symbol: sympy.Integer(PLAIN[str(symbol)]) for symbol in symbols}
+    return judge_identity([Equation("model of (82) and of (83)", trained, recovered)], [plain, *points],
+                          "m = n = 1, r = 2, r_A = r_B = 1, all entries and both scales")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Ranks of W - W_0 after each accumulation of a run.
+
+    Attributes:
+        generic: Whether the targets and starts have no special position.
+        shape: Rows, columns and rank of the factors.
+        ranks: After every accumulation.
+        case: In plain numbers.
+    """
+
+    generic: bool
+    shape: tuple[int, int, int]
+    ranks: tuple[int, ...]
+    case: Mapping[str, Any] | None = None
+
+
+SAME_ROWS = {"target": "1 0 0 0", "A": "1 1 1 -2", "rate": "0.25", "rounds": 2}
+"""A 2 x 2 target of rank 1 from W_0 = 0, a new A in each of two cycles of one step."""
+
+
+def _by_hand() -> Ranks:
+    unit = torch.eye(4, dtype=torch.float64)
+    client = centred(unit, torch.tensor([[1.0, 0.0], [0.0, 0.0]], dtype=torch.float64))
+    fed, start = Federation((client,)), Tree(W=torch.zeros(2, 2, dtype=torch.float64))
+    algorithm = FedLoRU(Descent(1, 0.25), Adapter(1), 1)
+    state, ranks = algorithm.start(fed, start), []
+    for column in ([[1.0], [1.0]], [[1.0], [-2.0]]):
+        fresh = AB(Tree(W=torch.tensor(column, dtype=torch.float64)), Tree(W=torch.zeros(1, 2, dtype=torch.float64)))
+        fed.begin()
+        state = algorithm.round(fed, (0,), state._replace(factors=fresh))
+        ranks.append(int(torch.linalg.matrix_rank(state.base["W"])))
+    return Ranks(False, (2, 2, 1), tuple(ranks), SAME_ROWS)
+
+
+def measure_ranks(context: Context) -> list[Ranks]:
+    """By hand, then drawn quadratic clients with targets of full rank or of rank 1, to beyond full rank."""
+    rng, found = context.rng("ranks"), [_by_hand()]
+    for number in range(context.size(8, 60)):
+        m, n = (int(k) for k in rng.integers(2, 6, 2))
+        r, generic = int(rng.integers(1, min(m, n))), bool(number % 2)
+        made = random_quadratics((m, n), 2, rng, heterogeneity=1.0 if generic else 0.0,
+                                 curvatures=(0.5, 1.0) if generic else (1.0, 1.0), target_rank=None if generic else 1,
+                                 scale=1.0 if generic else 0.0)  # fmt: skip
+        fed, algorithm = Federation(made.clients), FedLoRU(Descent(2, 0.2), Adapter(r, seed=number), 2)
+        start = Tree(W=made.start["W"])
+        state, ranks = algorithm.start(fed, start), []
+        for t in range(1, 2 * (-(-min(m, n) // r) + 1) + 1):
+            fed.begin()
+            state = algorithm.round(fed, fed.everyone, state)
+            if t % 2 == 0:
+                ranks.append(int(torch.linalg.matrix_rank((state.base - start)["W"], rtol=1e-9)))
+        found.append(Ranks(generic, (m, n, r), tuple(ranks)))
+    return found
+
+
+@claim(
+    "fedloru-v2/claim-rank-growth",
+    where="Section 4.1, Practical advantages",
+    says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced. "
+    "(Read: as long as it is not full; of $W_T - W_0$, and of $W_T$ where $W_0 = 0$.)",
+    measure=measure_ranks,
+    control=Form("The rank grows in runs in general position.", {"generic": True}),
+    correction=Form(
+        r"The rank of $W_T - W_0$ after N accumulations is at most $\min(m, n, rN)$, reached in runs in general "
+        r"position; an accumulation need not add to it, for instance where the gradients share few directions.",
+        {"form": "bound"},
+        ({"fewer": 1}, {"capped": False}, {"per": 1.5}),
+    ),
+    vary=("per",),
+    uses=("fedloru-v2/eq-WT",),
+    expect="corrected",
+    method="executed runs",
+)
+def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = False, fewer: int = 0,
+                      capped: bool = True, per: float = 1.0) -> Evidence:  # fmt: skip
+    """Ranks after every accumulation: growing by one at least, or at most (generically exactly) min(m, n, rN)."""
+    promises = []
+    for run in runs:
+        m, n, r = run.shape
+        if generic and not run.generic:
+            continue
+        before = 0
+        for N, rank in enumerate(run.ranks, 1):
+            if form == "growth":
+                least = min(before + 1, m, n)
+                promises.append(Promise("the rank has grown", least, rank, at_most=True, case=run.case))
+            else:
+                bound = per * r * N - fewer
+                bound = min(m, n, bound) if capped else bound
+                promises.append(Promise("the rank is at most min(m, n, rN)", rank, bound, at_most=True))
+                if run.generic:
+                    promises.append(Promise("in general position the bound is reached", rank, bound))
+            before = rank
+    return judge_promises(promises, f"{len(runs)} runs of 2 clients, weights of 2 to 5 rows and columns, half of them "
+                          "with a target of rank 1 at one distance")  # fmt: skip

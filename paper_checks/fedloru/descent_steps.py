@@ -1,0 +1,312 @@
+"""Appendix B.2: the descent of one round and its sum, eqs. (67) to (79)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import sympy
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.bounded_runs import Trace
+from paper_checks.fedloru.bounded_settings import SCOPE, at_most, follow_settings, in_full, judge_bounds
+from paper_checks.fedloru.drift import drift_rates, printed_D
+from paper_checks.methods.identity import Equation, judge_identity, rational
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.promises import Promise
+
+Traces = tuple[Trace, ...]
+GRADIENT, DRIFT, CHANGE, STEP = sympy.symbols("a d delta h", real=True)
+
+
+@dataclass(frozen=True)
+class Descents:
+    """Numbers for the inner products of one round, and runs."""
+
+    cases: Cases
+    traces: list[Trace]
+
+
+def draw_descents(context: Context) -> Descents:
+    """Gradient a, drift d, change of the gradient delta and step h = eta E, with the vectors that meet equality."""
+    axes = [Axis("a", 0.1, 10.0, True), Axis("d", 0.1, 10.0, True), Axis("delta", 0.1, 10.0, True), Axis("h", 0.01, 10)]
+
+    def anything(cases: Cases) -> np.ndarray:
+        return np.ones(len(cases["a"]), dtype=bool)
+
+    found = collect_cases(context, axes, anything, anything, examples=context.size(200, 2000), restarts=0)
+    met = {**found, "d": -found["a"] / 2.0, "delta": -found["h"] * found["a"]}
+    tight = {name: np.concatenate([met[name], found[name]]) for name in found}
+    return Descents(tight, in_full(follow_settings(context)))
+
+
+def _squares(square: float, change: float, kept: float, drift: float) -> sympy.Expr:
+    """Right minus left side of what eqs. (67) and (69) do with inner products, for the change -h(a + d) of B."""
+    a, d, delta, h = GRADIENT, DRIFT, CHANGE, STEP
+    moved = -h * (a + d)
+    left = (a + delta) * moved
+    return (
+        rational(square) * moved**2 + rational(change) * delta**2 - rational(kept) * h * a**2
+        + rational(drift) * h * d**2 - left
+    )  # fmt: skip
+
+
+def _judge_squares(cases: Cases, difference: sympy.Expr, squares: sympy.Expr, scope: str) -> Evidence:
+    """An inequality between inner products: proved if it is a sum of squares, else looked for a violation."""
+    if sympy.expand(difference - squares) == 0:
+        return Evidence(
+            True, "proof", scope, "left <= right", "right - left is a sum of squares", cases=len(cases["a"])
+        )
+    order = (GRADIENT, DRIFT, CHANGE, STEP)
+    value = sympy.lambdify(order, difference)(*(cases[name] for name in ("a", "d", "delta", "h")))
+    size = (np.abs(cases["a"]) + np.abs(cases["d"]) + np.abs(cases["delta"])) ** 2 * (1.0 + cases["h"]) ** 2
+
+    def case(index: int) -> dict[str, float]:
+        return {name: float(column[index]) for name, column in cases.items()}
+
+    return judge_inequality(-value, 0.0 * value, 1e-12 * size, scope=scope, compare=False, case=case)
+
+
+INNER = "all vectors (an inequality between inner products)"
+
+
+@claim(
+    "fedloru-v2/eq-67-70",
+    where="Appendix B.2, eqs. (67) to (70)",
+    says=r"$Ef_t(A_{t+1}B_{t+1}) \le Ef_t(A_{t+1}B_t) + (1 + \frac12LC_A^2)E\|\Delta B\|^2 - \frac34\eta E\,E\|\nabla_B"
+    r"f_t\|^2 + \frac12(L^2C_A^2C_B^2+G^2)E\|\Delta A\|^2 + \eta E\,E\|\sum_kp^{(k)}\Delta_{B}^{(k)} - "
+    r"\nabla_Bf_t\|^2$, from smoothness in B, $\langle a,b\rangle \le \frac14\|a\|^2 + \|b\|^2$ "
+    r"twice, (62) and Lemma B.6. (With (62) in "
+    r"its corrected form.)",
+    measure=draw_descents,
+    mutants=[{"kept": 0.76}, {"square": 0.99}, {"drift": 0.99}, {"change": 0.24}, {"cross": 0.49}],
+    vary=("kept", "square", "drift", "change"),
+    uses=("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/eq-61-62"),
+    expect="holds",
+    method="identity and executed runs",
+)
+def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: float = 1.0, change: float = 0.25,
+             cross: float = 0.5) -> Evidence:  # fmt: skip
+    """The inner products as a sum of squares, 2/4 as 1/2, then the whole line on runs."""
+    a, d, delta, h = GRADIENT, DRIFT, CHANGE, STEP
+    exact = (-h * (a + d) - delta / 2) ** 2 + h * (d + a / 2) ** 2
+    inner = _judge_squares(data.cases, _squares(square, change, kept, drift), exact, INNER)
+    if not inner.ok:
+        return inner
+    if Fraction(cross) != Fraction(change) * 2:
+        return replace(inner, ok=False, obtained="a quarter of Lemma B.6 has the factor 1/2", margin=-1.0)
+    lines = []
+    for trace in data.traces:
+        L, G, C_A, C_B, h_run = trace.L, trace.G, trace.C_A, trace.C_B, trace.setting.rate * trace.setting.steps
+        for one in trace.rounds:
+            right = (
+                one["half"] + (square + L * C_A**2 / 2) * one["dB"] - kept * h_run * one["in_B"]
+                + cross * (L**2 * C_A**2 * C_B**2 + G**2) * one["dA"] + drift * h_run * one["drift_B"]
+            )  # fmt: skip
+            lines.append(at_most("(70)", one["next"], right, trace))
+    return replace(judge_bounds(lines, f"{INNER}; {SCOPE}"), slack=1.0)
+
+
+@claim(
+    "fedloru-v2/eq-71-75",
+    where="Appendix B.2, eqs. (71) to (75)",
+    says=r"$Ef_t(A_{t+1}B_t) \le Ef_t(A_tB_t) + \frac12LC_B^2E\|\Delta A\|^2 - \frac34\eta "
+    r"E\,E\|\nabla_Af_t\|^2 + \eta E"
+    r"\,E\|\sum_kp^{(k)}\Delta_{A}^{(k)} - \nabla_Af_t\|^2$; added to (70), the factor of $E\|\Delta A\|^2$ is "
+    r"$\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)$.",
+    measure=draw_descents,
+    mutants=[{"kept": 0.76}, {"drift": 0.99}, {"smooth": 0.49}, {"cross": 0.25}],
+    vary=("kept", "drift", "smooth"),
+    uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-67-70"),
+    expect="holds",
+    method="identity and executed runs",
+)
+def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5
+             ) -> Evidence:  # fmt: skip
+    """The inner products as a square, the sum of the factors, then (74) and (75) on runs and on a parabola."""
+    a, d, h = GRADIENT, DRIFT, STEP
+    difference = h * a * (a + d) - rational(kept) * h * a**2 + rational(drift) * h * d**2
+    inner = _judge_squares(data.cases, difference, h * (d + a / 2) ** 2, INNER)
+    if not inner.ok:
+        return inner
+    L, G, C_A, C_B = sympy.symbols("L G C_A C_B")
+    summed = L * C_B**2 / 2 + 2 * rational("1/4") * (L**2 * C_A**2 * C_B**2 + G**2)
+    stated = rational(smooth) * L * C_B**2 + rational(cross) * (L**2 * C_A**2 * C_B**2 + G**2)
+    point = {L: rational(2), G: rational(3), C_A: rational(5), C_B: rational(7)}
+    factors = judge_identity([Equation("factor in (75)", summed, stated)], [point], "all L, G, C_A, C_B")
+    if not factors.ok:
+        return factors
+    lines = []
+    for trace in data.traces:
+        L_run, C_run = trace.L, trace.C_B
+        extra = trace.L**2 * trace.C_A**2 * trace.C_B**2 + trace.G**2
+        h_run = trace.setting.rate * trace.setting.steps
+        for one in trace.rounds:
+            half = one["loss"] + smooth * L_run * C_run**2 * one["dA"]
+            half += -kept * h_run * one["in_A"] + drift * h_run * one["drift_A"]
+            whole = half + cross * extra * one["dA"] + (1 + L_run * trace.C_A**2 / 2) * one["dB"]
+            whole += -kept * h_run * one["in_B"] + drift * h_run * one["drift_B"]
+            lines += [at_most("(74)", one["half"], half, trace), at_most("(75)", one["next"], whole, trace)]
+    return replace(judge_bounds(lines, f"{INNER}; {SCOPE}"), slack=1.0)
+
+
+@claim(
+    "fedloru-v2/eq-76",
+    where="Appendix B.2, eq. (76)",
+    says=r"By Lemmas B.7 and B.8, $Ef_t(A_{t+1}B_{t+1}) \le Ef_t(A_tB_t) - \frac34\eta "
+    r"E(E\|\nabla_Bf_t\|^2 + E\|\nabla_A"
+    r"f_t\|^2) + 2\eta^2(\sigma^2+G^2)E^2\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac12LC_A^2)C_A^2\} + 4\eta^3ED"
+    r"(C_A^2+C_B^2)$.",
+    measure=follow_settings,
+    control=Form(r"The line in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
+    correction=Form(
+        r"Lemma B.7 for A leaves a factor $C_B^2$: the brace is $\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)C_B^2 + "
+        r"(1+\frac12LC_A^2)C_A^2\}$, before it $\eta^2G^2E^2$ does, and the drift adds $\frac14\eta^3E(E-1)^2G^2"
+        r"(d_A^2 + d_B^2)$ with $d_A = LC_B(C_A^2+C_B^2)+GC_A$, $d_B = LC_A(C_A^2+C_B^2)+GC_B$.",
+        {"form": "corrected"},
+        ({"power": 0}, {"first": 0.7}, {"kept": 1.2}),
+    ),
+    vary=("first", "kept"),
+    uses=("fedloru-v2/eq-71-75", "fedloru-v2/lem-B.7", "fedloru-v2/lem-B.8"),
+    expect="corrected",
+    method="executed runs",
+)
+def eq_76(traces: Traces, form: str = "printed", first: float = 1.0, power: int = 2, kept: float = 0.75,
+          drift: float = 1.0, comparable: bool = False) -> Evidence:  # fmt: skip
+    """Every round of every run with all clients; ``power`` is that of C_B before the brace's first part."""
+    lines = []
+    for trace in in_full(traces):
+        E, rate, C_A, C_B, L, G = trace.setting.steps, trace.setting.rate, trace.C_A, trace.C_B, trace.L, trace.G
+        if comparable and (C_B > 1.0 or L > 1.0):
+            continue
+        changes = (L * C_B**2 + L**2 * C_A**2 * C_B**2 + G**2) / 2
+        if form == "printed":
+            second = 2 * rate**2 * (trace.sigma2 + G**2) * E**2 * (changes + (1 + L * C_A**2 / 2) * C_A**2) * first
+            third = 4 * rate**3 * E * printed_D(trace, C_A, C_B) * (C_A**2 + C_B**2)
+        else:
+            brace = changes * C_B**power + (1 + L * C_A**2 / 2) * C_A**2
+            second = rate**2 * G**2 * E**2 * brace * first
+            d_A, d_B = drift_rates(trace)
+            third = rate**3 * E * (E - 1) ** 2 * G**2 * (d_A**2 + d_B**2) / 4
+        for one in trace.rounds:
+            right = one["loss"] - kept * rate * E * (one["in_A"] + one["in_B"]) + second + drift * third
+            lines.append(at_most("(76)", one["next"], right, trace))
+    return judge_bounds(lines, SCOPE)
+
+
+NAMES = ("L", "G", "sigma2", "C_A", "C_B", "E", "eta")
+
+
+def draw_constants(context: Context) -> list[dict[str, Fraction]]:
+    """Constants and step sizes in fractions, ones first."""
+    rng = context.rng("constants")
+    found = [dict.fromkeys(NAMES, Fraction(1))]
+    for _ in range(context.size(30, 300)):
+        found.append({name: Fraction(int(rng.integers(1, 40)), int(rng.integers(1, 20))) for name in NAMES})
+        found[-1]["E"] = Fraction(int(rng.integers(1, 9)))
+    return found
+
+
+def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, largest: Fraction | None
+               ) -> tuple[Fraction, Fraction, Fraction]:  # fmt: skip
+    """K_1, K_2 at a step size (or at the largest one), and the last two terms of (76) times 4/(3 eta E)."""
+    L, G, s, C_A, C_B, E, eta = (case[name] for name in NAMES)
+    s2 = s + G**2
+    brace = (L * C_B**2 + L**2 * C_A**2 * C_B**2 + G**2) / 2 + (1 + L * C_A**2 / 2) * C_A**2
+
+    def D(step: Fraction) -> Fraction:
+        return E**2 * s2 * (6 * C_A**2 * C_B**2 * (1 + step**2 * E**2 * s2) + G**2)
+
+    K_1 = first * E * s2 * brace
+    K_2 = second * D(eta if largest is None else largest) * (C_A**2 + C_B**2)
+    last = 2 * eta**2 * s2 * E**2 * brace + 4 * eta**3 * E * D(eta) * (C_A**2 + C_B**2)
+    return K_1, K_2, last * 4 / (3 * eta * E)
+
+
+@claim(
+    "fedloru-v2/eq-77-K",
+    where="Appendix B.2, eq. (77) with $K_1$ and $K_2$; Theorem 4.2",
+    says=r"(76) gives (77) with $K_1 = \frac{8E}3(\sigma^2+G^2)[\ldots]$ (the brace of (76)) and $K_2 = "
+    r"\frac{16D}3(C_A^2"
+    r"+C_B^2)$, which depend only on $(C_A, C_B, G, L, E, \sigma^2)$.",
+    measure=draw_constants,
+    control=Form(r"The arithmetic from (76) to (77), with a $K_2$ that depends on $\eta$ through D.", {"same": False}),
+    correction=Form(
+        r"The same for all step sizes up to a largest one, $\bar\eta$, with $1 + \bar\eta^2E^2(\sigma^2+G^2)$ in D; "
+        r"the constants then do not depend on $\eta$.",
+        {"largest": True},
+        ({"first": 2.6}, {"second": 5.3}, {"largest": False}),
+    ),
+    vary=("first", "second"),
+    uses=("fedloru-v2/eq-76", "fedloru-v2/lem-B.8"),
+    expect="corrected",
+    method="exact instances",
+)
+def eq_77_K(cases: list[dict[str, Fraction]], first: float = 8 / 3, second: float = 16 / 3, same: bool = True,
+            largest: bool = False) -> Evidence:  # fmt: skip
+    """K_1 eta + K_2 eta^2 against the terms of (76), and K_2 at a step size and at twice that."""
+    eight, sixteen = Fraction(first).limit_denominator(10**9), Fraction(second).limit_denominator(10**9)
+    lines = []
+    for number, case in enumerate(cases):
+        double = {**case, "eta": 2 * case["eta"]}
+        bound = double["eta"] if largest else None
+        found = [_constants(one, eight, sixteen, bound) for one in (case, double)]
+        shown = {name: str(value) for name, value in case.items()} if number == 0 else None
+        for (K_1, K_2, terms), one in zip(found, (case, double), strict=True):
+            total = K_1 * one["eta"] + K_2 * one["eta"] ** 2
+            lines.append(Promise("the terms of (76) are at most those of (77)", float(terms / total), 1.0, 1e-12, True))
+        if same:
+            lines.append(
+                Promise("K_2 is the same for two step sizes", float(found[1][1]), float(found[0][1]), case=shown)
+            )
+    return judge_bounds(lines, f"{len(cases)} sets of constants in fractions, each with two step sizes")
+
+
+def draw_sequences(context: Context) -> list[tuple[list[float], list[float], float]]:
+    """Sequences f_0.. f_{T+1} and g_t with (77): g_t = f_t - f_{t+1} + K at every t; a short one by hand first."""
+    rng = context.rng("sequences")
+    found = [([0.0, 1.0, 0.0], [0.0, 2.0], 1.0)]
+    for _ in range(context.size(200, 2000)):
+        T = int(rng.integers(1, 8))
+        f = rng.uniform(0.0, 1.0, T + 2)
+        f[rng.integers(0, T + 2)] = 0.0
+        K = float(max(0.0, np.max(np.diff(f)))) * float(rng.choice([1.0, 1.5]))
+        found.append((f.tolist(), [float(f[t] - f[t + 1] + K) for t in range(T + 1)], K))
+    return found
+
+
+@claim(
+    "fedloru-v2/eq-78-79",
+    where="Appendix B.2, eqs. (78) and (79); Theorem 4.2, eq. (9)",
+    says=r"The sum of (77) over $t = 1..T$ telescopes to $f(\tilde W_0) - f(\tilde W_T)$, and with $f \ge f^\star$ the "
+    r"mean over $t = 1..T$ is at most $\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$, $\Delta_0 = f(\tilde W_0) - "
+    r"f^\star$; so is the least for $t < T$. ($\tilde W_t$ is the model at the start of round t, as in the appendix.)",
+    measure=draw_sequences,
+    control=Form("The bound on the least gradient.", {"part": "least"}),
+    correction=Form(
+        r"The sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - f(\tilde W_T)$; that over $t = 1..T$ to $f(\tilde "
+        r"W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 + A_0B_0$ is the start in the theorem's own notation.",
+        {"begins": 0},
+        ({"begins": 1}, {"factor": 0.99}, {"rounds_power": 2}),
+    ),
+    vary=("factor",),
+    uses=("fedloru-v2/eq-77-K",),
+    expect="corrected",
+    method="exact instances",
+)
+def eq_78_79(sequences: list[tuple[list[float], list[float], float]], begins: int = 1, factor: float = 1.0,
+             rounds_power: int = 1, part: str = "mean") -> Evidence:  # fmt: skip
+    """Sequences that meet (77) with equality, in units of 4/(3 eta E); f* is 0."""
+    lines = []
+    for number, (f, g, K) in enumerate(sequences):
+        T = len(g) - 1
+        bound = factor * (f[0] / T**rounds_power + K)
+        case = {"f": " ".join(map(str, f)), "g": " ".join(map(str, g)), "K": K} if number == 0 else None
+        left = min(g[:T]) if part == "least" else sum(g[begins : begins + T]) / T
+        lines.append(Promise("(79)", left, bound, 1e-12, True, case))
+        if part == "mean":
+            exact = factor * ((f[0] - f[T]) / T**rounds_power + K)
+            lines.append(Promise("(78)", left, exact, 1e-12, True, case))
+    return judge_bounds(lines, f"{len(sequences)} sequences of 1 to 7 rounds with equality in (77)")

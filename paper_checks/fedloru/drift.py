@@ -1,0 +1,186 @@
+"""Appendix B.1: how far the local steps move the factors and their gradients (Lemmas B.7 and B.8, eqs. 63 to 66)."""
+
+from __future__ import annotations
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.fedloru.bounded_runs import Trace
+from paper_checks.fedloru.bounded_settings import SCOPE, WITH_COHORTS, at_most, follow_settings, in_full, judge_bounds
+from paper_checks.methods.promises import Promise
+
+Traces = tuple[Trace, ...]
+
+
+@claim(
+    "fedloru-v2/lem-B.7",
+    where="Appendix B.1, Lemma B.7",
+    says=r"$E\|A_{t+1}-A_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_B^2E^2$, and for $i \le E$ and every client "
+    r"$E\|A_{t,i}-A_{t,0}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_B^2$; for B the same with $C_A$. (By (A.2) the factor "
+    r"$2(\sigma^2+G^2)$ can be $G^2$, which is attained as $\eta \to 0$.)",
+    measure=follow_settings,
+    mutants=[{"constant": 0.99}, {"steps_power": 1}, {"other": "own"}, {"rate_power": 3}],
+    vary=("constant",),
+    uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
+    expect="holds",
+    method="inequality",
+)
+def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: str = "other", rate_power: int = 2
+            ) -> Evidence:  # fmt: skip
+    """Every round; the clients' own moves after every local step. ``other`` says whose bound stands in whose line."""
+    lines = []
+    for trace in traces:
+        E, rate = trace.setting.steps, trace.setting.rate
+        scale = constant * rate**rate_power * (trace.sigma2 + trace.G**2)
+        bounds = {"A": trace.C_B, "B": trace.C_A} if other == "other" else {"A": trace.C_A, "B": trace.C_B}
+        for one in trace.rounds:
+            for name, C in bounds.items():
+                lines.append(at_most(f"change of {name}", one[f"d{name}"], scale * C**2 * E**steps_power, trace))
+                lines += [
+                    at_most(f"local change of {name}", one[f"{name} {k} {i}"], scale * C**2 * i**steps_power, trace)
+                    for k in trace.setting.everyone for i in range(1, E + 1)
+                ]  # fmt: skip
+    return judge_bounds(lines, WITH_COHORTS)
+
+
+@claim(
+    "fedloru-v2/lem-B.7-mid",
+    where='Appendix B.1, proof of Lemma B.7, the line before "Combining these bounds"',
+    says=r"$E\|\tilde\Delta_{A,t}^{(k)}\|^2 \le \frac1{E^2}\sum_iE\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le "
+    r"2(\sigma^2+G^2)C_B^2/E$, by Jensen's inequality.",
+    measure=follow_settings,
+    control=Form("The line for $E = 1$.", {"only_one": True}),
+    correction=Form(
+        r"Jensen's inequality gives $E\|\tilde\Delta_{A,t}^{(k)}\|^2 \le \frac1E\sum_iE\|\tilde\nabla_Wf_{t,i}\|^2"
+        r"\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E. (The last line of the proof drops the 1/E again, so that the lemma "
+        r"is not affected.)",
+        {"steps_power": 0, "constant": 1.0, "sigma": 0.0},
+        ({"steps_power": -1}, {"constant": 0.99}, {"other": "own"}),
+    ),
+    vary=("constant",),
+    uses=("fedloru-v2/assump-4.1",),
+    expect="corrected",
+    method="inequality",
+)
+def lem_B_7_mid(traces: Traces, constant: float = 2.0, steps_power: int = -1, sigma: float = 1.0, other: str = "other",
+                only_one: bool = False) -> Evidence:  # fmt: skip
+    """The mean of E steps is the whole local change over eta E; ``sigma`` is the weight of the variance."""
+    lines = []
+    for trace in traces:
+        E, rate = trace.setting.steps, trace.setting.rate
+        if only_one and E > 1:
+            continue
+        scale = constant * (sigma * trace.sigma2 + trace.G**2) * float(E) ** steps_power
+        bounds = {"A": trace.C_B, "B": trace.C_A} if other == "other" else {"A": trace.C_A, "B": trace.C_B}
+        for one in trace.rounds:
+            lines += [
+                at_most(f"mean step of {name}", one[f"{name} {k} {E}"] / (rate * E) ** 2, scale * C**2, trace)
+                for k in trace.setting.everyone for name, C in bounds.items()
+            ]  # fmt: skip
+    return judge_bounds(lines, WITH_COHORTS)
+
+
+def printed_D(trace: Trace, C_A: float, C_B: float) -> float:
+    """D of Lemma B.8, in which there is no L."""
+    E, s2 = trace.setting.steps, trace.sigma2 + trace.G**2
+    return float(E**2 * s2 * (6 * C_A**2 * C_B**2 * (1 + trace.setting.rate**2 * E**2 * s2) + trace.G**2))
+
+
+def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple[float, float]:
+    r"""How fast the gradient in A and that in B can change: $LC_B(C_A^2+C_B^2)+GC_A$, and with A and B exchanged."""
+    L, G, C_A, C_B = curvature * trace.L, own * trace.G, trace.C_A, trace.C_B
+    both = C_A**2 + C_B**2
+    return L * C_B * both + G * C_A, L * C_A * both + G * C_B
+
+
+@claim(
+    "fedloru-v2/lem-B.8",
+    where="Appendix B.1, Lemma B.8 (the last lines of its proof exchange $C_A$ and $C_B$)",
+    says=r"$E\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t\|^2 \le 4\eta^2C_B^2D$ and $E\|\sum_kp^{(k)}"
+    r"\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le 4\eta^2C_A^2D$ with $D = E^2(\sigma^2+G^2)(6C_A^2C_B^2(1 + "
+    r"\eta^2E^2(\sigma^2+G^2)) + G^2)$.",
+    measure=follow_settings,
+    control=Form("The bounds for $L \\le 1$, with one constant C for both factors.", {"comparable": True}),
+    correction=Form(
+        r"$E\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le \frac14\eta^2(E-1)^2G^2(LC_B(C_A^2+C_B^2) + "
+        r"GC_A)^2$, for B with $C_A$ and $C_B$ exchanged; attained as $\eta \to 0$. (Mean over the E local gradients, "
+        r"from the first, which has no drift; $\sigma^2$ does not enter.)",
+        {"form": "corrected"},
+        ({"curvature": 0.0}, {"own": 0.0}, {"constant": 0.99}, {"exchanged": True}, {"rate_power": 3}),
+    ),
+    vary=("constant",),
+    uses=("fedloru-v2/lem-B.7", "fedloru-v2/eq-63-66", "fedloru-v2/eq-59-60"),
+    expect="corrected",
+    method="inequality",
+)
+def lem_B_8(traces: Traces, form: str = "printed", constant: float = 1.0, curvature: float = 1.0, own: float = 1.0,
+            exchanged: bool = False, comparable: bool = False, rate_power: int = 2) -> Evidence:  # fmt: skip
+    """The drift of the mean exact gradients of the local steps, in every round with all clients."""
+    lines = []
+    for trace in in_full(traces):
+        E, rate, C_A, C_B = trace.setting.steps, trace.setting.rate, trace.C_A, trace.C_B
+        if comparable:
+            C_A = C_B = max(C_A, C_B)
+            if trace.L > 1.0:
+                continue
+        if form == "printed":
+            D = printed_D(trace, C_A, C_B)
+            bounds = 4 * constant * rate**2 * C_A**2 * D, 4 * constant * rate**2 * C_B**2 * D
+        else:
+            rates = drift_rates(trace, curvature, own)
+            scale = constant * rate**rate_power * (E - 1) ** 2 / 4 * trace.G**2
+            bounds = scale * rates[0] ** 2, scale * rates[1] ** 2
+        in_A, in_B = bounds[::-1] if exchanged else bounds
+        for one in trace.rounds:
+            lines.append(_drift("drift of the gradient in A", one["drift_A"], in_A, trace))
+            lines.append(_drift("drift of the gradient in B", one["drift_B"], in_B, trace))
+    return judge_bounds(lines, SCOPE)
+
+
+def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
+    """A difference of gradients rounds like the gradients."""
+    rounding = 1e-28 * (trace.G * (trace.C_A + trace.C_B)) ** 2
+    return Promise(name, left, right, 1e-9 * max(left, right) + rounding, True, trace.setting.case)
+
+
+@claim(
+    "fedloru-v2/eq-63-66",
+    where="Appendix B.1, proof of Lemma B.8, eqs. (63) to (66)",
+    says=r"$E\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2E\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2$, then "
+    r"$L^2$ is gone "
+    r"(65), and with $E\|A_{t,i}-A_{t,0}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_A^2$ (Lemma B.7 has $C_B^2$) it is at most "
+    r"$12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).",
+    measure=follow_settings,
+    control=Form(r"The bound with $L \le 1$ and one constant C for both factors.", {"comparable": True}),
+    correction=Form(
+        r"$E\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le \eta^2i^2G^2L^2(C_A^2+C_B^2)^2$ for $i \le E$, attained as "
+        r"$\eta \to 0$: $A_iB_i - A_0B_0 = (A_i-A_0)B_i + A_0(B_i-B_0)$ needs no product of two moves, whose "
+        r"expectation is not the product of expectations.",
+        {"form": "corrected"},
+        ({"curvature_power": 0}, {"constant": 0.99}, {"factors": "product"}, {"steps_power": 1}),
+    ),
+    vary=("constant",),
+    uses=("fedloru-v2/lem-B.7",),
+    expect="corrected",
+    method="inequality",
+)
+def eq_63_66(traces: Traces, form: str = "printed", constant: float = 1.0, curvature_power: int = 2,
+             factors: str = "squares", steps_power: int = 2, comparable: bool = False) -> Evidence:  # fmt: skip
+    """Every client after every local step; ``factors`` may take $2C_AC_B$ for $C_A^2+C_B^2$."""
+    lines = []
+    for trace in traces:
+        E, rate, C_A, C_B, s2 = trace.setting.steps, trace.setting.rate, trace.C_A, trace.C_B, trace.sigma2 + trace.G**2
+        if comparable:
+            C_A = C_B = max(C_A, C_B)
+            if trace.L > 1.0:
+                continue
+        both = C_A**2 + C_B**2 if factors == "squares" else 2 * C_A * C_B
+        for i in range(1, E + 1):
+            if form == "printed":
+                bound = 12 * constant * (rate * E * C_A * C_B) ** 2 * s2 * (1 + rate**2 * E**2 * s2)
+            else:
+                bound = constant * rate**2 * float(i) ** steps_power * (trace.G * both) ** 2
+                bound *= trace.L**curvature_power
+            lines += [
+                at_most("change of the gradient in W", one[f"W {k} {i}"], bound, trace)
+                for one in trace.rounds for k in trace.setting.everyone if f"W {k} {i}" in one
+            ]  # fmt: skip
+    return judge_bounds(lines, WITH_COHORTS)

@@ -1,0 +1,364 @@
+"""Section 4.1 and the beginning of Appendix B: local steps, averages, accumulation and restart as formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from algorithms.federation import Cohort
+from algorithms.fedloru import FedLoRU
+from algorithms.lora import AB
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedloru.accumulation import SCOPE as ACCUMULATED
+from paper_checks.fedloru.accumulation import Followings, follow_all
+from paper_checks.fedloru.bounded_runs import Scripted, Setting, scalar_setting
+from paper_checks.fedloru.bounded_settings import draw_settings
+from paper_checks.methods.promises import judge_promises, same
+from paper_checks.watched import Watched
+
+ONE_STEP = {"L": 1, "zone": 10, "W": 0, "A": 1, "B": 1, "rate": "0.5", "steps": 1, "rounds": 1, "share": 1}
+"""One weight, loss w^2/2, one local step that halves both factors."""
+
+
+@dataclass(frozen=True)
+class LocalRun:
+    """One round: what each client of the cohort sent, and what the server made of it.
+
+    Attributes:
+        setting: The run.
+        cohort: The clients that took part.
+        script: Samples of each step by the identity of the client; empty for all.
+        uploads: Their factors, in the order of the cohort.
+        mean: The server's.
+    """
+
+    setting: Setting
+    cohort: Cohort
+    script: Mapping[int, Tensor]
+    uploads: tuple[AB, ...]
+    mean: AB
+
+
+def run_rounds(context: Context) -> list[LocalRun]:
+    """First rounds by the toolkit's FedLoRU, on all outcomes of noise and cohort (at most two of each run)."""
+    hand = scalar_setting("by hand", ONE_STEP, replayed=True)
+    drawn = [s for s in draw_settings(context.rng("settings"), context.size(1, 4)) if s.name != "back and forth"]
+    settings = [hand, *(replace(s, alpha=a, rate=s.rate / a**2, case=None) for s in drawn for a in (1.0, 0.5, 3.0))]
+    found = []
+    for setting in settings:
+        for cohort, script in setting.outcomes()[:2]:
+            fed = Watched(setting.clients)
+            algorithm = FedLoRU(Scripted(setting.steps, setting.rate, script=script), setting.adapter, 1000)
+            state = algorithm.start(fed, Tree(W=setting.W))
+            state = state._replace(factors=AB(Tree(W=setting.A), Tree(W=setting.B)))
+            fed.begin()
+            after = algorithm.round(fed, cohort, state)
+            found.append(LocalRun(setting, cohort, script, fed.trips[-1].uploads, after.factors))
+    return found
+
+
+def gradients(run: LocalRun, client: int, A: Tensor, B: Tensor, step: int | None) -> tuple[Tensor, Tensor]:
+    """The gradients of f(W + alpha AB) in A and B by differentiating the loss; of a step's sample, or exact."""
+    A, B = A.clone().requires_grad_(), B.clone().requires_grad_()
+    one, setting = run.setting.clients[client], run.setting
+    batch = run.script[id(one)][step] if run.script and step is not None else None
+    one.loss({"W": setting.W + setting.alpha * A @ B}, batch).backward()
+    assert A.grad is not None
+    assert B.grad is not None
+    return A.grad, B.grad
+
+
+ROUNDS = (
+    "rounds by hand and of all shapes, with 1 to 3 clients, 1 to 4 local steps, noise, cohorts, alpha 1/2, 1 and 3; "
+    "gradients by differentiating the loss"
+)
+
+
+@claim(
+    "fedloru-v2/eq-7",
+    where="Section 4.1, eq. (7)",
+    says=r"$A_{t,i+1} = A_{t,i} - \eta\nabla_Af^{(k)}(W_t + \alpha A_{t,i}B_{t,i}; \xi_{t,i})$ and the same for B from "
+    r"the same pair, $i = 0..E-1$; with $\nabla_A = \alpha\nabla_Wf\,B^T$, $\nabla_B = \alpha A^T\nabla_Wf$.",
+    measure=run_rounds,
+    mutants=[{"alpha_power": 0}, {"alpha_power": 2}, {"together": False}, {"steps": -1}, {"sign": -1.0}],
+    vary=("sign",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_7(runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
+         ) -> Evidence:  # fmt: skip
+    """What every client sent, against its local steps; and the two ways to write the gradients."""
+    promises = []
+    for run in runs:
+        setting, a = run.setting, run.setting.alpha
+        for sent, k in zip(run.uploads, run.cohort, strict=True):
+            client, A, B = setting.clients[k], setting.A, setting.B
+            for i in range(setting.steps + steps):
+                batch = run.script[id(client)][i] if run.script else None
+                slope = a**alpha_power * client.gradient(Tree(W=setting.W + a * A @ B), batch)["W"]
+                told = gradients(run, k, A, B, i)
+                promises.append(same("the gradient in A is alpha times that in W times B^T", slope @ B.mT, told[0]))
+                promises.append(same("the gradient in B is alpha times A^T times that in W", A.mT @ slope, told[1]))
+                new = A - sign * setting.rate * slope @ B.mT
+                B = B - sign * setting.rate * (A if together else new).mT @ slope
+                A = new
+            promises.append(same("the client sends its last A", A, sent.A["W"]))
+            promises.append(same("the client sends its last B", B, sent.B["W"]))
+    return judge_promises(promises, ROUNDS)
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """Factors of a cohort, the shares of all clients, and the server's average.
+
+    Attributes:
+        shares: p of every client, of sum 1.
+        cohort: The clients that took part.
+        uploads: Their factors.
+        mean: The toolkit's average.
+        case: In plain numbers.
+    """
+
+    shares: tuple[float, ...]
+    cohort: Cohort
+    uploads: tuple[AB, ...]
+    mean: AB
+    case: Mapping[str, Any] | None = None
+
+
+def draw_averages(context: Context) -> list[Averaged]:
+    """One of two clients by hand, then cohorts of 1 to all of 1 to 5 clients of different shares."""
+    rng = context.rng("averages")
+    one = AB(Tree(W=torch.ones(1, 1, dtype=torch.float64)), Tree(W=torch.ones(1, 1, dtype=torch.float64)))
+    case = {"shares": "1/2 1/2", "cohort": "0", "A": "1", "B": "1"}
+    found = [Averaged((0.5, 0.5), (0,), (one,), one, case)]
+    for number in range(context.size(30, 300)):
+        K = 1 + number % 5
+        shares = rng.dirichlet([2.0] * K)
+        size = K if number % 2 else int(rng.integers(1, K + 1))
+        cohort = tuple(sorted(int(k) for k in rng.choice(K, size, replace=False)))
+        m, n, r = (int(k) for k in rng.integers(1, 5, 3))
+        uploads = tuple(AB(Tree(W=torch.from_numpy(rng.standard_normal((m, r)))),
+                           Tree(W=torch.from_numpy(rng.standard_normal((r, n))))) for _ in cohort)  # fmt: skip
+        fed = Watched(tuple(scalar_setting("", ONE_STEP).clients) * K, weights=[float(p) for p in shares])
+        found.append(Averaged(tuple(float(p) for p in shares), cohort, uploads, fed.average(uploads, of=cohort)))
+    return found
+
+
+@claim(
+    "fedloru-v2/eq-agg",
+    where="Section 4.1, after eq. (7), and Algorithm 1",
+    says=r"The server averages: $A_t = \sum_{k\in K_M}p^{(k)}A_t^{(k)}$, $B_t = \sum_{k\in K_M}p^{(k)}B_t^{(k)}$, with "
+    r"$p^{(k)}$ the weight of client k in $f = \sum_{k=1}^Kp^{(k)}f^{(k)}$.",
+    measure=draw_averages,
+    control=Form("The sums are averages if every client takes part.", {"everyone": True}),
+    correction=Form(
+        r"With $p^{(k)}/\sum_{j\in K_M}p^{(j)}$ they are averages: clients that agree are left as they are. The "
+        r"product of the averages is the average of the products less $\sum_kp^{(k)}(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
+        {"normalised": True},
+        ({"normalised": False}, {"spread": 0.0}, {"scale": 1.001}),
+    ),
+    vary=("scale", "spread"),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0,
+           everyone: bool = False) -> Evidence:  # fmt: skip
+    """As printed the weights of a cohort sum to less than 1; ``spread`` weighs the covariance of the factors."""
+    promises = []
+    for run in runs:
+        if everyone and len(run.cohort) < len(run.shares):
+            continue
+        total = sum(run.shares[k] for k in run.cohort) if normalised else 1.0
+        weights = [scale * run.shares[k] / total for k in run.cohort]
+        first = run.uploads[0]
+        agreed = sum(weights) * first.A["W"], sum(weights) * first.B["W"]
+        promises.append(same("clients that agree are left as they are", agreed[0] @ agreed[1],
+                             first.A["W"] @ first.B["W"], run.case))  # fmt: skip
+        pairs = [(factors.A["W"], factors.B["W"]) for factors in run.uploads]
+        A = torch.stack([w * A for w, (A, _) in zip(weights, pairs, strict=True)]).sum(dim=0)
+        B = torch.stack([w * B for w, (_, B) in zip(weights, pairs, strict=True)]).sum(dim=0)
+        promises.append(same("the sum is the mean over the cohort", A, run.mean.A["W"]))
+        rest = [w * (a @ b - spread * (a - A) @ (b - B)) for w, (a, b) in zip(weights, pairs, strict=True)]
+        promises.append(same("product of means, mean of products", A @ B, torch.stack(rest).sum(dim=0)))
+    return judge_promises(promises, f"{len(runs)} averages over cohorts of 1 to all of 1 to 5 clients, factors of 1 to "
+                          "4 rows, columns and ranks")  # fmt: skip
+
+
+@claim(
+    "fedloru-v2/eq-WT",
+    where="Section 4.1, text after eq. (7)",
+    says=r"With accumulation every $\tau$ rounds the final global model at round T is $W_T = W_0 + "
+    r"\sum_{t\le T,\ \tau|t}"
+    r"A_tB_t$. (Clients add $\alpha A_tB_t$; Algorithm 1 returns $\alpha$ times the sum.)",
+    measure=follow_all,
+    control=Form("With $\\alpha$, in runs with one accumulation.", {"power": 1, "single": True}),
+    correction=Form(
+        r"$W_T = W_0 + \alpha\sum_{t\le T,\ \tau|t}A_tB_t$ is what every client holds as W after round T, whatever the "
+        r"restart; unless $\tau$ divides T, $\alpha A_TB_T$ is still beside it.",
+        {"power": 1},
+        ({"power": 0}, {"power": 2}, {"over": "all"}, {"scale": 1.001}),
+    ),
+    vary=("scale",),
+    uses=("fedloru-v2/alg-1",),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_WT(followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
+          ) -> Evidence:  # fmt: skip
+    """The formula against W as the clients hold it, under every restart."""
+    promises = []
+    for restart, found in followings.items():
+        for followed in found:
+            run = followed.run
+            ends = [t for t in range(1, run.rounds + 1) if over == "all" or followed.is_accumulated(t)]
+            if single and len(ends) != 1:
+                continue
+            kept = (followed.rounds[t - 1].aggregated for t in ends)
+            products = [factors.A["W"] @ factors.B["W"] for factors in kept]
+            told = run.W + scale * run.alpha**power * sum(products, start=torch.zeros_like(run.W))
+            case = None if run.case is None else {**run.case, "restart": restart}
+            promises.append(same("the formula is what the clients hold", told, followed.copy["W"], case))
+    return judge_promises(promises, ACCUMULATED)
+
+
+def _mean_steps(run: LocalRun, client: int, begins: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Means of E gradients in A and B along a client's steps, from one index on: as drawn, then without noise."""
+    setting, A, B = run.setting, run.setting.A, run.setting.B
+    rows = []
+    for i in range(setting.steps + begins):
+        drawn = gradients(run, client, A, B, min(i, setting.steps - 1))
+        if i >= begins:
+            rows.append((*drawn, *gradients(run, client, A, B, None)))
+        if i < setting.steps:
+            A, B = A - setting.rate * drawn[0], B - setting.rate * drawn[1]
+    return tuple(torch.stack(column).mean(dim=0) for column in zip(*rows, strict=True))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Mean steps of the clients of one round: from index 0 and from index 1."""
+
+    run: LocalRun
+    steps: Mapping[tuple[int, int], tuple[Tensor, Tensor, Tensor, Tensor]]
+
+
+def measure_means(context: Context) -> list[Mean]:
+    """All clients of every round, in the cohort or not."""
+    found = []
+    for run in run_rounds(context):
+        clients = run.setting.everyone if not run.script else run.cohort
+        found.append(Mean(run, {(k, begins): _mean_steps(run, k, begins) for k in clients for begins in (0, 1)}))
+    return found
+
+
+@claim(
+    "fedloru-v2/eq-59-60",
+    where="Appendix B, eqs. (59) and (60), with eq. (7)",
+    says=r"$\tilde\Delta_A = \frac1E\sum_{i=1}^E\nabla_Af_t(A_{t,i}B_{t,i};\xi_{t,i})$ is the average of "
+    r"the updates of "
+    r"the E local steps, $\Delta_A$ the same without noise; likewise for B. (Eq. (7) steps from $i = 0$, and Lemma B.7 "
+    r"has $A_{t,0}$ as the start and $A_{t,E}$ as the end.)",
+    measure=measure_means,
+    control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
+    correction=Form(
+        r"$\tilde\Delta_A = \frac1E\sum_{i=0}^{E-1}\nabla_Af_t(A_{t,i}B_{t,i};\xi_{t,i})$ and the same for B: then "
+        r"$A_{t,E} - A_{t,0} = -\eta E\tilde\Delta_A$ for every client.",
+        {"begins": 0},
+        ({"begins": 1}, {"scale": 1.001}),
+    ),
+    vary=("scale",),
+    uses=("fedloru-v2/eq-7",),
+    kind="claim",
+    expect="corrected",
+    method="algorithm",
+)
+def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool = False) -> Evidence:
+    """Each client's whole move over eta E against its mean gradient; without noise the two means are one."""
+    promises = []
+    for mean in means:
+        run, setting = mean.run, mean.run.setting
+        if far and not setting.name.startswith("far out"):
+            continue
+        near = 1e-2 if far else 1e-9
+        for sent, k in zip(run.uploads, run.cohort, strict=True):
+            told = mean.steps[k, begins]
+            for name, moved, at in (("A", setting.A - sent.A["W"], 0), ("B", setting.B - sent.B["W"], 1)):
+                step = moved / (setting.rate * setting.steps)
+                promises.append(same(f"mean step of {name}", scale * told[at], step, setting.case, near))
+                if not run.script:
+                    promises.append(same(f"mean step of {name} without noise", told[at], told[at + 2]))
+    return judge_promises(promises, ROUNDS)
+
+
+@claim(
+    "fedloru-v2/eq-61-62",
+    where="Appendix B, eqs. (61) and (62), with the aggregation before them",
+    says=r"$A_{t+1} = \sum_{k=1}^Kp^{(k)}A_{t,E}^{(k)}$ and $A_{t+1} - A_t = -\eta E\sum_{k=1}^Kp^{(k)}\tilde\Delta_A"
+    r"^{(k)}$ with $\tilde\Delta$ of eq. (59); the same for B. (All clients, weights of sum 1.)",
+    measure=measure_means,
+    control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
+    correction=Form(
+        r"The same with $\tilde\Delta$ over $i = 0..E-1$, and the sums over the cohort with weights that sum to 1 "
+        r"over it: over all clients only if all take part.",
+        {"begins": 0, "over": "cohort"},
+        ({"begins": 1}, {"over": "all"}, {"scale": 1.001}, {"normalised": False}),
+    ),
+    vary=("scale",),
+    uses=("fedloru-v2/eq-59-60", "fedloru-v2/eq-agg"),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: float = 1.0, normalised: bool = True,
+             far: bool = False) -> Evidence:  # fmt: skip
+    """The server's change of each factor; as printed, in rounds with all clients."""
+    promises = []
+    for mean in means:
+        run, setting = mean.run, mean.run.setting
+        K, partial = len(setting.clients), len(run.cohort) < len(setting.clients)
+        if (over == "printed" and partial) or (far and not setting.name.startswith("far out")):
+            continue
+        if over == "all" and run.script and partial:
+            continue  # the clients outside the cohort have no samples
+        chosen = setting.everyone if over == "all" else run.cohort
+        share = scale / (len(chosen) if normalised else K)
+        after = run.mean.A["W"], run.mean.B["W"]
+        for name, at, before in (("A", 0, setting.A), ("B", 1, setting.B)):
+            told = torch.stack([share * mean.steps[k, begins][at] for k in chosen]).sum(dim=0)
+            step = (before - after[at]) / (setting.rate * setting.steps)
+            promises.append(same(f"change of {name}", told, step, setting.case, 1e-2 if far else 1e-9))
+    return judge_promises(promises, ROUNDS)
+
+
+@claim(
+    "fedloru-v2/claim-reinit",
+    where="Appendix B, before Section B.1",
+    says=r"After $W_{t+1} = W_t + A_{t+1}B_{t+1}$ the factors start anew with $\bar A\bar B = 0$, so that $f(W_t + "
+    r"A_{t+1}B_{t+1}) = f(W_{t+1} + \bar A\bar B)$: the restart does not affect the loss. (It does change the "
+    r"gradients in the factors. Read for any $\alpha$ and for both restarts with $B = 0$.)",
+    measure=follow_all,
+    mutants=[{"restarts": ("momentum",)}, {"accumulated": 0.999}],
+    vary=("accumulated",),
+    uses=("fedloru-v2/alg-1",),
+    expect="holds",
+    method="algorithm",
+)
+def claim_reinit(followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0
+                 ) -> Evidence:  # fmt: skip
+    """Every client's loss before and after every accumulation."""
+    promises = []
+    for restart in restarts:
+        for followed in followings[restart]:
+            for t in (t for t in range(1, followed.run.rounds + 1) if followed.is_accumulated(t)):
+                before, after = followed.model(t), followed.rounds[t - 1].starts_from
+                base = followed.rounds[t - 1].base
+                after = base + accumulated * (after - base)
+                for client in followed.run.clients:
+                    promises.append(same("the loss is what it was", client.loss(after), client.loss(before)))
+    return judge_promises(promises, ACCUMULATED)

@@ -1,0 +1,177 @@
+"""Replays of the claims in ``drift``, ``descent_steps`` and ``convergence``: one weight, in fractions.
+
+The loss is L w^2/2 up to |w| = z and linear beyond: L-smooth, with gradients of norm at most G = Lz and least value 0.
+There is no noise, so that every sigma^2 > 0 will do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values, fractions
+
+
+@dataclass
+class Run:
+    """A run of one client, with all local iterates.
+
+    Attributes:
+        L: Curvature.
+        z: Zone.
+        W: Frozen weight.
+        rate: Step size.
+        E: Local steps.
+        T: Rounds.
+        sigma2: Bound on the variance, positive.
+        path: A and B, from the start on, after every local step.
+        unmet: An assumption that does not hold.
+    """
+
+    L: Fraction
+    z: Fraction
+    W: Fraction
+    rate: Fraction
+    E: int
+    T: int
+    sigma2: Fraction
+    path: list[tuple[Fraction, Fraction]]
+    unmet: str
+
+    @property
+    def G(self) -> Fraction:
+        """Largest slope."""
+        return self.L * self.z
+
+    @property
+    def C_A(self) -> Fraction:
+        """Largest A."""
+        return max(abs(A) for A, _ in self.path)
+
+    @property
+    def C_B(self) -> Fraction:
+        """Largest B."""
+        return max(abs(B) for _, B in self.path)
+
+    @property
+    def s2(self) -> Fraction:
+        """sigma^2 + G^2."""
+        return self.sigma2 + self.G**2
+
+    @property
+    def D(self) -> Fraction:
+        """D of Lemma B.8."""
+        inner = 1 + self.rate**2 * self.E**2 * self.s2
+        return self.E**2 * self.s2 * (6 * self.C_A**2 * self.C_B**2 * inner + self.G**2)
+
+    @property
+    def brace(self) -> Fraction:
+        """The brace of eq. (76)."""
+        L, G, C_A, C_B = self.L, self.G, self.C_A, self.C_B
+        return (L * C_B**2 + L**2 * C_A**2 * C_B**2 + G**2) / 2 + (1 + L * C_A**2 / 2) * C_A**2
+
+    def slope(self, step: int) -> Fraction:
+        """The gradient in W after some local steps."""
+        A, B = self.path[step]
+        return self.L * min(max(self.W + A * B, -self.z), self.z)
+
+    def loss(self, step: int) -> Fraction:
+        """The loss after some local steps."""
+        A, B = self.path[step]
+        w = abs(self.W + A * B)
+        return self.L * w**2 / 2 if w <= self.z else self.L * self.z * (w - self.z / 2)
+
+    def in_factors(self, step: int) -> Fraction:
+        """The squared gradient in A and B after some local steps."""
+        A, B = self.path[step]
+        return self.slope(step) ** 2 * (A**2 + B**2)
+
+
+def run(values: Values) -> Run:
+    """Follows eq. (7)."""
+    L, z, W, A, B, rate, share = fractions(values, "L", "zone", "W", "A", "B", "rate", "share")
+    E, T = int(values["steps"]), int(values["rounds"])
+    unmet = "" if min(L, z, rate, share) > 0 and E >= 1 and T >= 1 else "L, z, eta, sigma^2 > 0 and E, T >= 1"
+    made = Run(L, z, W, rate, E, T, share * (L * z) ** 2, [(A, B)], unmet)
+    for step in range(E * T):
+        slope, (A, B) = made.slope(step), made.path[step]
+        made.path.append((A - rate * slope * B, B - rate * slope * A))
+    return made
+
+
+@replay("fedloru-v2/lem-B.7-mid")
+def lem_B_7_mid(values: Values) -> Violation:
+    """The square of the mean step in A (or B) of the first round against the printed bound."""
+    one = run(values)
+    which = 0 if str(values["promise"]).endswith("A") else 1
+    other = one.C_B if which == 0 else one.C_A
+    mean = (one.path[one.E][which] - one.path[0][which]) / (one.rate * one.E)
+    return Violation(mean**2, 2 * one.s2 * other**2 / one.E, unmet=one.unmet, reads=str(values["promise"]))
+
+
+@replay("fedloru-v2/lem-B.8")
+def lem_B_8(values: Values) -> Violation:
+    """The drift of the gradient in A (or B) in the first round, over i = 0..E-1, where it is smaller than over 1..E."""
+    one = run(values)
+    which = 1 if str(values["promise"]).endswith("A") else 0  # the gradient in A has B for a factor
+    slopes = [one.slope(i) * one.path[i][which] for i in range(one.E)]
+    drift = sum(slopes, Fraction(0)) / one.E - slopes[0]
+    bounds = [4 * one.rate**2 * C**2 * one.D for C in (one.C_A, one.C_B)]
+    # The larger of the two bounds: whether the lemma or the end of its proof is meant.
+    return Violation(drift**2, max(bounds), unmet=one.unmet, reads=str(values["promise"]))
+
+
+@replay("fedloru-v2/eq-63-66")
+def eq_63_66(values: Values) -> Violation:
+    """The change of the gradient in W after the first local step against the last line of (66)."""
+    one = run(values)
+    s2, square = one.s2, one.rate**2 * one.E**2
+    bound = 12 * square * one.C_A**2 * one.C_B**2 * s2 * (1 + square * s2)
+    return Violation((one.slope(1) - one.slope(0)) ** 2, bound, unmet=one.unmet, reads=str(values["promise"]))
+
+
+@replay("fedloru-v2/eq-76")
+def eq_76(values: Values) -> Violation:
+    """The loss after the first round against the right side of (76)."""
+    one = run(values)
+    right = one.loss(0) - Fraction(3, 4) * one.rate * one.E * one.in_factors(0)
+    right += 2 * one.rate**2 * one.s2 * one.E**2 * one.brace
+    right += 4 * one.rate**3 * one.E * one.D * (one.C_A**2 + one.C_B**2)
+    return Violation(one.loss(one.E), right, unmet=one.unmet, reads="loss after a round")
+
+
+@replay("fedloru-v2/thm-4.2")
+def thm_4_2(values: Values) -> Violation:
+    """Both sides of eq. (9) with the printed constants; the least value of the loss is 0, at w = 0."""
+    one = run(values)
+    left = sum((one.in_factors(one.E * t) for t in range(one.T)), Fraction(0)) / one.T
+    K_1 = Fraction(8, 3) * one.E * one.s2 * one.brace
+    K_2 = Fraction(16, 3) * one.D * (one.C_A**2 + one.C_B**2)
+    right = 4 * one.loss(0) / (3 * one.rate * one.T * one.E) + K_1 * one.rate + K_2 * one.rate**2
+    return Violation(left, right, unmet=one.unmet, reads="mean squared gradient in the factors")
+
+
+@replay("fedloru-v2/eq-77-K")
+def eq_77_K(values: Values) -> Violation:
+    """K_2 at a step size and at twice that, which should be one number."""
+    L, G, sigma2, C_A, C_B, E, eta = fractions(values, "L", "G", "sigma2", "C_A", "C_B", "E", "eta")
+    unmet = "" if min(L, G, sigma2, C_A, C_B, eta) > 0 and E >= 1 else "positive constants"
+
+    def K_2(step: Fraction) -> Fraction:
+        D = E**2 * (sigma2 + G**2) * (6 * C_A**2 * C_B**2 * (1 + step**2 * E**2 * (sigma2 + G**2)) + G**2)
+        return Fraction(16, 3) * D * (C_A**2 + C_B**2)
+
+    return Violation(K_2(2 * eta), K_2(eta), unmet=unmet, reads="K_2 at twice a step size against K_2 at it")
+
+
+@replay("fedloru-v2/eq-78-79")
+def eq_78_79(values: Values) -> Violation:
+    """A sequence that meets (77) at every t from 0 on, in units of 4/(3 eta E), against (79) with f* = 0."""
+    f, g = ([Fraction(text) for text in values[name].split()] for name in ("f", "g"))
+    (K,) = fractions(values, "K")
+    T = len(g) - 1
+    unmet = "" if T >= 1 and len(f) == T + 2 and min(f) >= 0 and min(g) >= 0 else "f, g >= 0 and T >= 1"
+    if any(g[t] > f[t] - f[t + 1] + K for t in range(T + 1)):
+        unmet = "(77) at every t"
+    return Violation(sum(g[1:], Fraction(0)) / T, f[0] / T + K, unmet=unmet, reads="mean over t = 1..T")
