@@ -61,6 +61,32 @@ THEORY_HEADLINES = (
         ("fedloru-v2/eq-87",),
     ),
 )
+CONVERGENCE_HEADLINES = (
+    Headline(
+        "Theorem 4.2's rate holds; its bound holds with other constants, which depend neither on the variance nor on "
+        "the step and keep under changes of units.",
+        ("fedloru-v2/thm-4.2", "fedloru-v2/thm-4.2-rate", "fedloru-v2/eq-76", "fedloru-v2/eq-77-K"),
+    ),
+    Headline(
+        r"The listings restart nothing after an accumulation, so that the product counts twice from then on; the "
+        r"analysis needs a restart at $AB = 0$, which leaves the model as it is. Keeping both factors does not.",
+        ("fedloru-v2/alg-1", "fedloru-v2/alg-1-init-momentum", "fedloru-v2/claim-reinit"),
+    ),
+    Headline(
+        r"What the boxes return lacks the scales with which the model was trained, and the factors that are not "
+        r"accumulated yet.",
+        ("fedloru-v2/alg-2", "fedloru-v2/alg-3", "fedloru-v2/alg-4", "fedloru-v2/eq-WT"),
+    ),
+    Headline(
+        "Under partial participation the weights have to sum to 1 over the clients that take part.",
+        ("fedloru-v2/eq-agg", "fedloru-v2/eq-61-62"),
+    ),
+    Headline(
+        "Every accumulation sends both factors to all clients, which the stated cost leaves out; an accumulation adds "
+        "at most r to the rank, and need not add to it.",
+        ("fedloru-v2/def-commcost", "fedloru-v2/claim-comm", "fedloru-v2/claim-rank-growth"),
+    ),
+)
 NUMBER_HEADLINES = (
     Headline(
         "FedLoRU is best of the three low-rank methods in 20 of 27 cases, as stated; it does fall more than 5 per cent "
@@ -91,6 +117,14 @@ PAPER = Paper(
             "versions (`fedloru-iclr`, `fedloru-v1`) state otherwise.",
             SPECTRAL,
             THEORY_HEADLINES,
+        ),
+        Page(
+            "fedloru-convergence",
+            "What we found in FedLoRU's algorithms and convergence analysis",
+            "Section 4 and Appendices B to D of the newest version (`fedloru-v2`): the algorithm boxes, executed, the "
+            "convergence theorem with every step of its proof, and the costs.",
+            CONVERGENCE,
+            CONVERGENCE_HEADLINES,
         ),
         Page(
             "fedloru-printed-numbers",

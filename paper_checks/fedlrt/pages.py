@@ -1,0 +1,62 @@
+"""The page that tells what was found in FeDLRT, and the order of its themes."""
+
+from __future__ import annotations
+
+from paper_checks.paper import Headline, Page
+
+THEMES = (
+    *("federated_methods", "bases", "coefficients", "boxes", "aggregation", "full_rank_distance"),
+    *("truncated_rounds", "costs", "table_of_costs", "least_squares", "different_targets"),
+    *("baseline_boxes", "splitting", "splitting_steps", "worst_cases", "descent_steps"),
+)
+
+ANALYSIS = Page(
+    "fedlrt-analysis",
+    "What we found in FeDLRT's analysis",
+    "The paper in its order: the methods and their boxes, bases and coefficients, the theorems on drift and descent "
+    "with their proofs, the costs, the least squares problems, and the splitting of Appendix D.",
+    THEMES,
+    (
+        Headline(
+            r"The drift and descent of a round without truncation are as stated, with room to spare: the worst drift "
+            r"is $((1 + \lambda L)^{s_*} - 1)/L$ times the gradient, so that $e - 1$ serves for $e$, and $1$ serves for "
+            r"the constant 12 of the descent.",
+            ("fedlrt/thm-1", "fedlrt/thm-7", "fedlrt/thm-8"),
+        ),
+        Headline(
+            r"The price of truncation is not $L\theta$: it is $\theta\|\nabla L\| + L\theta^2/2$, and an instance "
+            r"with integers violates the printed bound.",
+            ("fedlrt/thm-2",),
+        ),
+        Headline(
+            r"The truncation rule prints the tail from $\sigma_{r_1}$ on: it can keep a singular value that is zero, "
+            r"or find no rank at all. From $\sigma_{r_1+1}$ on, it is the least rank within the threshold.",
+            ("fedlrt/claim-trunc", "fedlrt/claim-factors"),
+        ),
+        Headline(
+            "With all points at every client, as the heterogeneous test is described, all clients have one curvature: "
+            "FedAvg is FedLin there and no variant of FeDLRT stands still for lack of a correction.",
+            ("fedlrt/claim-het-plateau", "fedlrt/fig-1"),
+        ),
+        Headline(
+            "Of the readings tried, the homogeneous test satisfies the step-size restriction with plain Legendre "
+            "polynomials only, and finds rank and minimiser with those orthonormal for the uniform law only.",
+            ("fedlrt/claim-hom-stepsize", "fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
+        ),
+        Headline(
+            r"Table 1 is right in its orders. Counted, a round sends $6nr + 5r^2$, $7r^2$ and $13r^2$ where it prints "
+            r"$6r^2$, $8r^2$ and $10r^2$.",
+            ("fedlrt/table-1", "fedlrt/fig-3"),
+        ),
+        Headline(
+            r"Line 9 of FedLin's box has its correction outside the bracket, where it moves stationary points; "
+            r"Algorithm 6 averages coefficients that belong to different bases.",
+            ("fedlrt/alg-4", "fedlrt/alg-6"),
+        ),
+        Headline(
+            "That gradients are close to low rank does not keep FeDLRT close to the full-rank method; that they are "
+            "close to the span of its bases does, with a bound.",
+            ("fedlrt/claim-close-to-full", "fedlrt/thm-5"),
+        ),
+    ),
+)
