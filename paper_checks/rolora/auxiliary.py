@@ -129,7 +129,9 @@ def sum_ratios(context: Context) -> Array:
     laws = finite_laws(context, True, context.size(20, 100))
     for (x, p), (y, q) in zip(laws, laws[1:] + laws[:1], strict=True):
         values, masses = np.add.outer(x, y).ravel(), np.outer(p, q).ravel()
-        found.append(discrete_norm(values, masses, 2) ** 2 / (discrete_norm(x, p, 2) ** 2 + discrete_norm(y, q, 2) ** 2))
+        found.append(
+            discrete_norm(values, masses, 2) ** 2 / (discrete_norm(x, p, 2) ** 2 + discrete_norm(y, q, 2) ** 2)
+        )
     return np.array(found)
 
 

@@ -86,10 +86,10 @@ def student_tail(room: float, m: float) -> float:
     """
     m = float(m)
     v = np.linspace(0.0, 60.0, 6001)
-    start = log1p(room**2)
+    start = log1p(max(room, 1e-140) ** 2)
     integrand = np.exp(-v * (m - 1.0) / m) / np.sqrt(np.expm1(start + 2.0 * v / m))
     half = betaln(0.5, 0.5 * m) if m < 1e12 else 0.5 * log(2.0 * pi / m)
-    return float(log(2.0) - half - log(m) - 0.5 * (m - 1.0) * start + log(np.trapezoid(integrand, v)))
+    return min(0.0, float(log(2.0) - half - log(m) - 0.5 * (m - 1.0) * start + log(np.trapezoid(integrand, v))))
 
 
 def product_tail(room: float, m: int) -> float:

@@ -18,7 +18,6 @@ from paper_checks.methods.inequality import judge_inequality
 from paper_checks.rolora.laws import BEST_C1, BEST_C3, student_tail
 
 
-
 @dataclass(frozen=True)
 class Setting:
     """Numbers of clients, dimensions and samples, and the thresholds."""
@@ -121,9 +120,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
     expect="corrected",
     method="probability",
 )
-def lem_A_9(
-    tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5, floor: float = 0.0
-) -> Evidence:
+def lem_A_9(tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5, floor: float = 0.0) -> Evidence:
     """Student's law against the printed probability, for every constant in m = C q that was tried."""
     return judge_law(tails, bound, power, rate, floor)
 

@@ -163,7 +163,9 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3) -> Evidenc
     off = one["off"] if projected else one["truth"] * one["b"]
     summands = [(X[j, :] * one["a"])[0] * (X[j, :] * off * w)[0] for j in range(rows)]
     whole = (one["a"].T * X.T * X * one["off"] * w)[0]
-    return judge_identity([Equation("(21)", whole, sum(summands))], points, "three samples, two dimensions, any entries")
+    return judge_identity(
+        [Equation("(21)", whole, sum(summands))], points, "three samples, two dimensions, any entries"
+    )
 
 
 @claim(
@@ -350,5 +352,3 @@ def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float =
         promises.append(Promise("(40)", one["39"], one["level"] * one["40"], 1e-12 * one["39"], at_most=True))
         promises.append(Promise("(41), (42)", one["40"], one["sine"] ** power * one["b"], 1e-10 * one["40"]))
     return judge_promises(promises, f"{len(chains)} draws with 1 to 4 clients, d up to 29, m up to 39")
-
-

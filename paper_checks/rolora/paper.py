@@ -8,6 +8,19 @@ PAPER = Paper(
     "rolora",
     "Robust Federated Finetuning of LLMs via Alternating Optimization of LoRA",
     "paper_checks.rolora",
-    ("boxes", "alternating", "model", "auxiliary", "minimiser", "minimiser_steps", "running_text", "communication", "results", "language_models"),
+    (
+        "boxes",
+        "alternating",
+        "model",
+        "auxiliary",
+        "minimiser",
+        "minimiser_steps",
+        "gradient",
+        "gradient_steps",
+        "running_text",
+        "communication",
+        "results",
+        "language_models",
+    ),
 )
 """RoLoRA (``rolora``)."""
