@@ -16,7 +16,7 @@ PAPER = Paper(
         "minimiser",
         "minimiser_steps",
         "gradient",
-        "gradient_steps",
+        "gradient_steps", "contraction", "contraction_steps",
         "running_text",
         "communication",
         "results",
