@@ -11,7 +11,7 @@ from paper_checks.stored_values import Values
 def numbers(values: Values) -> tuple[Fraction, ...]:
     """Step, 1 - delta_0^2, both thresholds, and where between its ends the free quantity lies."""
     share, D, level, tilde, place = (
-        Fraction(values[name]) for name in ("share", "D", "level", "tilde", "place")
+        Fraction(str(values[name])) for name in ("share", "D", "level", "tilde", "place")
     )
     return share, D, level * D / 16, tilde * D / 16, place
 
@@ -38,24 +38,16 @@ def lem_A_11(values: Values) -> Violation:
 
 
 def length(values: Values) -> Fraction:
-    """|b|^2 / |b*|^2, between (99) and its largest value."""
+    """|b|^2 / |b*|^2 for b = g, which is the squared cosine of an angle up to the first one: the nearest to the case."""
     _, D, level, _, place = numbers(values)
-    return (D - level) * (1 - place) + (1 + level**2) * place
-
-
-def reached(values: Values) -> str:
-    """Whether an angle up to the first one and a b within eps' delta |b*| of g have that length."""
-    _, D, level, _, _ = numbers(values)
-    wanted = length(values)
-    # b = g suffices for lengths from D to 1: c^2 = wanted.
-    return unmet(values) or ("" if D <= wanted <= 1 else "a length that b = g has at some angle")
+    return min(max((D - level) * (1 - place) + (1 + level**2) * place, D), Fraction(1))
 
 
 @replay("rolora/eq-100")
 def eq_100(values: Values) -> Violation:
     """E_1 over delta at b = g."""
     s, D, level, _, _ = numbers(values)
-    return Violation(abs(1 - 2 * s * length(values)), abs(1 - 2 * s * (D - level)), unmet=reached(values))
+    return Violation(abs(1 - 2 * s * length(values)), abs(1 - 2 * s * (D - level)), unmet=unmet(values))
 
 
 @replay("rolora/eq-117")
@@ -63,4 +55,4 @@ def eq_117(values: Values) -> Violation:
     """Numerators of (117) over delta, without E_2 on the left: even E_1 alone is larger."""
     s, D, level, tilde, _ = numbers(values)
     right = 1 - 2 * s * (D - level) + 2 * s * tilde * (1 + level) ** 2
-    return Violation(abs(1 - 2 * s * length(values)), right, unmet=reached(values), reads="numerators over delta")
+    return Violation(abs(1 - 2 * s * length(values)), right, unmet=unmet(values), reads="numerators over delta")
