@@ -9,18 +9,7 @@ PAPER = Paper(
     "Robust Federated Finetuning of LLMs via Alternating Optimization of LoRA",
     "paper_checks.rolora",
     (
-        "boxes",
-        "alternating",
-        "model",
-        "auxiliary",
-        "minimiser",
-        "minimiser_steps",
-        "gradient",
-        "gradient_steps", "contraction", "contraction_steps",
-        "running_text",
-        "communication",
-        "results",
-        "language_models",
+        "boxes", "alternating", "model", "convergence", "running_text", "communication", "results", "language_models",
+        "auxiliary", "minimiser", "minimiser_steps", "gradient", "gradient_steps", "contraction", "contraction_steps",
     ),
-)
-"""RoLoRA (``rolora``)."""
+)  # fmt: skip
