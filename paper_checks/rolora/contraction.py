@@ -54,7 +54,12 @@ def search_steps(context: Context) -> Cases:
         return (right - left) / right
 
     found = collect_cases(
-        context, AXES, lambda cases: cases["D"] < 1.0, gap, examples=context.size(300, 2000), restarts=context.size(1, 3)
+        context,
+        AXES,
+        lambda cases: cases["D"] < 1.0,
+        gap,
+        examples=context.size(300, 2000),
+        restarts=context.size(1, 3),
     )
     # Short decimals can be read, and replayed exactly.
     found = {name: np.array([float(f"{value:.3g}") for value in column]) for name, column in found.items()}
@@ -187,9 +192,7 @@ def eq_100(cases: Cases, limit: float = 1.0, sum_of_lengths: float = 0.0, less: 
     expect="corrected",
     method="inequality",
 )
-def eq_117(
-    cases: Cases, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: float = 1.0
-) -> Evidence:
+def eq_117(cases: Cases, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: float = 1.0) -> Evidence:
     r"""Numerators of (117) over $\delta^t$, the condition on the thresholds and (121).
 
     Args:

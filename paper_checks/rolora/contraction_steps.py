@@ -309,7 +309,9 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     g = (a.T * truth)[0] * own
     left = 4 * (a.T * (a * b.T - truth * own.T) * b)[0]
     right = 4 * ((b - g).T * g)[0] + sign * 4 * ((g - b).T * (g - b))[0]
-    identity = judge_identity([Equation("(112), over eta", left, right)], data[1], "any vectors but a unit a, b of one entry")
+    identity = judge_identity(
+        [Equation("(112), over eta", left, right)], data[1], "any vectors but a unit a, b of one entry"
+    )
     if not identity.ok:
         return identity
     sine, level, place, side = data[0].T

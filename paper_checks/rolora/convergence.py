@@ -24,7 +24,7 @@ from paper_checks.rolora.minimiser import Setting
 from toymodels.regression import regression
 from toymodels.regression_rates import ffa_correction, population_map
 
-# eps' = 0.033 < (1 - 0.36)/16, and one client: q = 3329.
+# eps' = 0.037 < (1 - 0.28^2)/16, and one client: q = 6657.2.
 THRESHOLDS = Setting(1, 2, 0.1, 0.1, 0.03, 1.0)
 
 
@@ -48,16 +48,18 @@ class FirstSteps:
 def first_steps(context: Context) -> list[FirstSteps]:
     """Iterations with m = q samples and with ten times as many."""
     found = []
-    for s, sine, C in ((1.0, 0.28, 1.0), (1.0, 0.28, 10.0), (0.9, 0.1, 1.0), (0.5, 0.28, 1.0), (0.3, 0.1, 10.0)):
+    for s, sine, C in ((1.0, 0.28, 10.0), (0.9, 0.1, 1.0), (0.5, 0.28, 1.0), (0.3, 0.1, 1.0)):
         rng, factors = context.rng(f"{s} {sine} {C}"), []
         m = ceil(C * THRESHOLDS.q)
-        for _ in range(context.size(40, 200)):
+        for _ in range(context.size(24, 200)):
             factors.append(run(2, 1, m, s, sine, 1, rng)[0] / sine)
         found.append(FirstSteps(s, sine, m, tuple(factors)))
     return found
 
 
-def run(d: int, N: int, m: int | None, s: float, sine: float, turns: int, rng: np.random.Generator) -> tuple[float, ...]:
+def run(
+    d: int, N: int, m: int | None, s: float, sine: float, turns: int, rng: np.random.Generator
+) -> tuple[float, ...]:
     """Angle distance after some iterations, squared error of the product with the next b, and the loss on the samples.
 
     All in units of $\\|b^*\\|$; without m the population loss.
@@ -92,13 +94,13 @@ def bound(reading: str, s: float, sine: float) -> float:
     r"\eta(1-(\delta^0)^2)\|b^*\|^2}$ with probability at least $1 - 2q^{-10}$ (the square and the norm in (9) are "
     "placed as in (80)).",
     measure=first_steps,
-    control=Form("With probability at least 0, or: the angle distance does not grow.", {"rate": 0.0}),
+    control=Form("The angle distance does not grow.", {"rate": 0.0}),
     correction=Form(
         r"For $\eta \le 1/(2L_{max}^2)$, on the events of Lemmas A.9 and A.10 as corrected. At $\eta = 1/\|b^*\|^2$ and "
         r"$\delta^0 = 0.28$ the first step shrinks $\delta$ to 0.743 of itself for infinitely many samples, where 0.28 "
         r"is stated, and 0.694 if (9) is read with $(1 - \delta^0)^2$.",
         {"limit": 0.5},
-        mutants=({"limit": 0.9}, {"rate": 1.9}),
+        mutants=({"limit": 0.9}, {"rate": 3.0}),
     ),
     vary=("rate",),
     also=("rolora/eq-9",),
@@ -106,9 +108,7 @@ def bound(reading: str, s: float, sine: float) -> float:
     expect="corrected",
     method="probability",
 )
-def lem_5_3(
-    found: list[FirstSteps], limit: float = 1.0, rate: float = 1.0, reading: str = "appendix"
-) -> Evidence:
+def lem_5_3(found: list[FirstSteps], limit: float = 1.0, rate: float = 1.0, reading: str = "appendix") -> Evidence:
     """How often a first step is larger than stated; the confidence interval must reach the stated probability.
 
     Args:
@@ -129,7 +129,7 @@ def lem_5_3(
     assert worst is not None
     low, high, one = worst
     scope = (
-        f"one client, d = 2, m = {kept[0].samples} (q) and ten times that, eps_0 = eps_1 = 0.1, eps_2 = 0.03; steps "
+        f"one client, d = 2, m from q = 6658 to ten times that, eps_0 = eps_1 = 0.1, eps_2 = 0.03; steps "
         f"that are too small: {'; '.join(told)}"
     )
     witness = {"s": one.s, "sine": one.sine, "samples": one.samples, "q": THRESHOLDS.q}
@@ -164,14 +164,14 @@ def run_courses(context: Context) -> list[Course]:
     """The whole range of steps without sampling, some of it with samples."""
     found = []
     for s, sine, target in product((0.95, 0.02, 0.25, 0.5), (0.28, 0.05, 0.8), (1e-3, 1e-8)):
-        for m in (0, 3000) if s <= 0.5 else (0,):
+        for m in (0, 1000) if 0.25 <= s <= 0.5 and target > 1e-4 and sine > 0.05 else (0,):
             asked = 2.0 / (s * (1.0 - sine**2)) * log(sine / target)
             ends = {}
-            for share in (1.0, 0.2):
+            for share in (1.0,) if m else (1.0, 0.2):
                 turns = ceil(share * asked)
                 if m:
                     rng = context.rng(f"{s} {sine} {target}")
-                    ends[share] = run(5, 3, m, s, sine, min(turns, 2000), rng)
+                    ends[share] = run(5, 3, m, s, sine, turns, rng)
                 else:
                     delta = sine
                     for _ in range(turns):
@@ -190,7 +190,7 @@ def course_scope(kept: Sequence[Course]) -> str:
     """What was covered."""
     return (
         f"{len(kept)} runs: s from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, delta_0 from 0.05 to "
-        "0.8, eps from 1e-8 to 1e-3; by the exact map without sampling, and with 3 clients of 3000 samples, d = 5; "
+        "0.8, eps from 1e-8 to 1e-3; by the exact map without sampling, and with 3 clients of 1000 samples, d = 5, for eps = 1e-3; "
         "c = s"
     )
 
@@ -224,12 +224,12 @@ def thm_5_4(courses: list[Course], limit: float = 1.0, sampled: bool = True, sha
         share: of the number of iterations in the theorem.
     """
     promises = []
-    kept = [one for one in courses if one.s <= limit and (sampled or not one.samples)]
+    kept = [one for one in courses if one.s <= limit and share in one.ends and (sampled or not one.samples)]
     for one in kept:
         sine, product_error, _ = one.ends[share]
         case = case_of(one)
         promises.append(Promise("sine of the angle at most eps", sine, one.target, at_most=True, case=case))
-        # On samples eps' = 0.1 for 3 x 3000 samples is generous; without sampling b is g and eps' may be 0.
+        # On samples eps' = 0.1 for 3 x 1000 samples is generous; without sampling b is g and eps' may be 0.
         allowed = (1.1 if one.samples else 1.0) * one.target
         promises.append(Promise("error of the product", sqrt(product_error), allowed, at_most=True, case=case))
     return judge_promises(promises, course_scope(kept))
@@ -263,7 +263,8 @@ def s5_rolora_loss(courses: list[Course], limit: float = 1.0, given: bool = Fals
         share: of the number of iterations in the theorem.
     """
     promises = []
-    kept = [one for one in courses if one.s <= limit and (not given or one.ends[share][0] <= one.target)]
+    kept = [one for one in courses if one.s <= limit and share in one.ends]
+    kept = [one for one in kept if not given or one.ends[share][0] <= one.target]
     for one in kept:
         allowed = (1.0 + one.target) * one.target**2
         promises.append(Promise("loss", one.ends[share][2], allowed, at_most=True, case=case_of(one)))

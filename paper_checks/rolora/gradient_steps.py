@@ -6,7 +6,7 @@ Probabilities are those of samples that are independent of $\bar b$ (see the cla
 from __future__ import annotations
 
 from itertools import product
-from math import log, log1p
+from math import log
 
 import numpy as np
 import sympy
@@ -15,7 +15,7 @@ from scipy.stats import chi2
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, generic_points, judge_identity, Point
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.rolora.laws import BEST_C5, centred_product_norm, column_tail, gaussian_product_norm
 

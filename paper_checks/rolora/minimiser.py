@@ -6,9 +6,9 @@ degrees of freedom, whatever d is. Absolute constants that the paper leaves unna
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
 from math import ceil, log, log1p
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -165,7 +165,7 @@ def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first:
         factor: constant in the number of samples, if not that of the setting.
         power: printed as 10.
     """
-    largest = [one for one in settings if one.C == (40.0 if form == "least" else 10.0)]
+    largest = [one for one in settings if (40.0 if form == "least" else 10.0) == one.C]
     left, right = [], []
     for one in largest:
         Q = one.least if form == "least" else one.q

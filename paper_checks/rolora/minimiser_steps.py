@@ -131,7 +131,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     method="inequality",
 )
 def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
-    """v is a multiple of b*, so that any direction can occur: the one farthest from the net, of length 3."""
+    """V is a multiple of b*, so that any direction can occur: the one farthest from the net, of length 3."""
     kept = nets[nets[:, 1] < 1.0]
     count, radius, least = kept.T
     factor = 3.0 / np.maximum(1.0 - share * radius**power, 1e-12)

@@ -10,9 +10,7 @@ from paper_checks.stored_values import Values
 
 def numbers(values: Values) -> tuple[Fraction, ...]:
     """Step, 1 - delta_0^2, both thresholds, and where between its ends the free quantity lies."""
-    share, D, level, tilde, place = (
-        Fraction(str(values[name])) for name in ("share", "D", "level", "tilde", "place")
-    )
+    share, D, level, tilde, place = (Fraction(str(values[name])) for name in ("share", "D", "level", "tilde", "place"))
     return share, D, level * D / 16, tilde * D / 16, place
 
 

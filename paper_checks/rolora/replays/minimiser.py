@@ -13,7 +13,7 @@ def thresholds(values: Values) -> tuple[list[mpf], mpf, mpf, str]:
     mp.dps = 60
     e = [mpf(str(values[f"eps_{k}"])) for k in (0, 1, 2)]
     N, d, C = (mpf(str(values[name])) for name in ("N", "d", "C"))
-    sound = all(0 < one < 1 for one in e) and N >= 1 and d >= 2 and N == int(N) and d == int(d) and C > 0
+    sound = all(0 < one < 1 for one in e) and N >= 1 and d >= 2 and int(N) == N and d == int(d) and C > 0
     q = max(log(N) / min(e[1], e[2]) ** 2, d * log(2 / e[0]) / e[2] ** 2)
     return e, q, ceil(C * q), "" if sound and q > 1 else "thresholds in (0, 1), whole N and d >= 2, q > 1"
 
