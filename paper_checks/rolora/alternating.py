@@ -47,7 +47,8 @@ def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equati
 @claim(
     "rolora/eq-1",
     where="Section 3.2, eqs. (1) and (2)",
-    says=r"$\frac1N\sum_i A_iB_i \ne (\frac1N\sum_i A_i)(\frac1N\sum_i B_i)$ in general: averaging the factors apart is "
+    says=r"$\frac1N\sum_i A_iB_i \ne (\frac1N\sum_i A_i)(\frac1N\sum_i B_i)$ in general: averaging the factors "
+    r"apart is "
     "no averaging of the updates.",
     measure=points_of,
     mutants=[{"cross": 0.0}, {"cross": -1.0}],
@@ -155,7 +156,8 @@ def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float =
 @claim(
     "rolora/s4-cost",
     where="Section 4, computation and communication cost",
-    says=r"For $W_0 \in \mathbb R^{d \times d}$ (Section 3.1), in each communication round RoLoRA trains and sends half "
+    says=r"For $W_0 \in \mathbb R^{d \times d}$ (Section 3.1), in each communication round RoLoRA trains and "
+    r"sends half "
     "of the parameters of FedAVG of LoRA, as many as FFA-LoRA does.",
     measure=count_traffic,
     mutants=[{"share": 0.45}, {"shapes": "any"}],

@@ -19,7 +19,7 @@ from paper_checks.rolora.laws import discrete_norm, gaussian_product_norm, integ
 
 Array = NDArray[np.float64]
 BEST_C = 16.0 / 3.0 * (0.25 + log(2.0))
-r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{(1/4 + \log 2)\lambda^2\|X\|^2}$, and a Gaussian mixture of that."""
+r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{(1/4 + \log 2)\lambda^2\|X\|^2}$, mixed by a normal law."""
 
 
 @claim(
@@ -138,7 +138,8 @@ def sum_ratios(context: Context) -> Array:
 @claim(
     "rolora/lem-A.4",
     where="Appendix A.2, Lemma A.4",
-    says=r"$\|\sum X_i\|_{\psi_2}^2 \le C\sum\|X_i\|_{\psi_2}^2$ for independent centred sub-Gaussian $X_i$, C absolute.",
+    says=r"$\|\sum X_i\|_{\psi_2}^2 \le C\sum\|X_i\|_{\psi_2}^2$ for independent centred sub-Gaussian $X_i$, C "
+    r"absolute.",
     measure=sum_ratios,
     mutants=[{"C": 1.8}, {"C": 1.0}],
     vary=("C",),
@@ -150,8 +151,10 @@ def lem_A_4(ratios: Array, C: float = BEST_C) -> Evidence:
     r"""Any C from 5.03 on is proved; signs show that it is at least $\frac83\log 2 = 1.848$."""
     return judge_inequality(
         ratios, np.full(len(ratios), C), 1e-8, case=lambda index: {"case": index},
-        scope=f"exact laws of sums of 1 to 256 signs, {len(ratios) - 6} pairs of centred laws of up to four values; C is "
-        f"not named in the paper: 16/3 (1/4 + log 2) = {BEST_C:.3f} is enough, and sums of signs need {ratios.max():.3f} "
+        scope=f"exact laws of sums of 1 to 256 signs, {len(ratios) - 6} pairs of centred laws of up to four "
+        f"values; C is "
+        f"not named in the paper: 16/3 (1/4 + log 2) = {BEST_C:.3f} is enough, and sums of signs need "
+        f"{ratios.max():.3f} "
         "or more (8/3 log 2 = 1.848 in the limit); for normal variables C = 1",
         printed=f"quotient at most {C:.4g}",
     )  # fmt: skip
@@ -179,7 +182,8 @@ def cor_A_5(points: list[Point], C: float = 1.0) -> Evidence:
         lines.append(Equation(f"d = {d}: E exp, to the power -2", determinant, sympy.Rational(1, 4)))
     return judge_identity(
         lines, points,
-        "d from 1 to 3, any a; for normal variables the best C is 1 and C' = sqrt(8/3) with equality (the upper limit N "
+        "d from 1 to 3, any a; for normal variables the best C is 1 and C' = sqrt(8/3) with equality (the "
+        "upper limit N "
         "of the sums in the proof is the number d of entries)",
     )  # fmt: skip
 
@@ -205,7 +209,7 @@ def circle_nets(_: Context) -> Array:
     method="algorithm",
 )
 def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidence:
-    """On the circle: distances of many points to equally spaced ones, against the radius by hand; and the net's size."""
+    """On the circle: distances to equally spaced points, against the radius by hand; and the size of the net."""
     promises = []
     for k, radius, _ in nets[:30]:
         angles = 2.0 * pi * np.arange(int(k)) / k
@@ -235,7 +239,8 @@ def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
     right = kept[:, 2] / np.maximum(1.0 - share * kept[:, 1] ** power, 1e-12)
     return judge_inequality(
         np.ones(len(kept)), right, 1e-12, case=lambda index: {"points": int(kept[index, 0])},
-        scope="nets of up to 10000 points of the circle, no antipodes needed, and coordinate vectors in d = 2 and 3, at "
+        scope="nets of up to 10000 points of the circle, no antipodes needed, and coordinate vectors in d = 2 "
+        "and 3, at "
         "the farthest unit vector; 1/(1 - eps^2/2) is the sharp factor",
         printed=f"1 <= sup / (1 - {share:g} eps^{power:g})",
     )  # fmt: skip
@@ -284,7 +289,8 @@ def thm_A_8(rows: Array, c: float = 0.25, pick: str = "min") -> Evidence:
     left, right = rows[:, 0], log(2.0) - c * exponent
     return judge_inequality(
         left, right, 1e-9 * (1.0 + np.abs(left)), case=lambda index: {"case": index}, compare=False,
-        scope=f"{len(rows)} exact tails of sums of signs, centred exponential and centred squared normal variables; c is "
+        scope=f"{len(rows)} exact tails of sums of signs, centred exponential and centred squared normal "
+        f"variables; c is "
         "not named in the paper: 1/4 is enough, and c > log(2)^-2/2 = 1.04 fails for sums of signs",
         printed=f"log P <= log 2 - {c:g} {pick}(...)",
     )  # fmt: skip

@@ -32,7 +32,7 @@ def population(case: Mapping[str, Any], s: Any, rate: Any) -> tuple[Any, Any]:
 
 
 def lengths(case: Mapping[str, Any]) -> tuple[Any, Any]:
-    r"""The least and largest $\beta$ on the event of Lemma A.9: (99), and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$."""
+    r"""Bounds of $\beta$ on the event of Lemma A.9: (99), and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$."""
     level, _ = thresholds(case)
     return case["D"] - level, 1 + level**2
 
@@ -76,7 +76,8 @@ def search_steps(context: Context) -> Cases:
     measure=search_steps,
     control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ it holds for all samples on which $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ "
+        r"For $\eta \le 1/(2L_{max}^2)$ it holds for all samples on which $\|\bar b - g\| \le "
+        r"\epsilon'\delta^t\|b^*\|$ "
         r"and (76). With infinitely many samples it holds if $\eta\|b^*\|^2 \le (3 + (\delta^0)^2)/4$; beyond that it "
         r"fails near $a^*$, where $\delta$ shrinks by $|1 - 2\eta\|b^*\|^2|$: by nothing at all at the largest step "
         r"allowed, $\eta = 1/\|b^*\|^2$.",
@@ -118,7 +119,8 @@ def lem_A_11(
         left, right = sides(cases)
         found.append(judge_inequality(
             left, right, 1e-12, case=lambda index: {key: float(column[index]) for key, column in cases.items()},
-            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, 1 - delta_0^2 from 1e-6 to 1, every angle up to "
+            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, 1 - delta_0^2 from 1e-6 to 1, every "
+            f"angle up to "
             f"the first one, thresholds up to their bounds; {' and '.join(form for form, _ in forms)}",
             printed=f"{name}: squared quotient at most 1 - {rate:g} s (1 - delta_0^2)",
         ))  # fmt: skip
@@ -128,7 +130,8 @@ def lem_A_11(
 @claim(
     "rolora/eq-100",
     where="Appendix A.3, eqs. (100) and (101)",
-    says=r"$E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b| \le \delta^t|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$.",
+    says=r"$E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b| \le \delta^t|1 - 2\eta((1-(\delta^0)^2) - "
+    r"\epsilon')\|b^*\|^2|$.",
     measure=search_steps,
     control=Form(r"For $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
@@ -167,7 +170,8 @@ def eq_100(cases: Cases, limit: float = 1.0, sum_of_lengths: float = 0.0, less: 
     left, right = sides(corner)
     return judge_inequality(
         left, right, 1e-12, case=lambda index: {key: float(column[index]) for key, column in corner.items()},
-        scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b on the event",
+        scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b "
+        f"on the event",
         printed="E_1 over delta",
     )  # fmt: skip
 
@@ -175,7 +179,8 @@ def eq_100(cases: Cases, limit: float = 1.0, sum_of_lengths: float = 0.0, less: 
 @claim(
     "rolora/eq-117",
     where="Appendix A.3, eqs. (117) to (122)",
-    says=r"$\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\| \le \delta^tC$ with $C = \frac{1 - 2\eta((1-(\delta^0)^2) - \epsilon')"
+    says=r"$\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\| \le \delta^tC$ with $C = \frac{1 - "
+    r"2\eta((1-(\delta^0)^2) - \epsilon')"
     r"\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + "
     r"\epsilon'^2 + \epsilon')\|b^*\|^2}} \le \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$, since $1 - (\delta^0)^2 > "
     r"\max(4(\tilde\epsilon(\epsilon'+1)^2 + \epsilon'^2 + \epsilon'), 2\epsilon' + 2\tilde\epsilon(\epsilon'+1)^2)$.",
@@ -229,7 +234,8 @@ def eq_117(cases: Cases, limit: float = 1.0, first: bool = True, room: float = 4
         found.append(judge_inequality(
             left, right, 1e-12, compare=False,
             case=lambda index: {key: float(column[index]) for key, column in cases.items()},
-            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b on the "
+            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length "
+            f"of b on the "
             "event; every line",
             printed=line,
         ))  # fmt: skip

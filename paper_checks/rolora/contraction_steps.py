@@ -1,7 +1,7 @@
 r"""Appendix A.3, eqs. (81) to (116): the steps of the proof of Lemma A.11, on iterations of Algorithm 2.
 
-Units: $\|b^*\| = 1$ and $s = \eta\|b^*\|^2$. On any samples the events of the lemmas occur for the least $\epsilon'$ and
-$\tilde\epsilon$ that the samples allow: those are used.
+Units: $\|b^*\| = 1$ and $s = \eta\|b^*\|^2$. On any samples the events of the lemmas
+occur for the least $\epsilon'$ and $\tilde\epsilon$ that the samples allow: those are used.
 """
 
 from __future__ import annotations
@@ -112,7 +112,8 @@ def scope(steps: list[Step]) -> str:
 @claim(
     "rolora/eq-81",
     where="Appendix A.3, eqs. (81) to (85)",
-    says=r"$P\hat a^+ = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E\nabla_a l - \nabla_a l)$ with $P = I - a^*a^{*\top}$ and "
+    says=r"$P\hat a^+ = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E\nabla_a l - \nabla_a l)$ with $P = I - "
+    r"a^*a^{*\top}$ and "
     r"$E\nabla_a l = 2(a\bar b^\top - a^*b^{*\top})\bar b$.",
     measure=lambda context: generic_points(context, sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta"), 3),
     mutants=[{"factor": 1}, {"sign": -1}],
@@ -204,7 +205,8 @@ def angle_grid(_: Context) -> np.ndarray:
     "rolora/eq-96",
     where="Appendix A.3, eqs. (96) to (99)",
     says=r"$\|\bar b\|^2 \ge (\sqrt{1-(\delta^t)^2} - \epsilon'\delta^t)^2\|b^*\|^2 \ge (1-(\delta^t)^2 + \epsilon'^2"
-    r"(\delta^t)^2 - \epsilon')\|b^*\|^2 \ge (1-(\delta^0)^2 - \epsilon')\|b^*\|^2$ for $\epsilon' < (1-(\delta^0)^2)/16$.",
+    r"(\delta^t)^2 - \epsilon')\|b^*\|^2 \ge (1-(\delta^0)^2 - \epsilon')\|b^*\|^2$ for $\epsilon' < "
+    r"(1-(\delta^0)^2)/16$.",
     measure=angle_grid,
     mutants=[{"less": 0.9}, {"bound": 400.0}],
     vary=("less",),
@@ -251,12 +253,14 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Ev
 @claim(
     "rolora/eq-107",
     where="Appendix A.3, eqs. (107) to (109)",
-    says=r"On the events of Lemmas A.9 and A.10, $2\eta a^\top(\nabla_a l - E\nabla_a l) \le 4\eta\epsilon'(\epsilon'+1)^2"
+    says=r"On the events of Lemmas A.9 and A.10, $2\eta a^\top(\nabla_a l - E\nabla_a l) \le "
+    r"4\eta\epsilon'(\epsilon'+1)^2"
     r"\|b^*\|^2$.",
     measure=run_steps,
     control=Form("(107) and (108), without (109).", {"form": "none"}),
     correction=Form(
-        r"$\le 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2$, with $\tilde\epsilon$ for the first $\epsilon'$ as in (116) "
+        r"$\le 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2$, with $\tilde\epsilon$ for the first $\epsilon'$ "
+        r"as in (116) "
         r"and (152), by (76). As printed it does not follow where $\epsilon' < \tilde\epsilon$.",
         {"form": "tilde"},
         mutants=({"factor": 0.1}, {"form": "prime"}),
@@ -291,7 +295,8 @@ def eq_107(steps: list[Step], form: str = "prime", factor: float = 4.0) -> Evide
 @claim(
     "rolora/eq-110",
     where="Appendix A.3, eqs. (110) to (115)",
-    says=r"$2\eta a^\top E\nabla_a l = 4\eta(\bar b - g)^\top g + 4\eta\|g - \bar b\|^2 \le 4\eta(\epsilon'^2 + \epsilon')"
+    says=r"$2\eta a^\top E\nabla_a l = 4\eta(\bar b - g)^\top g + 4\eta\|g - \bar b\|^2 \le 4\eta(\epsilon'^2 "
+    r"+ \epsilon')"
     r"\|b^*\|^2$.",
     measure=lambda context: (chain_grid(context),
                              generic_points(context, sympy.symbols("p t0 t1 b0 o0"), 3)),
@@ -329,7 +334,8 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
 @claim(
     "rolora/eq-116",
     where="Appendix A.3, eq. (116)",
-    says=r"$\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta(\epsilon'^2 + \epsilon')\|b^*\|^2$.",
+    says=r"$\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta(\epsilon'^2 + "
+    r"\epsilon')\|b^*\|^2$.",
     measure=run_steps,
     mutants=[{"factor": 0.0}, {"factor": -1.0}],
     vary=("factor",),

@@ -60,9 +60,9 @@ def first_steps(context: Context) -> list[FirstSteps]:
 def run(
     d: int, N: int, m: int | None, s: float, sine: float, turns: int, rng: np.random.Generator
 ) -> tuple[float, ...]:
-    """Angle distance after some iterations, squared error of the product with the next b, and the loss on the samples.
+    r"""Angle distance after some iterations, squared error of the product with the next b, and the loss on the samples.
 
-    All in units of $\\|b^*\\|$; without m the population loss.
+    All in units of $\|b^*\|$; without m the population loss.
     """
     problem = regression(d, d, N, rng, samples=m, sine=sine, constants=False)
     target = problem.clients[0].target
@@ -83,7 +83,7 @@ def run(
 
 
 def bound(reading: str, s: float, sine: float) -> float:
-    """Square of the right side over $\\delta^t$."""
+    r"""Square of the right side over $\delta^t$."""
     return 1.0 - s * (1.0 - sine**2 if reading == "appendix" else (1.0 - sine) ** 2)
 
 
@@ -96,7 +96,8 @@ def bound(reading: str, s: float, sine: float) -> float:
     measure=first_steps,
     control=Form("The angle distance does not grow.", {"rate": 0.0}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$, on the events of Lemmas A.9 and A.10 as corrected. At $\eta = 1/\|b^*\|^2$ and "
+        r"For $\eta \le 1/(2L_{max}^2)$, on the events of Lemmas A.9 and A.10 as corrected. At $\eta = "
+        r"1/\|b^*\|^2$ and "
         r"$\delta^0 = 0.28$ the first step shrinks $\delta$ to 0.743 of itself for infinitely many samples, where 0.28 "
         r"is stated, and 0.694 if (9) is read with $(1 - \delta^0)^2$.",
         {"limit": 0.5},
@@ -189,8 +190,10 @@ def case_of(one: Course) -> dict[str, str] | None:
 def course_scope(kept: Sequence[Course]) -> str:
     """What was covered."""
     return (
-        f"{len(kept)} runs: s from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, delta_0 from 0.05 to "
-        "0.8, eps from 1e-8 to 1e-3; by the exact map without sampling, and with 3 clients of 1000 samples, d = 5, for eps = 1e-3; "
+        f"{len(kept)} runs: s from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, delta_0 "
+        f"from 0.05 to "
+        "0.8, eps from 1e-8 to 1e-3; by the exact map without sampling, and with 3 clients of 1000 samples, d "
+        "= 5, for eps = 1e-3; "
         "c = s"
     )
 
@@ -198,7 +201,8 @@ def course_scope(kept: Sequence[Course]) -> str:
 @claim(
     "rolora/thm-5.4",
     where="Section 5.1, Theorem 5.4",
-    says=r"For $\eta \le 1/L_{max}^2$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$, $c \in (0,1)$, and "
+    says=r"For $\eta \le 1/L_{max}^2$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$, $c \in "
+    r"(0,1)$, and "
     r"enough samples, with probability at least $1 - 2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$ and "
     r"$\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$.",
     measure=run_courses,
@@ -243,8 +247,10 @@ def thm_5_4(courses: list[Course], limit: float = 1.0, sampled: bool = True, sha
     measure=run_courses,
     control=Form(r"Where $\delta^T \le \epsilon$ is reached.", {"given": True}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2$. Given $\delta^T \le \epsilon$, and samples independent of "
-        r"$a^T$, the expected loss is $(1 + \tilde c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), so for $m \ge 4$ "
+        r"For $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2$. Given $\delta^T \le \epsilon$, and samples "
+        r"independent of "
+        r"$a^T$, the expected loss is $(1 + \tilde c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), so "
+        r"for $m \ge 4$ "
         r"at most $\|b^*\|^2\epsilon^2$.",
         {"limit": 0.5},
         mutants=({"limit": 1.0}, {"share": 0.2}),

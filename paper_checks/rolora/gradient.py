@@ -1,14 +1,14 @@
 r"""Appendix A.3, Lemma A.10, eqs. (44), (48) and (77) to (79): how far the gradient is from its expectation.
 
-For one client that uses its own samples in both halves of an iteration, as Algorithm 2 does, the law is exact: with unit
-b* the deviation is $2|s|\delta\sqrt{T^2 + (R - 1)^2 + R\chi^2_{d-2}/m}$, where $s = a^\top a^* + \delta T$, $\sqrt mT$ has
-Student's law with m degrees of freedom, $mR$ is $\chi^2_{m-1}$, and all are independent.
+For one client that uses its own samples in both halves of an iteration, as Algorithm 2 does, the law is exact: with
+unit b* the deviation is $2|s|\delta\sqrt{T^2 + (R - 1)^2 + R\chi^2_{d-2}/m}$, where $s = a^\top a^* + \delta T$,
+$\sqrt mT$ has Student's law with m degrees of freedom, $mR$ is $\chi^2_{m-1}$, and all are independent.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from math import ceil, inf, log, log1p
 
 import numpy as np
@@ -101,7 +101,8 @@ def lem_A_10(
         def judge(left: Array, cases: list[Setting] = cases, right: Array = right) -> Evidence:
             return judge_inequality(
                 left, right, 1e-4 * (1.0 + np.abs(right)), compare=False, case=lambda index: cases[index].numbers(),
-                scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for C up to 1000, d from 2 "
+                scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for C up to "
+                "1000, d from 2 "
                 "to 1000, delta = 3/5; exact law within bounds. The constants in Omega are read as absolute",
                 printed="log of the probability of failure",
             )  # fmt: skip
@@ -127,7 +128,7 @@ MEAN_SETTINGS = {
 
 
 def gradient_means(context: Context) -> dict[str, Array]:
-    r"""$a^\top\nabla_a l(a,\bar b) - 2a^\top(a\bar b^\top - a^*b^{*\top})\bar b$, for unit b*, in the plane of a and a*."""
+    r"""$a^\top\nabla_a l(a,\bar b) - 2a^\top(a\bar b^\top - a^*b^{*\top})\bar b$ for unit b*."""
     found = {}
     for name, (N, m, own) in MEAN_SETTINGS.items():
         rng, draws = context.rng(name), context.size(100_000, 400_000)
@@ -151,7 +152,8 @@ def shift(name: str, own: float) -> float:
 @claim(
     "rolora/eq-48",
     where="Appendix A.3, eqs. (48) and (49)",
-    says=r"$E[\nabla_a l(a,\bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$, with $\bar b$ and $\nabla_a l$ from the same "
+    says=r"$E[\nabla_a l(a,\bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$, with $\bar b$ and $\nabla_a l$ "
+    r"from the same "
     r"$X_i$ (Algorithm 2, lines 5 and 9).",
     measure=gradient_means,
     control=Form(r"The statement for samples that are independent of $\bar b$.", {"fresh": True}),
@@ -184,7 +186,8 @@ def eq_48(draws: dict[str, Array], own: float = 0.0, fresh: bool = False) -> Evi
 @claim(
     "rolora/eq-77",
     where="Appendix A.3, eqs. (77) to (79)",
-    says=r"For $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$: $1 - 2\exp(d\log(1 + 2/\epsilon_0) - c_5\epsilon_3^2Nm) - "
+    says=r"For $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$: $1 - 2\exp(d\log(1 + 2/\epsilon_0) - "
+    r"c_5\epsilon_3^2Nm) - "
     r"q^{-10} > 1 - \exp(-Cd) - q^{-10} > 1 - d^{-10} - q^{-10} > 1 - 2q^{-10}$ for a large constant C.",
     measure=lambda context: tuple(Setting(N, d, *e, 1.0) for N, d, e in product(
         (1, 100), (10, 2, 3, 100, 1000), ((0.5, 0.5, 0.5), (0.1, 0.1, 0.1), (0.9, 0.9, 0.9), (0.01, 0.1, 1e-4)))),
@@ -223,13 +226,14 @@ def eq_77(settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor
         if last != "none":
             lines.append(-power * log(one.q if last == "q" else min(one.q, one.d)))
         # Equality of the last pair is no fault of the corrected chain, which says "at least" there.
-        pairs = list(zip(lines, lines[1:], strict=False))
+        pairs = list(pairwise(lines))
         for number, (less, more) in enumerate(pairs):
             left.append(less)
             right.append(more + (1e-9 if last == "least" and number == 2 else 0.0))
             cases.append({**one.numbers(), "line": 77 + number})
     return judge_inequality(
         np.array(left), np.array(right), 0.0, strict=True, compare=False, case=lambda index: cases[index],
-        scope=f"{len(settings)} settings: 1 and 100 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4, eps_3 = eps_2",
+        scope=f"{len(settings)} settings: 1 and 100 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4, "
+        f"eps_3 = eps_2",
         printed="every subtrahend less than the next, in logarithms",
     )  # fmt: skip

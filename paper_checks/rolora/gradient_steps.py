@@ -122,7 +122,8 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0)) -> 
     ]
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
     return judge_inequality(
-        left, right, 1e-6, case=lambda index: {"line": index // len(cosine), "cosine": float(cosine[index % len(cosine)])},
+        left, right, 1e-6,
+        case=lambda index: {"line": index // len(cosine), "cosine": float(cosine[index % len(cosine)])},
         scope=f"w at {len(cosine)} angles to M b; c_2 = 8/3; the norm itself is at most {centred.max():.4f} |M b|",
         printed=f"every line with c_4 = {c4:.4g}",
     )  # fmt: skip
@@ -146,7 +147,8 @@ def chi_tails(_: Context) -> tuple[Array, Array]:
 @claim(
     "rolora/eq-59",
     where="Appendix A.3, eqs. (59) to (61)",
-    says=r"$P(|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}^\top M\bar b) - w^\top M\bar b]| \ge \epsilon_3Nm\|M\|_{op}\|\bar b\|) "
+    says=r"$P(|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}^\top M\bar b) - w^\top M\bar b]| \ge "
+    r"\epsilon_3Nm\|M\|_{op}\|\bar b\|) "
     r"\le 2\exp(-c_5\epsilon_3^2Nm)$ for independent summands, $\epsilon_3 \in (0,1)$.",
     measure=chi_tails,
     mutants=[{"c5": 0.17}, {"power": 1.0}],
@@ -162,7 +164,8 @@ def eq_59(found: tuple[Array, Array], c5: float = BEST_C5, power: float = 2.0) -
     right = np.concatenate([log(2.0) - c5 * rows[:, 1] ** power * rows[:, 2], rates[:, 0]])
     return judge_inequality(
         left, right, 1e-6 * (1e-3 + np.abs(left)), compare=False, case=lambda index: {"case": index},
-        scope=f"samples independent of b; {len(rows)} exact tails, thresholds up to 0.999, N m up to 30000, and Chernoff "
+        scope=f"samples independent of b; {len(rows)} exact tails, thresholds up to 0.999, N m up to 30000, "
+        f"and Chernoff "
         f"rates at {len(COSINES)} angles; c_5 is not named: it can be (1 - log 2)/2 = {BEST_C5:.4f} and not more",
         printed=f"log P <= log 2 - {c5:.4g} eps^{power:g} N m, and the rates",
     )  # fmt: skip
@@ -221,7 +224,7 @@ def chain_grid(_: Context) -> Array:
     method="inequality",
 )
 def eq_65(grid: Array, one: float = 1.0, form: str = "proof", power: float = 1.0) -> Evidence:
-    r"""Every line in units of $2\tilde\epsilon\|b^*\|^2$, with $\bar b = (a^\top a^* + \kappa\delta)b^*$, $|\kappa| \le \epsilon'$.
+    r"""Lines over $2\tilde\epsilon\|b^*\|^2$, with $\bar b = (a^\top a^* + \kappa\delta)b^*$.
 
     Args:
         grid: angles and levels.

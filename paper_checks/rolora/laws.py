@@ -1,15 +1,16 @@
 r"""Exact laws behind RoLoRA's probability statements: norms of variables, and what Gaussian samples do to Algorithm 2.
 
-For one client $S = X^\top X/m$, and u the unit vector along $(I - aa^\top)a^*$. Then $s - a^\top a^* = \delta S_{au}/S_{aa}$
-for the client's minimiser $\tilde b = s\,b^*$, and $\sqrt m\,S_{au}/S_{aa}$ has Student's law with m degrees of freedom
-(a normal variable over the root of an independent $\chi^2_m$). The Schur complement $S_{uu} - S_{au}^2/S_{aa}$ is
-$\chi^2_{m-1}/m$, independent of the row of a.
+For one client $S = X^\top X/m$, and u the unit vector along $(I - aa^\top)a^*$. The client's minimiser is $\tilde b =
+s\,b^*$ with $s - a^\top a^* = \delta S_{au}/S_{aa}$, and $\sqrt m\,S_{au}/S_{aa}$ has Student's law with m degrees of
+freedom (a normal variable over the root of an independent $\chi^2_m$). The Schur complement is
+$S_{uu} - S_{au}^2/S_{aa} \sim \chi^2_{m-1}/m$, independent of the row of a.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import log, log1p, pi, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,7 @@ def orlicz_norm(mean_of_exponential: Callable[[float], float], pole: float) -> f
     return 1.0 / brentq(lambda rate: mean_of_exponential(rate) - 2.0, 0.0, pole * (1.0 - 1e-9), xtol=1e-14)
 
 
-def discrete_norm(values: Array, masses: Array, power: int) -> float:
+def discrete_norm(values: NDArray[Any], masses: NDArray[Any], power: int) -> float:
     r"""$\psi_1$ (power 1) or $\psi_2$ (power 2) norm of a law with finitely many values."""
     sizes = np.abs(values) ** power
     if not sizes.any():

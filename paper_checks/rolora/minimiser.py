@@ -7,6 +7,7 @@ degrees of freedom, whatever d is. Absolute constants that the paper leaves unna
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import ceil, log, log1p
 
@@ -70,12 +71,18 @@ def minimiser_tails(context: Context) -> Tails:
     return tuple((one, log(one.N) + student_tail(one.level, one.m)) for one in settings)
 
 
+def _numbers(cases: Tails, index: int) -> dict[str, float]:
+    return cases[index][0].numbers()
+
+
 def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float) -> Evidence:
     """The smallest factor C of which every case passes, or the case in which the largest C fails."""
     found = None
     for C in FACTORS:
         # With several clients the law is not in closed form: those cases only support a bound, and refute none.
-        cases = [(one, tail) for one, tail in tails if one.C == C and one.e2 >= floor and (one.N == 1 or bound != "q")]
+        cases = tuple(
+            (one, tail) for one, tail in tails if one.C == C and one.e2 >= floor and (one.N == 1 or bound != "q")
+        )
         if bound == "least" and C < 50.0:
             right = [log(one.N) - rate * one.m * log1p(one.level**2) for one, _ in cases]
         elif bound == "least":
@@ -85,8 +92,9 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
         left = np.array([tail for _, tail in cases])
         evidence = judge_inequality(
             left, np.array(right), 1e-9 * (1.0 + np.abs(left)), compare=False,
-            case=lambda index, cases=cases: cases[index][0].numbers(),
-            scope=f"m = C q with C from 1 to 1000, {len(cases)} settings of each: d from 2 to 1000, thresholds from 0.9 "
+            case=partial(_numbers, cases),
+            scope=f"m = C q with C from 1 to 1000, {len(cases)} settings of each: d from 2 to 1000, thresholds "
+            f"from 0.9 "
             "to 1e-110; exact law for one client, and at most N times that for N = 10, 1000. The constant in m = "
             "Omega(q) is read as absolute; if it may depend on the thresholds the statement is true",
             printed="log of the probability of failure",
@@ -137,11 +145,12 @@ def printed_p0(one: Setting, m: float) -> float:
     where="Appendix A.3, the chain before eq. (43), and eq. (43)",
     says=r"If $m = \Omega(q)$ then $1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for a large absolute constant C, hence "
     r"$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ with probability at least $1 - q^{-10}$.",
-    measure=lambda context: tuple(Setting(N, d, *e, C) for C, e, N, d in
-                                  product((10.0, 40.0), (*THRESHOLDS[:5], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))),
+    measure=lambda context: tuple(Setting(N, d, *e, C) for C, e, N, d in product(
+        (10.0, 40.0), (*THRESHOLDS[:5], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))),
     control=Form(r"The second inequality, $\exp(-Cq) < q^{-10}$, for $C \ge 4$.", {"first": False}),
     correction=Form(
-        r"With $m \ge 40\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$ and $Q = \max\{\log N, d\}$: "
+        r"With $m \ge 40\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$ and $Q = "
+        r"\max\{\log N, d\}$: "
         r"$1 - Np_0 > 1 - \exp(-4Q) > 1 - Q^{-10}$ ($c_1, c_3$ at their largest). The exponents of $p_0$ are "
         r"$\epsilon_2^2m$ and $\epsilon_1^2m$, so that $m = Cq$ gives $\exp(-c\,d\log(2/\epsilon_0))$ and not "
         r"$\exp(-Cq)$; and q bounds $\epsilon_1^2m$ only through $\log N$.",

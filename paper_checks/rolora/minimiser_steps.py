@@ -28,8 +28,7 @@ Array = NDArray[np.float64]
 
 def symbols_of(context: Context) -> list[Point]:
     """Values for S, a, a* and b* of two dimensions, S positive definite."""
-    points = generic_points(context, sympy.symbols("p u b0 b1 r s v"), 3)
-    return points
+    return generic_points(context, sympy.symbols("p u b0 b1 r s v"), 3)
 
 
 def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
@@ -88,7 +87,7 @@ def eq_17(points: list[Point], power: int = -2) -> Evidence:
 
 
 def chi_square_tails(_: Context) -> Array:
-    """Log-probability of $\\chi^2_m \\le (1 - \\epsilon)m$ with epsilon and m."""
+    r"""Log-probability of $\chi^2_m \le (1 - \epsilon)m$ with epsilon and m."""
     pairs = product((0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9, 0.999), (1, 2, 5, 20, 100, 1000, 10_000, 10**6, 10**8))
     rows = [(float(chi2.logcdf((1.0 - e) * m, m)), e, float(m)) for e, m in pairs]
     return np.array([row for row in rows if np.isfinite(row[0])])
@@ -112,7 +111,8 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     return judge_inequality(
         left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
         case=lambda index: {"eps_1": float(rows[index, 1]), "m": int(rows[index, 2])},
-        scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; c_1 is not named: it "
+        scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; c_1 is not "
+        f"named: it "
         "can be 16/9 and not more, since the rate of the tail is eps_1^2/4 + O(eps_1^3)",
         printed=f"log P <= -{c1:.4g} eps^{power:g} m / K^4",
     )  # fmt: skip
@@ -181,7 +181,7 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3) -> Evidenc
     method="inequality",
 )
 def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
-    """The factors are independent, since v is orthogonal to a; w at every angle to b*, in units of the operator norm."""
+    """The factors are independent, since v is orthogonal to a; w at every angle to b*."""
     cosines = np.linspace(0.0, 1.0, 11)
     lines = [norm * cosines, 8.0 / 3.0 * cosines, c2 * cosines, np.full(11, c2)]
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
@@ -225,7 +225,8 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0) -> Evidence:
 @claim(
     "rolora/eq-30",
     where="Appendix A.3, eqs. (30) and (31) and the line after them",
-    says=r"The two terms of the minimum are at least $\epsilon_2^2m/c_2^2$ and $\epsilon_2m/c_2$, and the first of these "
+    says=r"The two terms of the minimum are at least $\epsilon_2^2m/c_2^2$ and $\epsilon_2m/c_2$, and the "
+    r"first of these "
     "is at most the second.",
     measure=lambda context: gaussian_product_norm(0.0),
     mutants=[{"c2": 1.4}],
@@ -266,7 +267,8 @@ def eq_32(points: list[Point], one: int = 1, extra: int = 0) -> Evidence:
              for d in range(1, 5)]  # fmt: skip
     return judge_identity(
         lines, points,
-        "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the net decides "
+        "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the "
+        "net decides "
         "and the net could be left out, with its power of d",
     )  # fmt: skip
 
@@ -285,7 +287,8 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
 @claim(
     "rolora/eq-36",
     where="Appendix A.3, eqs. (36) and (37)",
-    says=r"$\|\tilde b_i - g\| \le \epsilon'\|(I - aa^\top)a^*b^{*\top}\|_{op}$ for all i with probability at least $1 - "
+    says=r"$\|\tilde b_i - g\| \le \epsilon'\|(I - aa^\top)a^*b^{*\top}\|_{op}$ for all i with probability at "
+    r"least $1 - "
     r"Np_0$, $p_0 = 2\exp(d\log(1 + 2/\epsilon_0) - c_3\epsilon_2^2m) + \exp(-c_1\epsilon_1^2m/K^4)$.",
     measure=union_rows,
     mutants=[{"c1": 20.0, "c3": 5.0}],
@@ -312,7 +315,7 @@ def eq_36(rows: tuple[tuple[Setting, int, float], ...], c1: float = BEST_C1, c3:
 
 def draw_chains(context: Context) -> list[Mapping[str, float]]:
     """Both sides of every line of the chain on samples."""
-    found = []
+    found: list[Mapping[str, float]] = []
     rng = context.rng("samples")
     for number in range(context.size(24, 200)):
         N, d, m = 1 + number % 4, int(rng.integers(2, 30)), int(rng.integers(2, 40))
@@ -328,7 +331,8 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
         operator = float(np.linalg.norm(off, 2))
         found.append({"38": float(np.linalg.norm(np.mean(gaps, axis=0))), "39": float(sizes.mean()),
                       "level": float(sizes.max()) / operator, "40": operator,
-                      "sine": float(np.linalg.norm(truth - a * (a @ truth))), "b": float(np.linalg.norm(b))})  # fmt: skip
+                      "sine": float(np.linalg.norm(truth - a * (a @ truth))),
+                      "b": float(np.linalg.norm(b))})  # fmt: skip
     return found
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy
@@ -137,7 +139,7 @@ def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", fac
 STEP_AXES = (Axis("size", 1e-6, 1e6), Axis("excess", 1.0, 1e3), Axis("share", 1e-6, 1.0))
 
 
-def steps_of(case: dict, power: int) -> tuple:
+def steps_of(case: Mapping[str, Any], power: int) -> tuple[Any, Any]:
     r"""$\eta\|b^*\|^2$ and 1, for $\|b^*\|$ = size, $L_{max}$ = size times excess, $\eta$ = share / L^power."""
     return case["share"] * case["size"] ** 2 / (case["size"] * case["excess"]) ** power, 1 + 0 * case["size"]
 
@@ -164,7 +166,7 @@ def search_steps(context: Context) -> Cases:
 def asm_5_1(cases: Cases, power: int = 2, limit: float = 1.0) -> Evidence:
     """Any bound does, and the power of it is the one of the units; equality at the least bound."""
 
-    def sides(case: dict) -> tuple:
+    def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
         left, right = steps_of(case, power)
         return left, right * (Fraction(limit) if isinstance(left, Fraction) else limit)
 

@@ -36,7 +36,7 @@ def lem_A_11(values: Values) -> Violation:
 
 
 def length(values: Values) -> Fraction:
-    """|b|^2 / |b*|^2 for b = g, which is the squared cosine of an angle up to the first one: the nearest to the case."""
+    """|b|^2 / |b*|^2 for b = g, the squared cosine of an angle up to the first one: the nearest to the case."""
     _, D, level, _, place = numbers(values)
     return min(max((D - level) * (1 - place) + (1 + level**2) * place, D), Fraction(1))
 

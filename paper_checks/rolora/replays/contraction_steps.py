@@ -18,9 +18,9 @@ def eq_107(values: Values) -> Violation:
     sine, level, step = Fraction(values["sine"]), Fraction(values["level"]), Fraction(values["s"])
     cosine = Fraction(4, 5)
     count = len(aa)
-    s = sum(cosine + sine * v / w for v, w in zip(au, aa, strict=True)) / count
+    s = sum((cosine + sine * v / w for v, w in zip(au, aa, strict=True)), Fraction(0)) / count
     M = ((s - cosine) * s, -sine * s)
-    mean = [sum(entries) / count for entries in (aa, au, uu)]
+    mean = [sum(entries, Fraction(0)) / count for entries in (aa, au, uu)]
     off = (2 * ((mean[0] - 1) * M[0] + mean[1] * M[1]), 2 * (mean[1] * M[0] + (mean[2] - 1) * M[1]))
     # (62) with eps_3 = (1 - eps_0) tilde, eps_0 = 1/10: |off| <= 2 eps_3 |M| |b|, tilde = 3/100 < (1 - sine^2)/16.
     allowed = (2 * Fraction(27, 1000)) ** 2 * (M[0] ** 2 + M[1] ** 2)

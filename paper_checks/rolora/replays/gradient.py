@@ -43,7 +43,8 @@ def eq_48(values: Values) -> Violation:
     """Expectations along a: the gradient's is 0 for one client (normal equation), the other side's is by 1/(m - 2)."""
     N, m, sine = (Fraction(str(values[name])) for name in ("N", "m", "sine"))
     unmet = "" if N == 1 and m > 2 and 0 < sine < 1 else "one client, more than two samples, an angle"
-    # a^T grad = 2 (|X a|^2 s - a^T X^T X a*) s / m, and s is the quotient of the two; E (s - c) s = delta^2 E 1/chi^2_m.
+    # a^T grad = 2 (|X a|^2 s - a^T X^T X a*) s / m, and s is the quotient of the two;
+    # E (s - c) s = delta^2 E 1/chi^2_m.
     right = 2 * sine**2 / (m - 2)
     return Violation(right, Fraction(0), unmet=unmet, reads="difference of the expectations along a, and 0")
 
