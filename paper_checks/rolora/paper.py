@@ -1,26 +1,15 @@
-"""RoLoRA as a paper of the ledger: its themes in the order of the paper."""
+"""RoLoRA as a paper of the ledger."""
 
 from __future__ import annotations
 
 from paper_checks.paper import Paper
+from paper_checks.rolora.pages import ANALYSIS, ANALYSIS_THEMES, NUMBER_THEMES, NUMBERS
 
 PAPER = Paper(
     "rolora",
     "Robust Federated Finetuning of LLMs via Alternating Optimization of LoRA",
     "paper_checks.rolora",
-    (
-        "boxes",
-        "freezing",
-        "first_step",
-        "iterations",
-        "freezing_steps",
-        "heterogeneous",
-        "heterogeneous_rates",
-        "heterogeneous_steps",
-        "running_text",
-        "communication",
-        "results",
-        "language_models",
-    ),
+    (*ANALYSIS_THEMES, *NUMBER_THEMES),
+    (ANALYSIS, NUMBERS),
 )
 """RoLoRA (``rolora``)."""

@@ -1,0 +1,194 @@
+"""Sections 3 and 4, eqs. (1) to (4), Figure 1: averaging factors, alternating them, and what a round carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import sympy
+
+from algorithms.lora import RoLoRA
+from paper_checks.claim import Evidence, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.printed import Cell, Rounded, judge_printed
+from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.rolora.boxes import LOCAL, Round, rounds_of
+from paper_checks.rolora.communication import Traffic, count_traffic
+
+exact = Rounded.exact
+SHAPES = "1 to 3 clients, A of 3 x 2, B of 2 x 2, any entries"
+
+
+def factors(clients: int) -> tuple[list[sympy.Matrix], list[sympy.Matrix]]:
+    """A_i (3 x 2) and B_i (2 x 2) of every client, as symbols."""
+    As = [sympy.Matrix(3, 2, sympy.symbols(f"a{i}_:6")) for i in range(clients)]
+    Bs = [sympy.Matrix(2, 2, sympy.symbols(f"b{i}_:4")) for i in range(clients)]
+    return As, Bs
+
+
+def mean(matrices: list[sympy.Matrix]) -> sympy.Matrix:
+    """Entrywise mean."""
+    return sum(matrices[1:], matrices[0]) / sympy.Integer(len(matrices))
+
+
+def points_of(context: Context) -> list[Point]:
+    """Values for all entries of three clients."""
+    As, Bs = factors(3)
+    return generic_points(context, [s for M in As + Bs for s in M], 3)
+
+
+def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equation]:
+    """One equation for every entry."""
+    pairs = zip(left, right, strict=True)
+    return [Equation(f"{name}, entry {k}", one, other) for k, (one, other) in enumerate(pairs)]
+
+
+@claim(
+    "rolora/eq-1",
+    where="Section 3.2, eqs. (1) and (2)",
+    says=r"$\frac1N\sum_i A_iB_i \ne (\frac1N\sum_i A_i)(\frac1N\sum_i B_i)$ in general: averaging the factors "
+    r"apart is "
+    "no averaging of the updates.",
+    measure=points_of,
+    mutants=[{"cross": 0.0}, {"cross": -1.0}],
+    vary=("cross",),
+    also=("rolora/eq-2",),
+    expect="holds",
+    method="identity",
+)
+def eq_1(points: list[Point], cross: float = 1.0) -> Evidence:
+    r"""The difference is the covariance of the clients' factors, $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$.
+
+    Args:
+        points: entries.
+        cross: share of the covariance in the difference; 0 says that the two sides of (2) are equal.
+    """
+    lines = []
+    for clients in (1, 2, 3):
+        As, Bs = factors(clients)
+        products = mean([A * B for A, B in zip(As, Bs, strict=True)])
+        covariance = mean([(A - mean(As)) * (B - mean(Bs)) for A, B in zip(As, Bs, strict=True)])
+        lines += entrywise(f"N = {clients}", products, mean(As) * mean(Bs) + rational(cross) * covariance)
+    return judge_identity(
+        lines, points,
+        f"{SHAPES}; the difference of (1) and (2) is the covariance of A_i and B_i, which is zero for one client and "
+        "whenever all A_i or all B_i agree, and not zero for generic factors of two and three clients",
+    )  # fmt: skip
+
+
+def judge_half(points: list[Point], held: str, weight: float, synchronised: bool, number: str) -> Evidence:
+    """The mean of products with one factor the same at all clients."""
+    lines = []
+    for clients in (1, 2, 3):
+        As, Bs = factors(clients)
+        if synchronised:
+            As, Bs = (As[:1] * clients, Bs) if held == "A" else (As, Bs[:1] * clients)
+        products = mean([A * B for A, B in zip(As, Bs, strict=True)])
+        aggregated = As[0] * mean(Bs) if held == "A" else mean(As) * Bs[0]
+        lines += entrywise(f"eq. ({number}), N = {clients}", products, rational(weight) * aggregated)
+    return judge_identity(lines, points, SHAPES)
+
+
+@claim(
+    "rolora/eq-3",
+    where="Section 4, eq. (3)",
+    says=r"In the odd round, with $A_i^t = A^t$ at every client, $\frac1N\sum_i A_i^tB_i^{t+1} = "
+    r"A^t\,\frac1N\sum_i B_i^{t+1}$.",
+    measure=points_of,
+    mutants=[{"synchronised": False}, {"weight": 1.01}],
+    vary=("weight",),
+    uses=("rolora/alg-1",),
+    expect="holds",
+    method="identity",
+)
+def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
+    """With A the same at all clients; without that it fails."""
+    return judge_half(points, "A", weight, synchronised, "3")
+
+
+@claim(
+    "rolora/eq-4",
+    where="Section 4, eq. (4)",
+    says=r"In the even round, with $B_i^{t+1} = B^{t+1}$ at every client, $\frac1N\sum_i A_i^{t+1}B_i^{t+1} = "
+    r"(\frac1N\sum_i A_i^{t+1})B^{t+1}$.",
+    measure=points_of,
+    mutants=[{"synchronised": False}, {"weight": 1.01}],
+    vary=("weight",),
+    uses=("rolora/alg-1",),
+    expect="holds",
+    method="identity",
+)
+def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
+    """With B the same at all clients; without that it fails."""
+    return judge_half(points, "B", weight, synchronised, "4")
+
+
+@claim(
+    "rolora/fig-1",
+    where="Figure 1",
+    says="Overview: clients train B with A frozen, the server averages and broadcasts B; then they train A with B "
+    "frozen, and the server averages and broadcasts A.",
+    measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter), rounds=1),
+    mutants=[{"first": "A"}, {"trips": 1}, {"weight": 1.01}],
+    vary=("weight",),
+    uses=("rolora/alg-1",),
+    kind="artefact",
+    expect="holds",
+    method="algorithm",
+)
+def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float = 1.0) -> Evidence:
+    """What travels in one iteration, and that the server's new factor is the mean of what came."""
+    promises = []
+    for one in rounds:
+        sent = {"first": one.trips[0].uploads[0]["W"].shape, "second": one.trips[-1].uploads[0]["W"].shape}
+        shapes = {"A": one.before.A["W"].shape, "B": one.before.B["W"].shape}
+        order = [first, "A" if first == "B" else "B"]
+        promises.append(Promise("communication rounds of an iteration", len(one.trips), trips))
+        for half, name in zip(sent, order, strict=True):
+            promises.append(Promise(f"{name} travels {half}", float(sent[half] == shapes[name]), 1.0))
+        for trip, after in zip(one.trips, (one.after.B["W"], one.after.A["W"]), strict=True):
+            total = sum(upload["W"] for upload in trip.uploads)
+            promises.append(same("the server's factor is the mean", weight * total / len(trip.uploads), after))
+    return judge_promises(promises, "1 to 4 clients, square, tall and wide weights; one iteration")
+
+
+@claim(
+    "rolora/s4-cost",
+    where="Section 4, computation and communication cost",
+    says=r"For $W_0 \in \mathbb R^{d \times d}$ (Section 3.1), in each communication round RoLoRA trains and "
+    r"sends half "
+    "of the parameters of FedAVG of LoRA, as many as FFA-LoRA does.",
+    measure=count_traffic,
+    mutants=[{"share": 0.45}, {"shapes": "any"}],
+    vary=("share",),
+    expect="holds",
+    method="printed",
+)
+def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5, shapes: str = "square") -> Evidence:
+    """Numbers on the way in every communication round, from the ledger.
+
+    Args:
+        traffic: counts for several shapes.
+        share: of what LoRA sends.
+        shapes: the square matrices of the text, or any.
+    """
+    cells, widest = {}, Fraction(1, 2)
+    for (inputs, outputs), counts in traffic.items():
+        (whole,) = counts["LoRA"]["up"]
+        widest = max(widest, *(Fraction(size) / Fraction(whole) for size in counts["RoLoRA"]["up"]))
+        if shapes == "square" and inputs != outputs:
+            continue
+        for direction in ("up", "down"):
+            (whole,) = counts["LoRA"][direction]
+            (frozen,) = set(counts["FFA-LoRA"][direction])
+            case = {"inputs": inputs, "outputs": outputs, "direction": direction}
+            for number, size in enumerate(counts["RoLoRA"][direction], start=1):
+                name = f"{inputs} x {outputs}, {direction}, round {number}"
+                cells[f"{name}, of LoRA"] = Cell(exact(Fraction(share) * Fraction(whole)), exact(Fraction(size)), case)
+                cells[f"{name}, as FFA-LoRA"] = Cell(exact(Fraction(frozen)), exact(Fraction(size)), case)
+    scope = (
+        f"the algorithms' own ledger, rank 2, after the start; for the rectangular shapes counted a single round of "
+        f"RoLoRA carries up to the share {float(widest):.3g} of LoRA's, and two rounds together half of it"
+    )
+    return judge_printed(cells, scope)

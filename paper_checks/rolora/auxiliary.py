@@ -1,0 +1,296 @@
+"""Appendix A.2: norms of random variables, nets and Bernstein's inequality."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import exp, inf, log, pi, sin, sqrt
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from scipy.stats import binom, chi2, gamma
+
+from paper_checks.claim import Evidence, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.rolora.laws import discrete_norm, gaussian_product_norm, integral, orlicz_norm
+
+Array = NDArray[np.float64]
+BEST_C = 16.0 / 3.0 * (0.25 + log(2.0))
+r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{(1/4 + \log 2)\lambda^2\|X\|^2}$, mixed by a normal law."""
+
+
+@claim(
+    "rolora/def-A.1",
+    where="Appendix A.2, Definition A.1",
+    says=r"$\|\xi\|_{\psi_2} = \inf\{t > 0 : E\exp(\xi^2/t^2) \le 2\}$; for $\xi \sim N(0,1)$ it is $\sqrt{8/3}$.",
+    measure=lambda context: generic_points(context, sympy.symbols("x:1"), 1),
+    mutants=[{"square": 2.5}, {"limit": 3.0}],
+    vary=("square",),
+    kind="definition",
+    expect="holds",
+    method="identity",
+)
+def def_A_1(points: list[Point], square: float = 8 / 3, limit: float = 2.0) -> Evidence:
+    r"""The Gaussian integral $E\exp(\xi^2/t^2) = (1 - 2/t^2)^{-1/2}$, done by sympy, at the printed $t^2$."""
+    x, rate = sympy.Symbol("x", real=True), sympy.Symbol("k", positive=True)
+    whole = sympy.integrate(sympy.exp(-rate * x**2), (x, -sympy.oo, sympy.oo)) / sympy.sqrt(2 * sympy.pi)
+    printed = sympy.nsimplify(square, rational=True, tolerance=1e-15)
+    value = whole.subs(rate, sympy.Rational(1, 2) - 1 / printed) ** 2
+    return judge_identity(
+        [Equation("E exp(xi^2/t^2), squared", sympy.simplify(value), rational(limit) ** 2)], points,
+        "the standard normal law, exactly; the mean decreases in t, so that the norm is where it equals 2",
+    )  # fmt: skip
+
+
+Law = tuple[Array, Array]
+
+
+def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
+    """Laws of two to four values: simple ones, skewed ones, random ones."""
+    rng = context.rng("laws")
+    simple: list[Law] = [(np.array([-1.0, 1.0]), np.array([0.5, 0.5]))]
+    simple += [(np.array([-p / (1.0 - p), 1.0]), np.array([1.0 - p, p])) for p in (0.01, 0.1, 0.3)]
+    for _ in range(count):
+        size = int(rng.integers(2, 5))
+        masses = rng.dirichlet(np.ones(size))
+        simple.append((rng.standard_normal(size) * 10.0 ** rng.uniform(-2, 2), masses))
+    return [(x - p @ x, p) for x, p in simple] if centred else simple
+
+
+@claim(
+    "rolora/def-A.2",
+    where="Appendix A.2, Definition A.2, with the constants after eq. (58)",
+    says=r"$\|\xi\|_{\psi_1} = \inf\{t > 0 : E\exp(|\xi|/t) \le 2\}$; a constant c has norm $|c|/\log 2$, and "
+    r"$\|\xi^2\|_{\psi_1} = \|\xi\|_{\psi_2}^2$.",
+    measure=lambda context: finite_laws(context, False, 20),
+    mutants=[{"base": 3.0}, {"power": 1.0}],
+    vary=("base", "power"),
+    kind="definition",
+    expect="holds",
+    method="algorithm",
+)
+def def_A_2(laws: list[Law], base: float = 2.0, power: float = 2.0) -> Evidence:
+    """Norms by root finding against the closed forms; the Gaussian square is 8/3."""
+    promises = []
+    for c in (0.01, -1.0, 7.0):
+        found = discrete_norm(np.array([c]), np.ones(1), 1)
+        promises.append(Promise("a constant", found, abs(c) / log(base), 1e-9 * abs(c)))
+    for values, masses in laws:
+        square = discrete_norm(values**2, masses, 1)
+        promises.append(Promise("a square", square, discrete_norm(values, masses, 2) ** power, 1e-8 * square))
+    gaussian = orlicz_norm(lambda rate: (1.0 - 2.0 * rate) ** -0.5, 0.5)
+    promises.append(Promise("the square of a normal variable", gaussian, (8.0 / 3.0) ** (power / 2.0), 1e-8))
+    return judge_promises(promises, f"constants, {len(laws)} laws of two to four values, the normal law")
+
+
+def product_ratios(context: Context) -> Array:
+    """Quotient of the two sides of Lemma A.3 over dependent pairs, equal variables included."""
+    rng = context.rng("joint")
+    found = [gaussian_product_norm(rho) / (8.0 / 3.0) for rho in (-1.0, -0.5, 0.0, 0.3, 0.9, 1.0)]
+    for number in range(context.size(60, 400)):
+        size = int(rng.integers(1, 5))
+        masses, x, y = rng.dirichlet(np.ones(size)), rng.standard_normal(size), rng.standard_normal(size)
+        y = x if number % 4 == 0 else y
+        whole = discrete_norm(x, masses, 2) * discrete_norm(y, masses, 2)
+        found.append(discrete_norm(x * y, masses, 1) / whole)
+    return np.array(found)
+
+
+@claim(
+    "rolora/lem-A.3",
+    where="Appendix A.2, Lemma A.3",
+    says=r"$\|\xi v\|_{\psi_1} \le \|\xi\|_{\psi_2}\|v\|_{\psi_2}$ for any sub-Gaussian $\xi, v$, independent or not.",
+    measure=product_ratios,
+    mutants=[{"factor": 0.99}],
+    vary=("factor",),
+    uses=("rolora/def-A.1", "rolora/def-A.2"),
+    expect="holds",
+    method="inequality",
+)
+def lem_A_3(ratios: Array, factor: float = 1.0) -> Evidence:
+    """Correlated normal pairs and joint laws of up to four values; equality for equal variables."""
+    return judge_inequality(
+        ratios, np.full(len(ratios), factor), 1e-8, case=lambda index: {"case": index},
+        scope=f"normal pairs of six correlations and {len(ratios) - 6} joint laws of up to four values",
+        printed=f"quotient at most {factor:g}",
+    )  # fmt: skip
+
+
+def sum_ratios(context: Context) -> Array:
+    """Squared norm of the sum over the sum of squared norms, for independent centred variables."""
+    found = []
+    sign = discrete_norm(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 2) ** 2
+    for count in (1, 2, 4, 16, 64, 256):
+        values = 2.0 * np.arange(count + 1) - count
+        found.append(discrete_norm(values, binom.pmf(np.arange(count + 1), count, 0.5), 2) ** 2 / (count * sign))
+    laws = finite_laws(context, True, context.size(20, 100))
+    for (x, p), (y, q) in zip(laws, laws[1:] + laws[:1], strict=True):
+        values, masses = np.add.outer(x, y).ravel(), np.outer(p, q).ravel()
+        found.append(
+            discrete_norm(values, masses, 2) ** 2 / (discrete_norm(x, p, 2) ** 2 + discrete_norm(y, q, 2) ** 2)
+        )
+    return np.array(found)
+
+
+@claim(
+    "rolora/lem-A.4",
+    where="Appendix A.2, Lemma A.4",
+    says=r"$\|\sum X_i\|_{\psi_2}^2 \le C\sum\|X_i\|_{\psi_2}^2$ for independent centred sub-Gaussian $X_i$, C "
+    r"absolute.",
+    measure=sum_ratios,
+    mutants=[{"C": 1.8}, {"C": 1.0}],
+    vary=("C",),
+    uses=("rolora/def-A.1",),
+    expect="holds",
+    method="inequality",
+)
+def lem_A_4(ratios: Array, C: float = BEST_C) -> Evidence:
+    r"""Any C from 5.03 on is proved; signs show that it is at least $\frac83\log 2 = 1.848$."""
+    return judge_inequality(
+        ratios, np.full(len(ratios), C), 1e-8, case=lambda index: {"case": index},
+        scope=f"exact laws of sums of 1 to 256 signs, {len(ratios) - 6} pairs of centred laws of up to four "
+        f"values; C is "
+        f"not named in the paper: 16/3 (1/4 + log 2) = {BEST_C:.3f} is enough, and sums of signs need "
+        f"{ratios.max():.3f} "
+        "or more (8/3 log 2 = 1.848 in the limit); for normal variables C = 1",
+        printed=f"quotient at most {C:.4g}",
+    )  # fmt: skip
+
+
+@claim(
+    "rolora/cor-A.5",
+    where="Appendix A.2, Corollary A.5",
+    says=r"$\|a^\top x\|_{\psi_2} \le C'\|a\|$ for standard normal x and fixed a, with $C' = \sqrt{8C/3}$ for the C of "
+    "Lemma A.4 for normal variables.",
+    measure=lambda context: generic_points(context, sympy.symbols("a:3"), 3),
+    mutants=[{"C": 0.99}, {"C": 1.01}],
+    vary=("C",),
+    uses=("rolora/def-A.1", "rolora/lem-A.4"),
+    expect="holds",
+    method="identity",
+)
+def cor_A_5(points: list[Point], C: float = 1.0) -> Evidence:
+    r"""$E\exp((a^\top x)^2/t^2) = \det(I - 2aa^\top/t^2)^{-1/2}$ is 2 exactly at $t^2 = \frac83C\|a\|^2$, C = 1."""
+    lines = []
+    for d in (1, 2, 3):
+        a = sympy.Matrix(sympy.symbols("a:3")[:d])
+        square = sympy.Rational(8, 3) * rational(C) * (a.T * a)[0]
+        determinant = (sympy.eye(d) - 2 * a * a.T / square).det()
+        lines.append(Equation(f"d = {d}: E exp, to the power -2", determinant, sympy.Rational(1, 4)))
+    return judge_identity(
+        lines, points,
+        "d from 1 to 3, any a; for normal variables the best C is 1 and C' = sqrt(8/3) with equality (the "
+        "upper limit N "
+        "of the sums in the proof is the number d of entries)",
+    )  # fmt: skip
+
+
+def circle_nets(_: Context) -> Array:
+    """For k equally spaced points of the circle, odd k too: k, the radius of the net, the least largest product."""
+    rows = [(k, 2.0 * sin(pi / (2 * k)), float(np.cos(pi / k))) for k in [*range(4, 40), 100, 1000, 10000]]
+    # Coordinate vectors of both signs in d = 2 and 3; the farthest point has equal coordinates.
+    rows += [(2 * d, sqrt(2.0 - 2.0 / sqrt(d)), 1.0 / sqrt(d)) for d in (2, 3)]
+    return np.array(rows)
+
+
+@claim(
+    "rolora/def-A.6",
+    where="Appendix A.2, Definition A.6",
+    says=r"$\mathcal N \subseteq \mathcal A$ is an $\epsilon$-net if every point of $\mathcal A$ is within $\epsilon$ "
+    "of a point of it.",
+    measure=circle_nets,
+    mutants=[{"factor": 0.99}, {"smallest": True}],
+    vary=("factor",),
+    kind="definition",
+    expect="holds",
+    method="algorithm",
+)
+def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidence:
+    """On the circle: distances to equally spaced points, against the radius by hand; and the size of the net."""
+    promises = []
+    for k, radius, _ in nets[:30]:
+        angles = 2.0 * pi * np.arange(int(k)) / k
+        points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc stands for all; its middle is among them
+        distances = 2.0 * np.abs(np.sin(0.5 * np.subtract.outer(points, angles))).min(axis=1)
+        found = distances.min() if smallest else distances.max()
+        promises.append(Promise("every point is that near, and not nearer", float(found), factor * radius, 1e-9))
+        promises.append(Promise("at most (1 + 2/eps)^2 points", k, (1.0 + 2.0 / radius) ** 2, at_most=True))
+    return judge_promises(promises, "nets of 4 to 33 equally spaced points of the circle")
+
+
+@claim(
+    "rolora/lem-A.7",
+    where="Appendix A.2, Lemma A.7",
+    says=r"$\|a\| \le \frac1{1-\epsilon}\sup_{x \in \mathcal N}\langle a, x\rangle$ for every $\epsilon$-net of the "
+    r"sphere, $\epsilon \in [0, 1)$.",
+    measure=circle_nets,
+    mutants=[{"share": 0.1}, {"power": 3.0}],
+    vary=("share", "power"),
+    uses=("rolora/def-A.6",),
+    expect="holds",
+    method="inequality",
+)
+def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
+    r"""The farthest unit vector from the net has $\sup = 1 - \epsilon^2/2$, so that $1/(1 - \epsilon^2/2)$ is sharp."""
+    kept = nets[nets[:, 1] < 1.0]
+    right = kept[:, 2] / np.maximum(1.0 - share * kept[:, 1] ** power, 1e-12)
+    return judge_inequality(
+        np.ones(len(kept)), right, 1e-12, case=lambda index: {"points": int(kept[index, 0])},
+        scope="nets of up to 10000 points of the circle, no antipodes needed, and coordinate vectors in d = 2 "
+        "and 3, at "
+        "the farthest unit vector; 1/(1 - eps^2/2) is the sharp factor",
+        printed=f"1 <= sup / (1 - {share:g} eps^{power:g})",
+    )  # fmt: skip
+
+
+def tails(_: Context) -> Array:
+    """Log-probability, t^2/sum of squared norms, t/largest norm, for exact laws of sums."""
+    rows = []
+    sign = 1.0 / log(2.0)
+    for N in (1, 2, 10, 100, 10_000):
+        for count in sorted({round(N * share) for share in (0.52, 0.6, 0.8, 1.0)} | {N - N // 2 + round(sqrt(N))}):
+            if N >= count > N / 2:
+                t = 2 * count - N  # two-sided tail of a sum of signs
+                rows.append((log(2.0) + float(binom.logsf(count - 1, N, 0.5)), t**2 / (N * sign**2), t / sign))
+
+    def exponential(rate: float) -> float:
+        return exp(rate) * (1.0 - exp(-1.0 - rate)) / (1.0 + rate) + exp(-1.0) / (1.0 - rate)
+
+    def square(rate: float) -> float:
+        return sqrt(2.0 / pi) * integral(lambda z: exp(rate * abs(z * z - 1.0) - 0.5 * z * z), 0.0, 60.0)
+
+    laws = ((orlicz_norm(exponential, 1.0), lambda x, N: gamma.logsf(x, N), lambda x, N: gamma.cdf(x, N)),
+            (orlicz_norm(square, 0.45), lambda x, N: chi2.logsf(x, N), lambda x, N: chi2.cdf(x, N)))  # fmt: skip
+    for (size, upper, lower), N in product(laws, (1, 3, 30, 1000)):
+        for t in N * np.array([0.1, 0.5, 1.0, 3.0, 20.0]):
+            below = log(lower(N - t, N)) if t < N and lower(N - t, N) > 0 else -inf
+            rows.append((float(np.logaddexp(upper(N + t, N), below)), t**2 / (N * size**2), t / size))
+    return np.array([row for row in rows if row[0] > -inf])
+
+
+@claim(
+    "rolora/thm-A.8",
+    where="Appendix A.2, Theorem A.8",
+    says=r"Bernstein: $P(|\sum X_i| \ge t) \le 2\exp(-c\min(t^2/\sum\|X_i\|_{\psi_1}^2, t/\max\|X_i\|_{\psi_1}))$ for "
+    "independent centred sub-exponential variables, c > 0 absolute.",
+    measure=tails,
+    mutants=[{"c": 1.5}, {"pick": "max"}],
+    vary=("c",),
+    uses=("rolora/def-A.2",),
+    expect="holds",
+    method="inequality",
+)
+def thm_A_8(rows: Array, c: float = 0.25, pick: str = "min") -> Evidence:
+    r"""With c = 1/4, which follows from $Ee^{\lambda X} \le e^{\lambda^2\|X\|^2}$ for $|\lambda|\|X\| \le 1$."""
+    exponent = (np.minimum if pick == "min" else np.maximum)(rows[:, 1], rows[:, 2])
+    left, right = rows[:, 0], log(2.0) - c * exponent
+    return judge_inequality(
+        left, right, 1e-9 * (1.0 + np.abs(left)), case=lambda index: {"case": index}, compare=False,
+        scope=f"{len(rows)} exact tails of sums of signs, centred exponential and centred squared normal "
+        f"variables; c is "
+        "not named in the paper: 1/4 is enough, and c > log(2)^-2/2 = 1.04 fails for sums of signs",
+        printed=f"log P <= log 2 - {c:g} {pick}(...)",
+    )  # fmt: skip

@@ -1,0 +1,242 @@
+r"""Appendix A.3, Lemma A.11 with eqs. (80), (100), (101), (109) and (117) to (123): one step brings a nearer to $a^*$.
+
+Units: $\|b^*\| = 1$, so that $\eta$ is $s = \eta\|b^*\|^2 \le 1$; $D = 1 - (\delta^0)^2$, $\beta = \|\bar b\|^2$.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+
+AXES = (
+    Axis("share", 1e-6, 1.0), Axis("D", 1e-6, 1.0), Axis("level", 1e-9, 0.999), Axis("tilde", 1e-9, 0.999),
+    Axis("place", 1e-9, 1.0),
+)  # fmt: skip
+
+
+def thresholds(case: Mapping[str, Any]) -> tuple[Any, Any]:
+    r"""$\epsilon'$ and $\tilde\epsilon$, shares of the largest that the lemma allows, D/16."""
+    return case["level"] * case["D"] / 16, case["tilde"] * case["D"] / 16
+
+
+def population(case: Mapping[str, Any], s: Any, rate: Any) -> tuple[Any, Any]:
+    """Squares of both sides for infinitely many samples, at any angle up to the first one."""
+    u = case["D"] + (1 - case["D"]) * case["place"]  # squared cosine
+    return (1 - 2 * s * u) ** 2 / (1 + 4 * s * s * u * (1 - u)), 1 - rate * s * case["D"]
+
+
+def lengths(case: Mapping[str, Any]) -> tuple[Any, Any]:
+    r"""Bounds of $\beta$ on the event of Lemma A.9: (99), and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$."""
+    level, _ = thresholds(case)
+    return case["D"] - level, 1 + level**2
+
+
+def events(case: Mapping[str, Any], s: Any, rate: Any) -> tuple[Any, Any]:
+    """Squares of (E_1 + E_2) / |a+| and of the rate, with (91), (116) and any length of b that (13) allows."""
+    level, tilde = thresholds(case)
+    low, high = lengths(case)
+    slope = 1 - 2 * s * (low + (high - low) * case["place"])
+    numerator = abs(slope) + 2 * s * tilde * (1 + level) ** 2
+    return numerator**2 / (1 - 4 * s * (tilde * (1 + level) ** 2 + level**2 + level)), 1 - rate * s * case["D"]
+
+
+def search_steps(context: Context) -> Cases:
+    """Steps, angles and thresholds, towards equality on the events."""
+
+    def gap(cases: Cases) -> np.ndarray:
+        left, right = events(cases, 0.5 * cases["share"], 1.0)
+        return (right - left) / right
+
+    found = collect_cases(
+        context,
+        AXES,
+        lambda cases: cases["D"] < 1.0,
+        gap,
+        examples=context.size(300, 2000),
+        restarts=context.size(1, 3),
+    )
+    # Short decimals can be read, and replayed exactly.
+    found = {name: np.array([float(f"{value:.3g}") for value in column]) for name, column in found.items()}
+    kept = found["D"] < 1.0
+    return {name: column[kept] for name, column in found.items()}
+
+
+@claim(
+    "rolora/lem-A.11",
+    where="Appendix A.3, Lemma A.11 (Lemma 5.3), eqs. (80) and (123)",
+    says=r"For $\delta^t \le \cdots \le \delta^0$, $\epsilon', \tilde\epsilon < (1-(\delta^0)^2)/16$, $m = \Omega(q)$, "
+    r"$\eta \le 1/L_{max}^2$: $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with probability at "
+    r"least $1 - 2q^{-10}$.",
+    measure=search_steps,
+    control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
+    correction=Form(
+        r"For $\eta \le 1/(2L_{max}^2)$ it holds for all samples on which $\|\bar b - g\| \le "
+        r"\epsilon'\delta^t\|b^*\|$ "
+        r"and (76). With infinitely many samples it holds if $\eta\|b^*\|^2 \le (3 + (\delta^0)^2)/4$; beyond that it "
+        r"fails near $a^*$, where $\delta$ shrinks by $|1 - 2\eta\|b^*\|^2|$: by nothing at all at the largest step "
+        r"allowed, $\eta = 1/\|b^*\|^2$.",
+        {"limit": 0.5, "sampled": True, "sharp": 1.0},
+        mutants=({"limit": 0.75}, {"sharp": 1.02}, {"rate": 3.5}),
+    ),
+    vary=("sharp", "limit", "rate"),
+    also=("rolora/eq-80", "rolora/eq-123"),
+    uses=("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-117"),
+    expect="corrected",
+    method="inequality",
+)
+def lem_A_11(
+    cases: Cases, limit: float = 1.0, sampled: bool = False, sharp: float = 0.0, rate: float = 1.0
+) -> Evidence:
+    r"""Squares of both sides; a step that fails for infinitely many samples fails with probability tending to 1.
+
+    Args:
+        cases: shares of the largest step, D, thresholds, and the place of the angle or of the length of b.
+        limit: the largest step.
+        sampled: whether samples within the events of the lemmas are judged as well.
+        sharp: with infinitely many samples the largest step is this times $(4 - D)/4$, if not 0.
+        rate: factor of the step under the root.
+    """
+
+    def step(case: Mapping[str, Any], largest: Any) -> Any:
+        return case["share"] * largest
+
+    def ideal(case: Mapping[str, Any]) -> tuple[Any, Any]:
+        largest = sharp * (4 - case["D"]) / 4 if sharp else limit
+        return population(case, step(case, largest), min(rate, 1.0))
+
+    def real(case: Mapping[str, Any]) -> tuple[Any, Any]:
+        return events(case, step(case, limit), rate)
+
+    forms = [("infinitely many samples", ideal)] + ([("samples within the events", real)] if sampled else [])
+    found = []
+    for name, sides in forms:
+        left, right = sides(cases)
+        found.append(judge_inequality(
+            left, right, 1e-12, case=lambda index: {key: float(column[index]) for key, column in cases.items()},
+            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, 1 - delta_0^2 from 1e-6 to 1, every "
+            f"angle up to "
+            f"the first one, thresholds up to their bounds; {' and '.join(form for form, _ in forms)}",
+            printed=f"{name}: squared quotient at most 1 - {rate:g} s (1 - delta_0^2)",
+        ))  # fmt: skip
+    return next((evidence for evidence in found if not evidence.ok), found[-1])
+
+
+@claim(
+    "rolora/eq-100",
+    where="Appendix A.3, eqs. (100) and (101)",
+    says=r"$E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b| \le \delta^t|1 - 2\eta((1-(\delta^0)^2) - "
+    r"\epsilon')\|b^*\|^2|$.",
+    measure=search_steps,
+    control=Form(r"For $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
+    correction=Form(
+        r"For $\eta\|b^*\|^2(2 - (\delta^0)^2 - \epsilon' + \epsilon'^2) \le 1$, so for $\eta \le 1/(2L_{max}^2)$. A "
+        r"lower bound of $\|\bar b\|^2$ bounds the modulus only while $1 - 2\eta\|\bar b\|^2$ is not too negative; "
+        r"always $E_1 \le \delta^t\max(1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2,\ 2\eta(1 + \epsilon'^2)"
+        r"\|b^*\|^2 - 1)$.",
+        {"limit": 1.0, "sum_of_lengths": 1.0},
+        mutants=({"sum_of_lengths": 1.05}, {"less": 0.5}),
+    ),
+    vary=("sum_of_lengths",),
+    uses=("rolora/eq-96",),
+    expect="corrected",
+    method="inequality",
+)
+def eq_100(cases: Cases, limit: float = 1.0, sum_of_lengths: float = 0.0, less: float = 1.0) -> Evidence:
+    r"""Both sides over $\delta^t$, for every length of $\bar b$ that Lemma A.9 allows.
+
+    Args:
+        cases: shares of the largest step, D, thresholds, places.
+        limit: the largest step.
+        sum_of_lengths: if not 0, the largest step is this over the sum of the least and largest squared length.
+        less: factor of $\epsilon'$ in the bound.
+    """
+
+    def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
+        level, _ = thresholds(case)
+        low, high = lengths(case)
+        s = case["share"] * (sum_of_lengths / (low + high) if sum_of_lengths else limit)
+        left = abs(1 - 2 * s * (low + (high - low) * case["place"]))
+        return left, abs(1 - 2 * s * (case["D"] - less * level))
+
+    # The least length is where the bound is tight: place 0 stands for it.
+    corner = {key: np.concatenate([column, column]) for key, column in cases.items()}
+    corner["place"][len(cases["place"]) :] = 0.0
+    left, right = sides(corner)
+    return judge_inequality(
+        left, right, 1e-12, case=lambda index: {key: float(column[index]) for key, column in corner.items()},
+        scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b "
+        f"on the event",
+        printed="E_1 over delta",
+    )  # fmt: skip
+
+
+@claim(
+    "rolora/eq-117",
+    where="Appendix A.3, eqs. (117) to (122)",
+    says=r"$\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\| \le \delta^tC$ with $C = \frac{1 - "
+    r"2\eta((1-(\delta^0)^2) - \epsilon')"
+    r"\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + "
+    r"\epsilon'^2 + \epsilon')\|b^*\|^2}} \le \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$, since $1 - (\delta^0)^2 > "
+    r"\max(4(\tilde\epsilon(\epsilon'+1)^2 + \epsilon'^2 + \epsilon'), 2\epsilon' + 2\tilde\epsilon(\epsilon'+1)^2)$.",
+    measure=search_steps,
+    control=Form("The lines after (117).", {"first": False}),
+    correction=Form(
+        r"(118) to (122) hold. (117) drops the modulus of (101): C is negative for $\eta\|b^*\|^2 = 1$ and small "
+        r"$\delta^0$. It holds for $\eta \le 1/(2L_{max}^2)$.",
+        {"limit": 0.5},
+        mutants=({"limit": 0.6}, {"room": 16.0}, {"factor": 4.0}),
+    ),
+    vary=("limit", "room"),
+    uses=("rolora/eq-90", "rolora/eq-100", "rolora/eq-116"),
+    expect="corrected",
+    method="inequality",
+)
+def eq_117(cases: Cases, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: float = 1.0) -> Evidence:
+    r"""Numerators of (117) over $\delta^t$, the condition on the thresholds and (121).
+
+    Args:
+        cases: shares of the largest step, D, thresholds, places.
+        limit: the largest step.
+        first: whether (117) is judged.
+        room: printed as 4 in the condition.
+        factor: of the step in (121).
+    """
+
+    def sides(line: str) -> Any:
+        def both(case: Mapping[str, Any]) -> tuple[Any, Any]:
+            s, D = case["share"] * limit, case["D"]
+            level, tilde = thresholds(case)
+            shift = tilde * (1 + level) ** 2
+            low, high = lengths(case)
+            numerator = 1 - 2 * s * (D - level) + 2 * s * shift
+            if line == "(117)":
+                return abs(1 - 2 * s * (low + (high - low) * case["place"])) + 2 * s * shift, numerator
+            if line == "condition, first":
+                return room * (shift + level**2 + level), D
+            if line == "condition, second":
+                return 2 * level + 2 * shift, D
+            if line == "(120) to (121), numerators":
+                return numerator, 1 - factor * s * D
+            return 1 - s * D, 1 - 4 * s * (shift + level**2 + level)
+
+        return both
+
+    lines = ["condition, first", "condition, second", "(120) to (121), numerators", "(120) to (121), denominators"]
+    found = []
+    for line in (["(117)"] if first else []) + lines:
+        left, right = sides(line)(cases)
+        found.append(judge_inequality(
+            left, right, 1e-12, compare=False,
+            case=lambda index: {key: float(column[index]) for key, column in cases.items()},
+            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length "
+            f"of b on the "
+            "event; every line",
+            printed=line,
+        ))  # fmt: skip
+    return next((evidence for evidence in found if not evidence.ok), found[0])

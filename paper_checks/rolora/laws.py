@@ -1,0 +1,127 @@
+r"""Exact laws behind RoLoRA's probability statements: norms of variables, and what Gaussian samples do to Algorithm 2.
+
+For one client $S = X^\top X/m$, and u the unit vector along $(I - aa^\top)a^*$. The client's minimiser is $\tilde b =
+s\,b^*$ with $s - a^\top a^* = \delta S_{au}/S_{aa}$, and $\sqrt m\,S_{au}/S_{aa}$ has Student's law with m degrees of
+freedom (a normal variable over the root of an independent $\chi^2_m$). The Schur complement is
+$S_{uu} - S_{au}^2/S_{aa} \sim \chi^2_{m-1}/m$, independent of the row of a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, log1p, pi, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.special import betaln
+from scipy.stats import chi2, norm
+
+Array = NDArray[np.float64]
+
+GOLDEN = 0.5 * (sqrt(5.0) - 1.0)
+BEST_C1 = 16.0 / 9.0
+r"""Largest $c_1$ of eq. (18): $K^4/4$ with $K^2 = 8/3$; the rate of the lower tail tends to $\epsilon_1^2/4$."""
+BEST_C3 = GOLDEN + 0.5 * log(GOLDEN)
+r"""Largest $c_3$ of eq. (29): the rate of $|zw|$ sums at $\epsilon_2 = 1$, since rate over $\epsilon^2$ decreases."""
+BEST_C5 = 0.5 * (1.0 - log(2.0))
+r"""Largest $c_5$ of eq. (61): the rate of the upper tail of $\chi^2$ at $\epsilon_3 = 1$."""
+
+
+def orlicz_norm(mean_of_exponential: Callable[[float], float], pole: float) -> float:
+    r"""The norm $\inf\{t : E\exp(|\xi|/t) \le 2\}$ from $\lambda \mapsto E\exp(\lambda|\xi|)$.
+
+    Args:
+        mean_of_exponential: increasing, finite below the pole.
+        pole: where it becomes infinite.
+    """
+    return 1.0 / brentq(lambda rate: mean_of_exponential(rate) - 2.0, 0.0, pole * (1.0 - 1e-9), xtol=1e-14)
+
+
+def discrete_norm(values: NDArray[Any], masses: NDArray[Any], power: int) -> float:
+    r"""$\psi_1$ (power 1) or $\psi_2$ (power 2) norm of a law with finitely many values."""
+    sizes = np.abs(values) ** power
+    if not sizes.any():
+        return 0.0
+    scale = float(sizes.max())
+    # At rate log(2)/max the mean is at most 2; it reaches 2 at the latest where the largest value alone does.
+    last = log(2.0 / float(masses[sizes == scale].sum())) / scale
+    rate = brentq(lambda one: float(masses @ np.exp(one * sizes)) - 2.0, 0.99 * log(2.0) / scale, 1.01 * last,
+                  xtol=1e-14 / scale)  # fmt: skip
+    return float(rate ** (-1.0 / power))
+
+
+def gaussian_product_norm(correlation: float) -> float:
+    r"""$\psi_1$ norm of the product of two standard normal variables, by an integral over the angle."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 4001)[:-1]
+    product = np.abs(np.cos(angles) * np.cos(angles - np.arccos(np.clip(correlation, -1.0, 1.0))))
+    return orlicz_norm(lambda rate: float(np.mean(1.0 / (1.0 - 2.0 * rate * product))), 1.0 / (1.0 + abs(correlation)))
+
+
+def centred_product_norm(correlation: float) -> float:
+    r"""$\psi_1$ norm of $zw - \rho$ for standard normal z, w of correlation $\rho \ge 0$.
+
+    In polar coordinates $zw = Qk$ with k a function of the angle and Q exponential of mean 2; the mean over Q is in
+    closed form on either side of $Qk = \rho$.
+    """
+    angles = np.linspace(0.0, 2.0 * np.pi, 4001)[:-1]
+    k = np.cos(angles) * np.cos(angles - np.arccos(np.clip(correlation, -1.0, 1.0)))
+    against, along = -k[k <= 0.0], k[k > 0.0]
+    turn = correlation / along
+
+    def mean(rate: float) -> float:
+        far = np.exp(rate * correlation) / (1.0 - 2.0 * rate * against)
+        below = np.exp(rate * correlation) * -np.expm1(-turn * (0.5 + rate * along)) / (1.0 + 2.0 * rate * along)
+        above = np.exp(-rate * correlation - turn * (0.5 - rate * along)) / (1.0 - 2.0 * rate * along)
+        return float((far.sum() + below.sum() + above.sum()) / len(k))
+
+    return orlicz_norm(mean, 1.0 / (1.0 + correlation))
+
+
+def student_tail(room: float, m: float) -> float:
+    r"""$\log P(\|\tilde b - g\| > room\,\delta\|b^*\|)$ of one client: two-sided tail of $t_m/\sqrt m$, $m \ge 2$.
+
+    The density $(1 + s^2)^{-(m+1)/2}$ is integrated from ``room`` on in $v = \frac m2\log\frac{1+s^2}{1+room^2}$.
+    """
+    m = float(m)
+    v = np.linspace(0.0, 60.0, 6001)
+    start = log1p(max(room, 1e-140) ** 2)
+    integrand = np.exp(-v * (m - 1.0) / m) / np.sqrt(np.expm1(start + 2.0 * v / m))
+    half = betaln(0.5, 0.5 * m) if m < 1e12 else 0.5 * log(2.0 * pi / m)
+    return min(0.0, float(log(2.0) - half - log(m) - 0.5 * (m - 1.0) * start + log(np.trapezoid(integrand, v))))
+
+
+def product_tail(room: float, m: int) -> float:
+    r"""$\log P(|\sum_j z_jw_j| \ge room\,m)$ for 2m independent normal variables: $|N(0,1)|\,\chi_m \ge room\,m$.
+
+    Conditional on the $z_j$ the sum is normal; by the half-angle form of its density, $P = E\,2\Phi(-room\,m/\chi_m)$.
+    """
+    middle = float(m)
+    width = 12.0 * sqrt(2.0 * m) + 60.0
+    low, high = max(middle - width, 1e-9), middle + width * (1.0 + 4.0 * room)
+    grid = np.linspace(low, high, 4001)
+    logs = chi2.logpdf(grid, m) + log(2.0) + norm.logsf(room * m / np.sqrt(grid))
+    top = float(logs.max())
+    return top + log(float(np.trapezoid(np.exp(logs - top), grid)))
+
+
+def column_tail(room: float, n: int, d: int) -> float:
+    r"""$P(\|(S - I)v\| \ge room)$ for a unit vector v and S of n samples in d dimensions.
+
+    Along v it is $\chi^2_n/n - 1$, across it $\sqrt{\chi^2_n\chi^2_{d-1}}/n$ with independent variables.
+    """
+
+    def missing(y: float) -> float:
+        rest = (room * n) ** 2 - (y - n) ** 2
+        return 1.0 if rest <= 0 else float(chi2.sf(rest / y, d - 1))
+
+    width = 10.0 * sqrt(2.0 * n) + 40.0
+    grid = np.linspace(max(n - width, 1e-9), n + width, 2001)
+    return float(np.trapezoid([missing(y) * p for y, p in zip(grid, chi2.pdf(grid, n), strict=True)], grid))
+
+
+def integral(function: Callable[[float], float], low: float, high: float) -> float:
+    """Numerical integral."""
+    return float(quad(function, low, high, limit=200, epsabs=1e-12)[0])

@@ -1,0 +1,358 @@
+"""Appendix A.3, eqs. (14) to (42): the steps of the proof of Lemma A.9.
+
+Absolute constants that the paper leaves unnamed are taken as large as they can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from math import exp, log, log1p
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from paper_checks.claim import Evidence, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
+from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.rolora.auxiliary import circle_nets
+from paper_checks.rolora.laws import BEST_C1, BEST_C3, gaussian_product_norm, product_tail, student_tail
+from paper_checks.rolora.minimiser import Setting
+
+Array = NDArray[np.float64]
+
+
+def symbols_of(context: Context) -> list[Point]:
+    """Values for S, a, a* and b* of two dimensions, S positive definite."""
+    return generic_points(context, sympy.symbols("p u b0 b1 r s v"), 3)
+
+
+def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
+    """S = R^T R for a triangular R, unit a and a* in rational coordinates, b*, and what follows from them."""
+    p, u, b0, b1, r, s, v = sympy.symbols("p u b0 b1 r s v")
+    R = sympy.Matrix([[r, s], [0, v]])
+    a = sympy.Matrix([2 * p, 1 - p**2]) / (1 + p**2)
+    truth = sympy.Matrix([2 * u, 1 - u**2]) / (1 + u**2)
+    b = sympy.Matrix([[b0, b1][:width]])
+    S = R.T * R
+    off = (sympy.eye(2) - a * a.T) * truth * b
+    return {"S": S, "a": a, "truth": truth, "b": b, "g": (a.T * truth)[0] * b, "off": off,
+            "best": (a.T * S * truth)[0] / (a.T * S * a)[0] * b}  # fmt: skip
+
+
+@claim(
+    "rolora/eq-14",
+    where="Appendix A.3, eqs. (14) to (16)",
+    says=r"$\tilde b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = g^\top + "
+    r"\frac{a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia}$.",
+    measure=symbols_of,
+    mutants=[{"sign": -1}, {"kept": 0}],
+    expect="holds",
+    method="identity",
+)
+def eq_14(points: list[Point], sign: int = 1, kept: int = 1) -> Evidence:
+    """The normal equation of the minimiser, and both ways to write it."""
+    one = one_client()
+    S, a, square = one["S"], one["a"], (one["a"].T * one["S"] * one["a"])[0]
+    lines = []
+    for k in range(2):
+        normal = (a.T * S * (a * one["best"] - one["truth"] * one["b"]))[k]
+        lines.append(Equation(f"normal equation, entry {k}", normal, sympy.Integer(0)))
+        rest = (a.T * S * one["off"])[k] / square
+        lines.append(Equation(f"(16), entry {k}", one["best"][k], kept * one["g"][k] + sign * rest))
+    return judge_identity(lines, points, "any X of two columns with X a not 0, unit a and a*, any b*")
+
+
+@claim(
+    "rolora/eq-17",
+    where="Appendix A.3, eq. (17)",
+    says=r"$\|\tilde b_i - g\| \le \|X_ia\|^{-2}\,\|a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}\|$.",
+    measure=symbols_of,
+    mutants=[{"power": -1}, {"power": -3}],
+    uses=("rolora/eq-14",),
+    expect="holds",
+    method="identity",
+)
+def eq_17(points: list[Point], power: int = -2) -> Evidence:
+    """It is an equality, of squares here."""
+    one = one_client(1)
+    off, row = one["best"] - one["g"], one["a"].T * one["S"] * one["off"]
+    square = (one["a"].T * one["S"] * one["a"])[0]
+    lines = [Equation("both sides, squared", (off * off.T)[0], square**power * (row * row.T)[0])]
+    return judge_identity(lines, points, "any X of two columns with X a not 0, unit a and a*, any b*; equality")
+
+
+def chi_square_tails(_: Context) -> Array:
+    r"""Log-probability of $\chi^2_m \le (1 - \epsilon)m$ with epsilon and m."""
+    pairs = product((0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9, 0.999), (1, 2, 5, 20, 100, 1000, 10_000, 10**6, 10**8))
+    rows = [(float(chi2.logcdf((1.0 - e) * m, m)), e, float(m)) for e, m in pairs]
+    return np.array([row for row in rows if np.isfinite(row[0])])
+
+
+@claim(
+    "rolora/eq-18",
+    where="Appendix A.3, eq. (18)",
+    says=r"$P(\|X_ia\|^2 \le (1-\epsilon_1)m) \le \exp(-c_1\epsilon_1^2m/K^4)$ for every $\epsilon_1 \in (0,1)$, $K = "
+    r"\sqrt{8/3}$, $c_1$ absolute.",
+    measure=chi_square_tails,
+    mutants=[{"c1": 1.9}, {"power": 1.0}],
+    vary=("c1", "power"),
+    uses=("rolora/def-A.1",),
+    expect="holds",
+    method="probability",
+)
+def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
+    r"""$\|X_ia\|^2$ is $\chi^2_m$: with $c_1 = 16/9$, which is the largest; called large in the text."""
+    left, right = rows[:, 0], -c1 * rows[:, 1] ** power * rows[:, 2] * 9.0 / 64.0
+    return judge_inequality(
+        left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
+        case=lambda index: {"eps_1": float(rows[index, 1]), "m": int(rows[index, 2])},
+        scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; c_1 is not "
+        f"named: it "
+        "can be 16/9 and not more, since the rate of the tail is eps_1^2/4 + O(eps_1^3)",
+        printed=f"log P <= -{c1:.4g} eps^{power:g} m / K^4",
+    )  # fmt: skip
+
+
+@claim(
+    "rolora/eq-19",
+    where="Appendix A.3, eqs. (19) and (20)",
+    says=r"For an $\epsilon_0$-net of the sphere $\|v\| \le \frac1{1-\epsilon_0}\max_w v^\top w \le "
+    r"\frac1{1-\epsilon_0}\max_w|v^\top w|$, $v^\top = a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}$.",
+    measure=circle_nets,
+    mutants=[{"share": 0.1}, {"power": 3.0}],
+    vary=("share",),
+    uses=("rolora/lem-A.7",),
+    expect="holds",
+    method="inequality",
+)
+def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
+    """V is a multiple of b*, so that any direction can occur: the one farthest from the net, of length 3."""
+    kept = nets[nets[:, 1] < 1.0]
+    count, radius, least = kept.T
+    factor = 3.0 / np.maximum(1.0 - share * radius**power, 1e-12)
+    # Of odd nets the antipode of the farthest direction is a point: the modulus is then larger.
+    modulus = np.where((count % 2 == 1), 1.0, least)
+    left, right = np.concatenate([np.full(len(kept), 3.0), factor * least]), np.concatenate([factor * least] * 2)
+    right[len(kept) :] = factor * modulus
+    return judge_inequality(
+        left, right, 1e-9, case=lambda index: {"points": int(count[index % len(kept)])},
+        scope="nets of 4 to 10000 points of the circle, with and without antipodes, coordinate vectors in d = 2 and 3",
+        printed="both lines",
+    )  # fmt: skip
+
+
+@claim(
+    "rolora/eq-21",
+    where="Appendix A.3, eq. (21)",
+    says=r"$a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}w = \sum_j (a^\top x_{i,j})(x_{i,j}^\top(I - aa^\top)"
+    r"a^*b^{*\top}w)$.",
+    measure=lambda context: generic_points(context, sympy.symbols("x:6 w0 w1 p u b0 b1"), 3),
+    mutants=[{"projected": False}, {"rows": 2}],
+    expect="holds",
+    method="identity",
+)
+def eq_21(points: list[Point], projected: bool = True, rows: int = 3) -> Evidence:
+    """Three samples of two entries, written out."""
+    one = one_client()
+    X, w = sympy.Matrix(3, 2, sympy.symbols("x:6")), sympy.Matrix(sympy.symbols("w0 w1"))
+    off = one["off"] if projected else one["truth"] * one["b"]
+    summands = [(X[j, :] * one["a"])[0] * (X[j, :] * off * w)[0] for j in range(rows)]
+    whole = (one["a"].T * X.T * X * one["off"] * w)[0]
+    return judge_identity(
+        [Equation("(21)", whole, sum(summands))], points, "three samples, two dimensions, any entries"
+    )
+
+
+@claim(
+    "rolora/eq-22",
+    where="Appendix A.3, eqs. (22) to (25)",
+    says=r"$\|(a^\top x)(x^\top v)\|_{\psi_1} \le \|a^\top x\|_{\psi_2}\|x^\top v\|_{\psi_2} \le c_2\|a\|\|v\| \le "
+    r"c_2\|(I - aa^\top)a^*b^{*\top}\|_{op}$, $v = (I - aa^\top)a^*b^{*\top}w$, $c_2 = C'^2$.",
+    measure=lambda context: gaussian_product_norm(0.0),
+    mutants=[{"c2": 2.6}, {"c2": 1.4}],
+    vary=("c2",),
+    uses=("rolora/lem-A.3", "rolora/cor-A.5"),
+    expect="holds",
+    method="inequality",
+)
+def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
+    """The factors are independent, since v is orthogonal to a; w at every angle to b*."""
+    cosines = np.linspace(0.0, 1.0, 11)
+    lines = [norm * cosines, 8.0 / 3.0 * cosines, c2 * cosines, np.full(11, c2)]
+    left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
+    return judge_inequality(
+        left, right, 1e-9, case=lambda index: {"line": 22 + index // 11, "cosine": float(cosines[index % 11])},
+        scope=f"w at 11 angles to b*; c_2 = C'^2 = 8/3 with the best C'; the norm itself is {norm:.4f} times |v|",
+        printed=f"every line with c_2 = {c2:.4g}",
+    )  # fmt: skip
+
+
+def summed_products(_: Context) -> Array:
+    """Log-probability that a sum of m products of independent normal variables reaches eps m, with eps and m."""
+    pairs = product((0.01, 0.1, 0.3, 0.6, 0.9, 0.999), (1, 3, 10, 100, 1000, 10_000))
+    return np.array([(product_tail(e, m), e, float(m)) for e, m in pairs])
+
+
+@claim(
+    "rolora/eq-26",
+    where="Appendix A.3, eqs. (26) to (29)",
+    says=r"$P(|\sum_j(a^\top x_j)(x_j^\top v)| \ge \epsilon_2m\|(I - aa^\top)a^*b^{*\top}\|_{op}) \le "
+    r"2\exp(-c_3\epsilon_2^2m)$, $\epsilon_2 \in (0, 1)$, $c_3$ absolute.",
+    measure=summed_products,
+    mutants=[{"c3": 0.42}, {"power": 1.0}],
+    vary=("c3", "power"),
+    uses=("rolora/thm-A.8", "rolora/eq-22", "rolora/eq-30"),
+    expect="holds",
+    method="probability",
+)
+def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0) -> Evidence:
+    """The worst w is parallel to b*; then the sum is a normal variable times an independent chi."""
+    left, right = rows[:, 0], log(2.0) - c3 * rows[:, 1] ** power * rows[:, 2]
+    return judge_inequality(
+        left, right, 1e-6 * (1.0 + np.abs(left)), compare=False,
+        case=lambda index: {"eps_2": float(rows[index, 1]), "m": int(rows[index, 2])},
+        scope=f"exact law, {len(rows)} pairs of thresholds up to 0.999 and m up to 10000; c_3 is not named: it can be "
+        f"{BEST_C3:.4f} (golden ratio plus half its logarithm) and not more, Theorem A.8 with c = 1/4 gives 9/256",
+        printed=f"log P <= log 2 - {c3:.4g} eps^{power:g} m",
+    )  # fmt: skip
+
+
+@claim(
+    "rolora/eq-30",
+    where="Appendix A.3, eqs. (30) and (31) and the line after them",
+    says=r"The two terms of the minimum are at least $\epsilon_2^2m/c_2^2$ and $\epsilon_2m/c_2$, and the "
+    r"first of these "
+    "is at most the second.",
+    measure=lambda context: gaussian_product_norm(0.0),
+    mutants=[{"c2": 1.4}],
+    vary=("c2",),
+    uses=("rolora/eq-22",),
+    expect="holds",
+    method="inequality",
+)
+def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
+    """In units of the operator norm, for w at several angles to b*, with the exact norm of a summand."""
+    rows = list(product((0.01, 0.5, 0.999), (1, 50), (0.1, 0.7, 1.0)))
+    e, m, cosine = np.array(rows).T
+    c2 = max(c2, 1e-9)
+    left = np.concatenate([e**2 * m / c2**2, e * m / c2, e**2 * m / c2**2])
+    right = np.concatenate([e**2 * m / (norm * cosine) ** 2, e * m / (norm * cosine), e * m / c2])
+    return judge_inequality(
+        left, right, 1e-12, case=lambda index: {"line": index // len(rows), "eps_2": float(e[index % len(rows)])},
+        scope="thresholds up to 0.999, one and fifty samples, w at several angles to b*; c_2 = 8/3 > 1",
+        printed=f"all three with c_2 = {c2:.4g}",
+    )  # fmt: skip
+
+
+@claim(
+    "rolora/eq-32",
+    where="Appendix A.3, eqs. (32) to (35)",
+    says=r"A net of at most $(1 + 2/\epsilon_0)^d$ points: the maximum over it exceeds with probability at most "
+    r"$(\frac2{\epsilon_0} + 1)^d\,2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + 2/\epsilon_0) - c_3\epsilon_2^2m)$.",
+    measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
+    mutants=[{"one": 0}, {"extra": 1}],
+    uses=("rolora/eq-26", "rolora/def-A.6"),
+    expect="holds",
+    method="identity",
+)
+def eq_32(points: list[Point], one: int = 1, extra: int = 0) -> Evidence:
+    """The powers for d = 1 to 4, E standing for the exponential; the size of the net is checked with Definition A.6."""
+    e, E = sympy.symbols("e E")
+    lines = [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, 2 * ((one * e + 2) / e) ** (d + extra) * E)
+             for d in range(1, 5)]  # fmt: skip
+    return judge_identity(
+        lines, points,
+        "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the "
+        "net decides "
+        "and the net could be left out, with its power of d",
+    )  # fmt: skip
+
+
+def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
+    """Settings with m, and the log-probability that some client misses."""
+    found = []
+    thresholds = ((0.1, 0.1, 0.1), (0.5, 0.5, 0.5), (0.5, 0.9, 0.99), (0.01, 0.5, 0.9))
+    for (N, d), e, m in product(((1, 2), (5, 2), (100, 10), (10, 1000)), thresholds, (10, 1000, 30_000)):
+        one = Setting(N, d, *e, 1.0)
+        tail = student_tail(one.level, m)
+        found.append((one, m, tail + log(N) if tail < -30 else log(-np.expm1(N * log1p(-exp(min(tail, -1e-12)))))))
+    return tuple(found)
+
+
+@claim(
+    "rolora/eq-36",
+    where="Appendix A.3, eqs. (36) and (37)",
+    says=r"$\|\tilde b_i - g\| \le \epsilon'\|(I - aa^\top)a^*b^{*\top}\|_{op}$ for all i with probability at "
+    r"least $1 - "
+    r"Np_0$, $p_0 = 2\exp(d\log(1 + 2/\epsilon_0) - c_3\epsilon_2^2m) + \exp(-c_1\epsilon_1^2m/K^4)$.",
+    measure=union_rows,
+    mutants=[{"c1": 20.0, "c3": 5.0}],
+    uses=("rolora/eq-17", "rolora/eq-18", "rolora/eq-19", "rolora/eq-32"),
+    expect="holds",
+    method="probability",
+)
+def eq_36(rows: tuple[tuple[Setting, int, float], ...], c1: float = BEST_C1, c3: float = BEST_C3) -> Evidence:
+    """Student's law of one client, independent clients, against p_0 with the largest constants; far from tight."""
+    left = np.array([tail for _, _, tail in rows])
+    right = np.array([
+        log(one.N) + np.logaddexp(log(2.0) + one.d * log1p(2.0 / one.e0) - c3 * one.e2**2 * m,
+                                  -c1 * one.e1**2 * m * 9.0 / 64.0) for one, m, _ in rows
+    ])  # fmt: skip
+    informative = int((right < 0).sum())
+    return judge_inequality(
+        left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
+        case=lambda index: {**rows[index][0].numbers(), "m": rows[index][1]},
+        scope=f"exact law, {len(rows)} settings with 1 to 100 clients, d up to 1000, m up to 30000, of which p_0 says "
+        f"something in {informative}",
+        printed="log of the probability of failure",
+    )  # fmt: skip
+
+
+def draw_chains(context: Context) -> list[Mapping[str, float]]:
+    """Both sides of every line of the chain on samples."""
+    found: list[Mapping[str, float]] = []
+    rng = context.rng("samples")
+    for number in range(context.size(24, 200)):
+        N, d, m = 1 + number % 4, int(rng.integers(2, 30)), int(rng.integers(2, 40))
+        a, truth = (v / np.linalg.norm(v) for v in rng.standard_normal((2, d)))
+        b = rng.standard_normal(d)
+        off = np.outer(truth - a * (a @ truth), b)
+        gaps = []
+        for _ in range(N):
+            X = rng.standard_normal((m, d))
+            best = np.linalg.lstsq((X @ a)[:, None], X @ np.outer(truth, b), rcond=None)[0][0]
+            gaps.append(best - (a @ truth) * b)
+        sizes = np.linalg.norm(gaps, axis=1)
+        operator = float(np.linalg.norm(off, 2))
+        found.append({"38": float(np.linalg.norm(np.mean(gaps, axis=0))), "39": float(sizes.mean()),
+                      "level": float(sizes.max()) / operator, "40": operator,
+                      "sine": float(np.linalg.norm(truth - a * (a @ truth))),
+                      "b": float(np.linalg.norm(b))})  # fmt: skip
+    return found
+
+
+@claim(
+    "rolora/eq-38",
+    where="Appendix A.3, eqs. (38) to (42)",
+    says=r"$\|\bar b - g\| \le \frac1N\sum\|\tilde b_i - g\| \le \epsilon'\|(I - aa^\top)a^*b^{*\top}\|_{op} = "
+    r"\epsilon'\delta^t\|b^*\|$ if every client keeps (36).",
+    measure=draw_chains,
+    mutants=[{"weight": 0.99}, {"power": 2.0}],
+    vary=("weight", "power"),
+    uses=("rolora/eq-36", "rolora/def-5.2"),
+    expect="holds",
+    method="inequality",
+)
+def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float = 1.0) -> Evidence:
+    r"""On samples, with $\epsilon'$ the smallest level that all clients keep."""
+    promises = []
+    for one in chains:
+        promises.append(Promise("(39)", one["38"], weight * one["39"], 1e-12 * one["39"], at_most=True))
+        promises.append(Promise("(40)", one["39"], one["level"] * one["40"], 1e-12 * one["39"], at_most=True))
+        promises.append(Promise("(41), (42)", one["40"], one["sine"] ** power * one["b"], 1e-10 * one["40"]))
+    return judge_promises(promises, f"{len(chains)} draws with 1 to 4 clients, d up to 29, m up to 39")

@@ -1,0 +1,243 @@
+"""Section 5.1, eqs. (5) to (8), Assumption 5.1, Definition 5.2, Table 3: the linear model and its notation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+import torch
+from torch import Tensor
+
+from paper_checks.claim import Evidence, claim
+from paper_checks.context import Context
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.rolora.boxes import Iteration, exact_iterations
+from toymodels.problem import Problem
+from toymodels.regression import Regressor, regression
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One client's data in full, beside the toolkit's client, which keeps the Gram matrix alone.
+
+    Attributes:
+        X: ``(m, d)``.
+        a: a rank-1 direction, not normalised, ``(d, 1)``.
+        b: ``(1, k)``.
+        truth: $a^*$, a unit vector.
+        own_b: $b^*$.
+        client: the same client in the toolkit.
+    """
+
+    X: Tensor
+    a: Tensor
+    b: Tensor
+    truth: Tensor
+    own_b: Tensor
+    client: Regressor
+
+
+def draw_samples(context: Context) -> list[Sample]:
+    """Clients of every size, fewer samples than dimensions included."""
+    found = []
+    for number, (m, d) in enumerate([(1, 2), (3, 2), (2, 5), (8, 8), (40, 10)] * context.size(2, 6)):
+        rng = context.rng(f"{number}")
+        X, a, truth = (torch.from_numpy(rng.standard_normal(size)) for size in ((m, d), (d, 1), (d, 1)))
+        b, own = (torch.from_numpy(rng.standard_normal((1, d))) for _ in range(2))
+        truth = truth / torch.linalg.vector_norm(truth)
+        found.append(Sample(X, a, b, truth, own, Regressor(X.mT @ X / m, truth @ own, float(m))))
+    return found
+
+
+SIZES = "d from 2 to 10, m from 1 to 40"
+
+
+@claim(
+    "rolora/eq-5",
+    where="Section 5.1, eq. (5)",
+    says=r"$f_i(X_i) = X_iab^\top$ with $X_i, Y_i \in \mathbb R^{m \times d}$ and a unit vector a: rank-1 LoRA.",
+    measure=draw_samples,
+    mutants=[{"power": 0.0}, {"power": 2.0}],
+    vary=("power",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_5(samples: list[Sample], power: float = 1.0) -> Evidence:
+    """Every update of rank 1 has that form with a unit a: its length goes to b, once."""
+    promises = []
+    for one in samples:
+        length = torch.linalg.vector_norm(one.a)
+        unit, b = one.a / length, length**power * one.b
+        promises.append(same("any update of rank 1 is ab^T with a unit a", one.X @ unit @ b, one.X @ (one.a @ one.b)))
+        promises.append(Promise("f has the shape of Y", (one.X @ unit @ b).numel(), len(one.X) * len(one.a)))
+    return judge_promises(promises, SIZES)
+
+
+def make_problems(context: Context) -> list[Problem]:
+    """Equal clients of the toolkit, with samples and in expectation."""
+    return [
+        regression(d, d, N, context.rng(f"{d} {m} {N}"), samples=m)
+        for d, m, N in ((2, 3, 1), (3, 5, 4), (6, 4, 3), (10, None, 2))
+    ]
+
+
+@claim(
+    "rolora/eq-6",
+    where="Section 5.1, eq. (6)",
+    says=r"$Y_i = X_ia^*b^{*\top}$ with one unit $a^*$ and one $b^*$ for all clients.",
+    measure=make_problems,
+    mutants=[{"scale": 1.01}, {"power": 1.0}],
+    vary=("scale",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_6(problems: list[Problem], scale: float = 1.0, power: float = 0.0) -> Evidence:
+    r"""The toolkit's clients: their targets are $a^*b^{*\top}$, where every loss is zero."""
+    promises = []
+    for problem in problems:
+        truth, own = problem.facts["truth"], problem.facts["own_B"]
+        for client, b in zip(problem.clients, own, strict=True):
+            labels = scale * truth @ b * torch.linalg.vector_norm(b) ** power
+            promises.append(same("all targets are a* b*^T", labels, client.target))
+            promises.append(same("one b* for all clients", b, own[0]))
+            promises.append(Promise("no loss at the truth", float(client.loss({"W": labels})), 0.0, 1e-20))
+        promises.append(Promise("a* is a unit vector", float((truth**2).sum()), 1.0, 1e-12))
+    return judge_promises(promises, "d from 2 to 10, 1 to 4 clients, with samples and in expectation")
+
+
+@claim(
+    "rolora/eq-7",
+    where="Section 5.1, eq. (7) with the local loss after it",
+    says=r"$\min_{a,b}\frac1N\sum_i l_i(a,b)$ with $l_i(a,b) = \frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$ (Frobenius).",
+    measure=draw_samples,
+    mutants=[{"power": 0.0}, {"norm": "operator"}, {"factor": 1.01}],
+    vary=("factor", "power"),
+    expect="holds",
+    method="algorithm",
+)
+def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Evidence:
+    """Loss and gradient of the toolkit's clients against the samples; the minimum is zero, at the truth."""
+    promises = []
+    for one in samples:
+        W = (one.a @ one.b).requires_grad_()
+        residual = one.X @ one.truth @ one.own_b - one.X @ W
+        size = torch.linalg.matrix_norm(residual, "fro" if norm == "frobenius" else 2)
+        loss = factor * size**2 / len(one.X) ** power
+        (slope,) = torch.autograd.grad(loss, W)
+        promises.append(same("the loss", one.client.loss({"W": W.detach()}), loss.detach()))
+        promises.append(same("its gradient", one.client.gradient({"W": W.detach()})["W"], slope))
+        promises.append(Promise("its minimum", float(one.client.loss({"W": one.truth @ one.own_b})), 0.0))
+    return judge_promises(promises, SIZES)
+
+
+STEP_AXES = (Axis("size", 1e-6, 1e6), Axis("excess", 1.0, 1e3), Axis("share", 1e-6, 1.0))
+
+
+def steps_of(case: Mapping[str, Any], power: int) -> tuple[Any, Any]:
+    r"""$\eta\|b^*\|^2$ and 1, for $\|b^*\|$ = size, $L_{max}$ = size times excess, $\eta$ = share / L^power."""
+    return case["share"] * case["size"] ** 2 / (case["size"] * case["excess"]) ** power, 1 + 0 * case["size"]
+
+
+def search_steps(context: Context) -> Cases:
+    """Sizes of b* and bounds on them, the least bound included."""
+    return collect_cases(
+        context, STEP_AXES, lambda cases: np.ones(len(cases["size"]), bool),
+        lambda cases: np.subtract(*steps_of(cases, 2)[::-1]), examples=context.size(200, 1000), restarts=0,
+    )  # fmt: skip
+
+
+@claim(
+    "rolora/asm-5.1",
+    where="Assumption 5.1 with the step size of Lemma 5.3",
+    says=r"There is $L_{max} < \infty$, known beforehand, with $\|b^*\| \le L_{max}$; then $\eta \le 1/L_{max}^2$ "
+    r"gives $\eta\|b^*\|^2 \le 1$.",
+    measure=search_steps,
+    mutants=[{"power": 1}, {"power": 3}, {"limit": 0.99}],
+    vary=("limit",),
+    expect="holds",
+    method="inequality",
+)
+def asm_5_1(cases: Cases, power: int = 2, limit: float = 1.0) -> Evidence:
+    """Any bound does, and the power of it is the one of the units; equality at the least bound."""
+
+    def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
+        left, right = steps_of(case, power)
+        return left, right * (Fraction(limit) if isinstance(left, Fraction) else limit)
+
+    left, right = sides(cases)
+    return judge_inequality(
+        left, right, 0.0, exact=sides, case=lambda index: {name: float(cases[name][index]) for name in cases},
+        scope="|b*| from 1e-6 to 1e6, bounds up to a thousand times that, steps down to a millionth of the largest",
+        printed=f"eta |b*|^2 <= {limit:g}",
+    )  # fmt: skip
+
+
+def on_sphere(p: sympy.Symbol, q: sympy.Symbol) -> sympy.Matrix:
+    """A unit vector of three dimensions in rational coordinates."""
+    square = p**2 + q**2
+    return sympy.Matrix([2 * p, 2 * q, 1 - square]) / (1 + square)
+
+
+@claim(
+    "rolora/def-5.2",
+    where="Definition 5.2, eq. (8), and the line after it",
+    says=r"For unit vectors $|\sin\theta(a,a^*)| = \|(I - aa^\top)a^*\|$, and $\delta^t = \|(I - a^*a^{*\top})a^t\| = "
+    r"\|(I - a^ta^{t\top})a^*\|$.",
+    measure=lambda context: generic_points(context, sympy.symbols("p q u v"), 4),
+    mutants=[{"share": 2.0}, {"power": 1}],
+    vary=("share",),
+    also=("rolora/eq-8",),
+    kind="definition",
+    expect="holds",
+    method="identity",
+)
+def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence:
+    """Squares of both norms, of the cross product (the sine by itself) and of the cosine, on the unit sphere."""
+    p, q, u, v = sympy.symbols("p q u v")
+    a, truth, eye = on_sphere(p, q), on_sphere(u, v), sympy.eye(3)
+    norms = {
+        "|(I - a a^T) a*|^2": (eye - rational(share) * a * a.T) * truth,
+        "|(I - a* a*^T) a|^2": (eye - rational(share) * truth * truth.T) * a,
+    }
+    lines = []
+    for name, vector in norms.items():
+        square = (vector.T * vector)[0]
+        crossed = a.cross(truth)
+        lines.append(Equation(f"{name} = |a x a*|^2", square, (crossed.T * crossed)[0]))
+        lines.append(Equation(f"{name} = 1 - (a . a*)^2", square, 1 - (a.T * truth)[0] ** power))
+    return judge_identity(lines, points, "all pairs of unit vectors of three dimensions but two points of the sphere")
+
+
+@claim(
+    "rolora/table-3",
+    where="Appendix A.1, Table 3",
+    says=r"Glossary: $\bar b$ is the average of the clients' $b_i$, $\hat a$ is $\hat a^+$ normalised, $\delta_t$ the "
+    r"angle distance of $a^t$ and $a^*$, $\|\cdot\|_{op}$ the operator norm.",
+    measure=lambda context: exact_iterations(context, population=False),
+    mutants=[{"weight": 1.01}, {"unit": False}, {"norm": "fro"}],
+    vary=("weight",),
+    uses=("rolora/alg-2", "rolora/def-5.2"),
+    kind="artefact",
+    expect="holds",
+    method="algorithm",
+)
+def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Evidence:
+    """The entries that say something, on iterations of Algorithm 2."""
+    promises = []
+    for one in found:
+        promises.append(same("b-bar is the average", weight * one.mean_of_minimisers(), one.b_after))
+        after = one.a_after if unit else 2.0 * one.a_after
+        promises.append(Promise("a-hat has length 1", float((after**2).sum()), 1.0, 1e-12))
+        sine = torch.linalg.vector_norm(after - one.truth * (one.truth * after).sum())
+        other = torch.linalg.vector_norm(one.truth - after * (one.truth * after).sum())
+        promises.append(same("both forms of the angle distance", sine, other))
+        both = torch.cat([one.a, one.truth], dim=1)
+        largest = torch.linalg.eigvalsh(both.mT @ both)[-1].sqrt()
+        promises.append(same("operator norm", torch.linalg.matrix_norm(both, norm), largest))
+    return judge_promises(promises, "d from 2 to 8, 1 to 4 clients, alike and not")

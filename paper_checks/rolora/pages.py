@@ -1,0 +1,79 @@
+"""The pages that tell what was found in RoLoRA, and the order of its themes."""
+
+from __future__ import annotations
+
+from paper_checks.paper import Headline, Page
+
+ANALYSIS_THEMES = (
+    *("boxes", "alternating", "model", "convergence", "freezing"),
+    *("auxiliary", "minimiser", "minimiser_steps", "gradient", "gradient_steps", "contraction", "contraction_steps"),
+    *("first_step", "iterations", "freezing_steps", "heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
+)
+NUMBER_THEMES = ("running_text", "communication", "results", "language_models")
+
+ANALYSIS = Page(
+    "rolora-analysis",
+    "What we found in RoLoRA's analysis",
+    "Sections 3 to 5 and Appendix A: the methods and their boxes, the linear model, convergence on equal clients with "
+    "every step of the proof, FFA-LoRA's expected loss, and different clients.",
+    ANALYSIS_THEMES,
+    (
+        Headline(
+            r"Convergence on equal clients holds for steps up to $1/(2L_{max}^2)$, half of what is stated: at "
+            r"$\eta\|b^*\|^2 = 1$ the angle stops shrinking near the minimiser even with infinitely many samples.",
+            ("rolora/lem-5.3", "rolora/lem-A.11", "rolora/eq-117"),
+        ),
+        Headline(
+            r"The constant c in the number of iterations has to be tied to the step, $c = \eta\|b^*\|^2$ for equal and "
+            r"$c = 2\eta\|\bar b^*\|^2$ for different clients: short steps do not get far in a number of iterations "
+            r"that does not know of them.",
+            ("rolora/thm-5.4", "rolora/thm-A.14"),
+        ),
+        Headline(
+            r"The concentration lemmas hold without a net and for every number of samples; as printed they count "
+            r"exponents and failure probabilities that do not follow, and the gradient's expectation needs fresh samples.",
+            ("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-43", "rolora/eq-48", "rolora/eq-77"),
+        ),
+        Headline(
+            "FFA-LoRA's expected training loss is exactly as stated, for 3 samples or more; with fewer it is infinite for "
+            "two clients or more.",
+            ("rolora/prop-5.5", "rolora/eq-241", "rolora/eq-205"),
+        ),
+        Headline(
+            "Averaging is exact for RoLoRA in both halves of an iteration; averaging both factors misses their covariance.",
+            ("rolora/alg-1", "rolora/alg-lora", "rolora/eq-1", "rolora/eq-3", "rolora/eq-4"),
+        ),
+        Headline(
+            r"For different clients the contraction (254) holds in expectation up to the step that is stated, which is "
+            r"needed.",
+            ("rolora/lem-A.16", "rolora/asm-A.12"),
+        ),
+    ),
+)
+NUMBERS = Page(
+    "rolora-printed-numbers",
+    "What we found in RoLoRA's printed numbers",
+    "Tables 1 to 12 and what the text says of them, recomputed as far as their own numbers and the named architectures "
+    "allow.",
+    NUMBER_THEMES,
+    (
+        Headline(
+            "Four of the twelve averages of Table 1 do not follow from their rows, by 0.06 to 8.2 points; one deviation "
+            "differs between Tables 1 and 6.",
+            ("rolora/table-1", "rolora/table-6"),
+        ),
+        Headline(
+            "RoLoRA sends half of what LoRA does over an iteration; in each communication round that is half only if the "
+            "adapted matrices have as many inputs as outputs. The sizes of Table 8 are 1000 times those in MiB.",
+            ("rolora/txt-half-cost", "rolora/table-8"),
+        ),
+        Headline(
+            "RoLoRA falls with the number of clients too, by less than both others everywhere.",
+            ("rolora/txt-table1-rolora",),
+        ),
+        Headline(
+            "At the lower rank FFA-LoRA has the higher mean of Table 10, not the lower.",
+            ("rolora/txt-fewer-params",),
+        ),
+    ),
+)
