@@ -19,8 +19,8 @@ ANALYSIS = Page(
     (
         Headline(
             r"The drift and descent of a round without truncation are as stated, with room to spare: the worst drift "
-            r"is $((1 + \lambda L)^{s_*} - 1)/L$ times the gradient, so that $e - 1$ serves for $e$, and $1$ serves for "
-            r"the constant 12 of the descent.",
+            r"is $((1 + \lambda L)^{s_*} - 1)/L$ times the gradient, so that $e - 1$ serves for $e$, and $1$ serves "
+            r"for the constant 12 of the descent.",
             ("fedlrt/thm-1", "fedlrt/thm-7", "fedlrt/thm-8"),
         ),
         Headline(

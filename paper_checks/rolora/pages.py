@@ -35,8 +35,8 @@ ANALYSIS = Page(
             ("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-43", "rolora/eq-48", "rolora/eq-77"),
         ),
         Headline(
-            "FFA-LoRA's expected training loss is exactly as stated, for 3 samples or more; with fewer it is infinite for "
-            "two clients or more.",
+            "FFA-LoRA's expected training loss is exactly as stated, for 3 samples or more; with fewer it is infinite "
+            "for two clients or more.",
             ("rolora/prop-5.5", "rolora/eq-241", "rolora/eq-205"),
         ),
         Headline(
@@ -58,13 +58,13 @@ NUMBERS = Page(
     NUMBER_THEMES,
     (
         Headline(
-            "Four of the twelve averages of Table 1 do not follow from their rows, by 0.06 to 8.2 points; one deviation "
-            "differs between Tables 1 and 6.",
+            "Four of the twelve averages of Table 1 do not follow from their rows, by 0.06 to 8.2 points; one "
+            "deviation differs between Tables 1 and 6.",
             ("rolora/table-1", "rolora/table-6"),
         ),
         Headline(
-            "RoLoRA sends half of what LoRA does over an iteration; in each communication round that is half only if the "
-            "adapted matrices have as many inputs as outputs. The sizes of Table 8 are 1000 times those in MiB.",
+            "RoLoRA sends half of what LoRA does over an iteration; in each communication round that is half only if "
+            "the adapted matrices have as many inputs as outputs. The sizes of Table 8 are 1000 times those in MiB.",
             ("rolora/txt-half-cost", "rolora/table-8"),
         ),
         Headline(
