@@ -38,7 +38,7 @@ def test_weight_goes_back_and_forth():
     trace = follow(scalar_setting("", BACK_AND_FORTH))
     assert np.allclose([one["loss"] for one in trace.rounds], 0.005, rtol=1e-4)
     assert np.allclose([trace.L, trace.G, trace.above], [100.0, 1.0, 0.005])
-    assert trace.C_B == pytest.approx(4.0)
+    assert pytest.approx(4.0) == trace.C_B
 
 
 def test_expectation_over_batches_of_two_samples():
