@@ -120,7 +120,7 @@ class Setting:
     rate: float
     steps: int = 1
     rounds: int = 1
-    tau: int = 1000
+    tau: int = 1_000_000
     alpha: float = 1.0
     noisy: bool = False
     size: int | None = None

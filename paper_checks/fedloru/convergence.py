@@ -178,8 +178,8 @@ def measure_families(context: Context) -> list[Family]:
     for T in lengths:
         rate = eta_0 / T**0.5
         slope = (above / (2 * T * rate)) ** 0.5  # descends by half of what there is
-        W = (above + slope**2 / 200.0) / slope
-        case = {"L": 100, "zone": slope / 100, "W": W, "A": 0, "B": 1, "rate": rate, "steps": 1, "rounds": T,
+        W = (above + slope**2 / 40.0) / slope
+        case = {"L": 20, "zone": slope / 20, "W": W, "A": 0, "B": 1, "rate": rate, "steps": 1, "rounds": T,
                 "share": "0.01"}  # fmt: skip
         slow.append(scalar_setting("slow", case))
         corner = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
@@ -190,8 +190,8 @@ def measure_families(context: Context) -> list[Family]:
              _family("factors that cannot see the gradient", blind, 0.5)]  # fmt: skip
     drawn = [s for s in draw_settings(context.rng("settings"), 1) if s.name == "without noise"]
     for setting in drawn[: context.size(1, 4)]:
-        of_all = [replace(setting, rate=0.3 / T**0.5, rounds=T) for T in (4, 16, 36)]
-        found.append(_family("drawn runs", of_all, 0.3))
+        of_all = [replace(setting, rate=0.03 / T**0.5, rounds=T) for T in (4, 16, 36)]
+        found.append(_family("drawn runs", of_all, 0.03))
     return found
 
 
