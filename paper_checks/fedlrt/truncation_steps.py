@@ -166,7 +166,7 @@ def measure_vectors(context: Context) -> list[Array]:
     found = []
     for number in range(60):
         count, size = int(rng.integers(1, 60)), int(rng.integers(1, 6))
-        vectors = rng.integers(-9, 10, (count, size))
+        vectors = rng.integers(-9, 10, (count, size)).astype(float)
         found.append(np.tile(vectors[:1] + 10, (count, 1)) if number % 3 == 0 else vectors)
     return found
 
