@@ -8,6 +8,16 @@ PAPER = Paper(
     "fedlrt",
     "Federated Dynamical Low-Rank Training with Global Loss Convergence Guarantees",
     "paper_checks.fedlrt",
-    ("boxes", "baseline_boxes", "worst_cases", "truncation_steps", "descent_steps", "truncated_rounds", "convergence"),
+    (
+        "boxes",
+        "baseline_boxes",
+        "worst_cases",
+        "truncation_steps",
+        "descent_steps",
+        "truncated_rounds",
+        "convergence",
+        "simplified",
+        "simplified_steps",
+    ),
 )
 """FeDLRT (``fedlrt``)."""
