@@ -170,8 +170,10 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
     expect="corrected",
     method="worst case",
 )
-def thm_4(runs: list[Run], twelve: float = 12.0, first: float = 1.0, second: float = 1.0, form: str = "printed",
-          constant: float = 1.0, assumption: str = "printed", loss: str = "L theta", most: float = SMALL) -> Evidence:  # fmt: skip
+def thm_4(
+    runs: list[Run], twelve: float = 12.0, first: float = 1.0, second: float = 1.0, form: str = "printed",
+    constant: float = 1.0, assumption: str = "printed", loss: str = "L theta", most: float = SMALL,
+) -> Evidence:  # fmt: skip
     """Single rounds; the first has clients whose huge opposite gradients inside the block make (14) say nothing."""
     kept = [run for run in runs if len(run.slopes) == 1]
     deltas = [run.outer if assumption == "outside" else run.delta * 1.0001 for run in kept]
@@ -208,16 +210,16 @@ def thm_4(runs: list[Run], twelve: float = 12.0, first: float = 1.0, second: flo
     r"L(W_r^t)\|^2 \le \frac{96L}T(L(W_r^1) - L(W_r^{T+1})) + 96L^2\vartheta$.",
     measure=measure_simplified,
     control=Form(
-        r"With $\|\nabla_{\hat S}L_c\| \le \delta\|\nabla_{\tilde S}L\|$, $1/48 \le s_*\lambda L \le 1/12$, and the cost "
-        "of truncation as in the correction.",
+        r"With $\|\nabla_{\hat S}L_c\| \le \delta\|\nabla_{\tilde S}L\|$, $1/48 \le s_*\lambda L \le 1/12$, and the "
+        "cost of truncation as in the correction.",
         {"assumption": "outside", "loss": "gradient", "least": 1.0 / 48.0},
     ),
     correction=Form(
-        r"If every round starts with $\|\nabla_{\hat S}L_c\| \le \delta\|\nabla_{\tilde S}L\|$ for all clients, $\delta "
-        r"\le 1$ and $x = s_*\lambda L \le 1/12$: $\min_{t \le T}\|\nabla_{\tilde S}L\|^2 \le \frac{L}{x(1 - "
-        r"\sqrt{1+\delta^2}x)}\cdot\frac1T(L(W_r^1) - L(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla L(\tilde W_r^{*,t})\| + "
-        r"\frac L2\vartheta_t^2))$. The constant is at most $13.7L$ at $x = 1/12$ and $25.6L$ at 1/24; 96 serves from "
-        r"x = 1/94 on.",
+        r"If every round starts with $\|\nabla_{\hat S}L_c\| \le \delta\|\nabla_{\tilde S}L\|$ for all clients, "
+        r"$\delta \le 1$ and $x = s_*\lambda L \le 1/12$: $\min_{t \le T}\|\nabla_{\tilde S}L\|^2 \le \frac{L}{x(1 - "
+        r"\sqrt{1+\delta^2}x)}\cdot\frac1T(L(W_r^1) - L(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla L(\tilde W_r^{*,t})\|"
+        r" + \frac L2\vartheta_t^2))$. The constant is at most $13.7L$ at $x = 1/12$ and $25.6L$ at 1/24; 96 serves "
+        r"from x = 1/94 on.",
         {"assumption": "outside", "loss": "gradient", "best": True, "most": 1.0},
         mutants=({"factor": 0.95}, {"assumption": "printed"}, {"loss": "none"}),
     ),
@@ -286,8 +288,15 @@ def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
     expect="corrected",
     method="units",
 )
-def cor_2_proof(cases: Sequence[tuple[Fraction, Fraction]], constant: float = 96.0, rate: str = "12 L + delta^2",
-                form: str = "printed", last: float = 1.0, root: float = 1.0, most: float = 1.0) -> Evidence:  # fmt: skip
+def cor_2_proof(
+    cases: Sequence[tuple[Fraction, Fraction]],
+    constant: float = 96.0,
+    rate: str = "12 L + delta^2",
+    form: str = "printed",
+    last: float = 1.0,
+    root: float = 1.0,
+    most: float = 1.0,
+) -> Evidence:
     """The rate times the bracket must be at least 1/(96 L); then the units of the rate: 1/L is one of a step."""
 
     def whole(L: Fraction, delta: Fraction) -> Fraction:

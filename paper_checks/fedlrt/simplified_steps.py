@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -26,6 +27,10 @@ def measure_traces(context: Context) -> list[Trace]:
 
 def _rounding(one: Trace) -> float:
     return 1e-11 * (1.0 + float(np.abs(one.local_slopes).max()) + norm(one.gradient) ** 2 + abs(one.losses[0]))
+
+
+def _shown(one: Trace) -> dict[str, object] | None:
+    return dict(WITNESS) if one.name == "opposite" else None
 
 
 def _corner(one: Trace, block: Array) -> Array:
@@ -55,9 +60,8 @@ def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool
     """What Algorithm 5 adds, with gradients in S formed from those in W and the bases of the start."""
     promises = []
     for one in rounds:
-        U, V = one.U[:, : one.rank], one.V[:, : one.rank]
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
-            block = _corner(one, U.T @ (one.slope_at_start - slopes[0]) @ V)
+            block = _corner(one, one.U[:, : one.rank].T @ (one.slope_at_start - slopes[0]) @ one.V[:, : one.rank])
             printed = sign * share * (one.gradient - own if full else block)
             promises.append(Promise("the correction", norm(added - printed), 0.0, _rounding(one)))
     return judge_promises(promises, SCOPE)
@@ -92,9 +96,8 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
             direct = first * U.T @ (one.slope_at_start - slopes[0]) @ V
             inside = second * _corner(one, one.block(one.gradient - own))
-            case = WITNESS if one.name == "opposite" else None
             lines = {
-                "first": Promise("the first expression", norm(added - direct), 0.0, _rounding(one), case=case),
+                "first": Promise("the first expression", norm(added - direct), 0.0, _rounding(one), case=_shown(one)),
                 "second": Promise("the second expression", norm(added - inside), 0.0, _rounding(one)),
             }
             promises += [lines[name] for name in keep]
@@ -111,7 +114,7 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
     control=Form("The block outside of the upper left one.", {"keep": ("outside",)}),
     correction=Form(
         r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^TF_c(\tilde W_{r,c}^s)\tilde V - \check V_c)$, as in "
-        r"Algorithm 5, with $\check V_c$ the block of $F_c - F$; printed are the other sign in both expressions, and no "
+        r"Algorithm 5, with $\check V_c$ the block of $F_c - F$; printed are the other sign in both, and no "
         r"$\lambda$ before $\check V_c$ in the second.",
         {"first": -1.0, "second": -1.0, "power": 1},
         mutants=({"first": 1.0}, {"second": 1.0}, {"power": 0}),
@@ -129,12 +132,10 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
             D = _corner(one, one.block(one.gradient - own))
             for here, after, slope in zip(points[:-1], points[1:], slopes, strict=True):
                 step = here - one.step * one.wide(slope)
-                left = after - step - first * one.step * D
-                right = after - step - second * one.step**power * added
-                case = WITNESS if one.name == "opposite" else None
+                left, right = (after - step - part for part in (first * one.step * D, second * one.step**power * added))
                 lines = {
-                    "first": Promise("the first expression", norm(left), 0.0, _rounding(one), case=case),
-                    "second": Promise("the second expression", norm(right), 0.0, _rounding(one), case=case),
+                    "first": Promise("the first expression", norm(left), 0.0, _rounding(one), case=_shown(one)),
+                    "second": Promise("the second expression", norm(right), 0.0, _rounding(one), case=_shown(one)),
                     "outside": Promise("outside the block", norm(one.outside(after - step)), 0.0, _rounding(one)),
                 }
                 promises += [lines[name] for name in keep]
@@ -162,7 +163,7 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
         total = norm(one.aggregate) ** 2
         promises.append(Promise("no block", norm(one.block(rest)), 0.0, _rounding(one)))
         promises.append(Promise("squares", norm(S) ** 2 + norm(rest) ** 2, total, 1e-11 * total + _rounding(one)))
-        promises.append(Promise("zero at the start", norm(one.start - _corner(one, one.block(one.start))), 0.0))
+        promises.append(Promise("zero at the start", norm(one.outside(one.start)), 0.0))
     return judge_promises(promises, SCOPE)
 
 
@@ -197,11 +198,11 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
 
         whole = value(moved, slope)
         in_models = value(one.star - one.W, one.slope_at_start)
-        inside, outside = _corner(one, one.block(moved)), one.outside(moved)
-        parts = value(inside, slope) + value(outside, slope) + mixed * norm(moved) ** 2
-        case = WITNESS if one.name == "opposite" else None
+        parts = (
+            value(_corner(one, one.block(moved)), slope) + value(one.outside(moved), slope) + mixed * norm(moved) ** 2
+        )
         lines = {
-            "first": Promise("the inequality", one.change, in_models, _rounding(one), at_most=True, case=case),
+            "first": Promise("the inequality", one.change, in_models, _rounding(one), at_most=True, case=_shown(one)),
             "equal": Promise("the same in coefficients", in_models, whole, _rounding(one)),
             "split": Promise("the two parts", parts, whole, _rounding(one)),
         }
@@ -212,7 +213,7 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
 @claim(
     "fedlrt/eq-45",
     where="Appendix G.1, eq. (45)",
-    says=r"$S_c^{s+1} = S_c^s + \lambda U^T(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$ for the block S.",
+    says=r"$S_c^{s+1} = S_c^s + \lambda U^T(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$ for the block.",
     measure=measure_traces,
     mutants=[{"own": 1.0}, {"mean": 0.99}, {"sign": -1.0}],
     vary=("mean", "sign"),
@@ -269,10 +270,9 @@ def eq_46(rounds: list[Trace], sign: float = -1.0, twelve: float = 12.0, half: f
         left.append(sign * float((moved * slope).sum()) + half * norm(moved) ** 2)
         right.append(-x * (1.0 - kappa * x) * size**2)
         cases.append(one)
-    error = np.array([_rounding(one) for one in cases])
     return judge_inequality(
-        np.array(left), np.array(right), error, compare=False, case=lambda index: WITNESS,
-        scope=f"{len(cases)} {SCOPE}", printed=f"sign {sign:+g}, {form} constant",
+        np.array(left), np.array(right), np.array([_rounding(one) for one in cases]),
+        compare=False, case=lambda index: WITNESS, scope=f"{len(cases)} {SCOPE}", printed=f"sign {sign:+g}, {form}",
     )  # fmt: skip
 
 
@@ -284,10 +284,9 @@ def _hats(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
 
 
 def _judge_hats(pairs: list[tuple[Trace, float]], left: Sequence[float], right: Sequence[float], text: str) -> Evidence:
-    error = np.array([_rounding(one) * 1e-3 for one, _ in pairs])
     return judge_inequality(
-        np.array(left), np.array(right), error, compare=False, case=lambda index: LINEAR,
-        scope=f"{len(pairs)} {SCOPE}", printed=text,
+        np.array(left), np.array(right), np.array([_rounding(one) * 1e-3 for one, _ in pairs]),
+        compare=False, case=lambda index: LINEAR, scope=f"{len(pairs)} {SCOPE}", printed=text,
     )  # fmt: skip
 
 
@@ -324,8 +323,8 @@ def thm_11_hat_first(rounds: list[Trace], power: int = 2, share: float = 1.0, as
 @claim(
     "fedlrt/thm-11-hat-second",
     where="Appendix G.1, bound of the second term of eq. (44)",
-    says=r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\tilde U^TF(\tilde W_r)\tilde V\|^2$ by "
-    "Jensen's inequality and Assumption 1.",
+    says=r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\tilde U^TF(\tilde W_r)\tilde V\|^2$ "
+    "by Jensen's inequality and Assumption 1.",
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
@@ -346,18 +345,14 @@ def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, as
     return _judge_hats(pairs, left, right, f"<= {half:g} delta^{power} (s lambda)^2 |g|^2, assumption {assumption}")
 
 
-Combined = tuple[Fraction, Fraction, Fraction, Fraction]
-
-
-def measure_combined(context: Context) -> list[Combined]:
+def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     r"""L, $s_*\lambda$, delta and the block's share of the squared gradient, at least 1 - delta^2."""
-    found = []
-    for L in (Fraction(1), Fraction(1, 10), Fraction(7)):
-        for part in (Fraction(1, 24), Fraction(1, 12), Fraction(1, 1000)):
-            for delta in (Fraction(1, 10), Fraction(1, 100), Fraction(1, 2)):
-                for outside in (Fraction(1), Fraction(1, 2), Fraction(0)):
-                    found.append((L, part / L, delta, 1 - outside * delta**2))
-    return found
+    parts, deltas = (Fraction(1, 24), Fraction(1, 12), Fraction(1, 1000)), (Fraction(1, 10), Fraction(1, 2))
+    shares = (Fraction(1), Fraction(1, 2), Fraction(0))
+    return [
+        (L, part / L, delta, 1 - outside * delta**2)
+        for L, part, delta, outside in product(map(Fraction, ("1", "1/10", "7")), parts, deltas, shares)
+    ]
 
 
 @claim(
@@ -371,7 +366,7 @@ def measure_combined(context: Context) -> list[Combined]:
     correction=Form(
         r"With $\|U^TFV\|^2 \ge (1 - \delta^2)\|\tilde g\|^2$: $-x(1 - 12xL)\|U^TFV\|^2 + \delta^2x\|\tilde g\|^2 + "
         r"\frac L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - 12(1 - \delta^2)xL - \frac12\delta^2xL)\|\tilde g"
-        r"\|^2$. Step (I) needs the reverse inequality; (46) and the two bounds give $\delta^2$ and $\frac L2\delta^2$, "
+        r"\|^2$. Step (I) needs the reverse inequality; (46) and the bounds give $\delta^2$ and $\frac L2\delta^2$, "
         r"and the last term enters with the other sign.",
         {"form": "corrected", "keep": ("inequality",)},
         mutants=({"loss": 1.99}, {"half": 0.45}, {"reverse": False}),
@@ -381,7 +376,7 @@ def measure_combined(context: Context) -> list[Combined]:
     expect="corrected",
     method="inequality",
 )
-def thm_11_combine(cases: list[Combined], form: str = "printed", loss: float = 2.0, half: float = 0.5,
+def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,
                    reverse: bool = True, keep: tuple[str, ...] = ("inequality", "equality")) -> Evidence:  # fmt: skip
     """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
     promises = []
