@@ -59,7 +59,7 @@ def measure_truncated(context: Context) -> list[Truncated]:
 
 @claim(
     "fedlrt/thm-2",
-    where="Section 3.2, Theorem 2, eq. (12); Appendix F, Theorem 9, eq. (35)",
+    where="Section 3.2, Theorem 2, eq. (12); Appendix F, Theorem 9, eqs. (35) and (38)",
     says=r"Algorithm 1 with full correction and truncation threshold $\vartheta$, $0 < \lambda \le 1/(12Ls_*)$: "
     r"$L(W_r^{t+1}) - L(W_r^t) \le -s_*\lambda(1 - 12s_*\lambda L)\|\nabla_{\tilde S}L\|^2 + L\vartheta$.",
     measure=measure_truncated,
@@ -73,7 +73,7 @@ def measure_truncated(context: Context) -> list[Truncated]:
         mutants=({"constant": 0.9}, {"share": 0.9}, {"leading": 1.05}),
     ),
     vary=("constant", "share", "leading"),
-    also=("fedlrt/thm-9",),
+    also=("fedlrt/thm-9", "fedlrt/eq-38"),
     uses=("fedlrt/thm-8",),
     expect="corrected",
     method="worst case",

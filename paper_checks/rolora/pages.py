@@ -31,7 +31,8 @@ ANALYSIS = Page(
         ),
         Headline(
             r"The concentration lemmas hold without a net and for every number of samples; as printed they count "
-            r"exponents and failure probabilities that do not follow, and the gradient's expectation needs fresh samples.",
+            r"exponents and failure probabilities that do not follow, and the gradient's expectation needs fresh "
+            r"samples.",
             ("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-43", "rolora/eq-48", "rolora/eq-77"),
         ),
         Headline(
@@ -40,7 +41,8 @@ ANALYSIS = Page(
             ("rolora/prop-5.5", "rolora/eq-241", "rolora/eq-205"),
         ),
         Headline(
-            "Averaging is exact for RoLoRA in both halves of an iteration; averaging both factors misses their covariance.",
+            "Averaging is exact for RoLoRA in both halves of an iteration; averaging both factors misses their "
+            "covariance.",
             ("rolora/alg-1", "rolora/alg-lora", "rolora/eq-1", "rolora/eq-3", "rolora/eq-4"),
         ),
         Headline(

@@ -1,0 +1,88 @@
+"""Replays of the claims in ``truncation_steps``: one client, one step, 2 x 2, loss |W - B|^2 / 2, in fractions.
+
+The gradients of U and V leave the spans of U and V, so that the wide bases span everything and both projections are the
+identity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from paper_checks.replay import Violation, replay
+from paper_checks.stored_values import Values
+
+Matrix = list[list[Fraction]]
+_PAIRS = [(i, j) for i in range(2) for j in range(2)]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Start, negative gradient there, model before truncation, learning rate, and what is not met."""
+
+    W: Matrix
+    F: Matrix
+    star: Matrix
+    B: Matrix
+    rate: Fraction
+    unmet: str
+
+
+def one_step(values: Values) -> Step:
+    """The round up to the truncation."""
+    W, B = ([[Fraction(v) for v in row] for row in values[name]] for name in ("W", "B"))
+    rate = Fraction(values["step"])
+    F = [[B[i][j] - W[i][j] for j in range(2)] for i in range(2)]
+    star = [[W[i][j] + rate * F[i][j] for j in range(2)] for i in range(2)]
+    met = W[0][0] > 0 and not any(W[i][j] for i, j in _PAIRS if i + j) and F[1][0] != 0 != F[0][1]
+    unmet = "" if met and 0 < rate <= Fraction(1, 12) else "a start e1 e1^T, widened bases, 0 < lambda <= 1/(12 L s)"
+    return Step(W, F, star, B, rate, unmet)
+
+
+def inner(one: Matrix, other: Matrix) -> Fraction:
+    """Inner product of matrices."""
+    return sum((one[i][j] * other[i][j] for i, j in _PAIRS), Fraction(0))
+
+
+def minus(one: Matrix, other: Matrix) -> Matrix:
+    """Difference."""
+    return [[one[i][j] - other[i][j] for j in range(2)] for i in range(2)]
+
+
+@replay("fedlrt/eq-32")
+def eq_32(values: Values) -> Violation:
+    """The printed right side W - lambda F against the model after a step."""
+    at = one_step(values)
+    printed = [[at.W[i][j] - at.rate * at.F[i][j] for j in range(2)] for i in range(2)]
+    apart = minus(at.star, printed)
+    return Violation(inner(apart, apart), Fraction(0), unmet=at.unmet, reads="squared distance of the two sides")
+
+
+@replay("fedlrt/eq-33")
+def eq_33(values: Values) -> Violation:
+    """The middle and the last expression of the printed line."""
+    at = one_step(values)
+    moved = minus(at.star, at.W)
+    way = [[at.rate * at.F[i][j] for j in range(2)] for i in range(2)]
+    middle = inner(moved, at.F) + inner(moved, moved) / 2
+    last = -inner(way, at.F) + inner(way, way) / 2
+    return Violation(abs(middle - last), Fraction(0), unmet=at.unmet, reads="distance of the two expressions")
+
+
+@replay("fedlrt/eq-36")
+def eq_36(values: Values) -> Violation:
+    """The rise of the loss by the truncation to rank 1, against the threshold (L = 1)."""
+    at = one_step(values)
+    theta = Fraction(values["theta"])
+    vector, kept, tail = [Fraction(v) for v in values["vector"]], Fraction(values["kept"]), Fraction(values["tail"])
+    other = [-vector[1], vector[0]]
+    spectral = [[kept * vector[i] * vector[j] + tail * other[i] * other[j] for j in range(2)] for i in range(2)]
+    unmet = at.unmet
+    if spectral != at.star or inner([vector, other], [vector, other]) != 2 or not kept > tail > 0:
+        unmet = unmet or "the singular values are the stated ones"
+    if not tail < theta or not tail**2 + kept**2 < theta**2:
+        unmet = unmet or "truncation to rank 1 at this threshold, in either reading of the criterion"
+    end = [[kept * vector[i] * vector[j] for j in range(2)] for i in range(2)]
+    after, before = minus(end, at.B), minus(at.star, at.B)
+    rise = (inner(after, after) - inner(before, before)) / 2
+    return Violation(rise, theta, unmet=unmet, reads="rise of the loss by truncation, against L theta")

@@ -1,0 +1,400 @@
+"""Appendix G.1: the simplified correction in formulas (39, 40) and the steps of the proof of Theorem 11."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.simplified import SMALL, WITNESS, all_traces
+from paper_checks.fedlrt.traces import Array, Trace, norm
+from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.promises import Promise, judge_promises
+
+SCOPE = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 3 clients, 1 to 48 steps"
+LINEAR = {"inside": "24", "outside": "7", "norm": "25", "delta": "1/20", "step": "1/12"}
+"""One client, one step, loss 24 p + 7 q."""
+
+
+def measure_traces(context: Context) -> list[Trace]:
+    """The first rounds of the runs of ``simplified``; two opposite clients lead, a linear loss follows."""
+    return [traces[0] for traces, _ in all_traces(context)]
+
+
+def _rounding(one: Trace) -> float:
+    return 1e-11 * (1.0 + float(np.abs(one.local_slopes).max()) + norm(one.gradient) ** 2 + abs(one.losses[0]))
+
+
+def _shown(one: Trace) -> dict[str, object] | None:
+    return dict(WITNESS) if one.name == "opposite" else None
+
+
+def _corner(one: Trace, block: Array) -> Array:
+    """A block among zeros."""
+    wide = np.zeros_like(one.start)
+    wide[: one.rank, : one.rank] = block
+    return wide
+
+
+def _own(one: Trace) -> list[tuple[Array, Array]]:
+    """Correction and gradient in the wide coefficients at the start, of every client."""
+    return [(added, one.wide(slopes[0])) for added, slopes in zip(one.corrections, one.local_slopes, strict=True)]
+
+
+@claim(
+    "fedlrt/eq-39",
+    where="Appendix G, eq. (39)",
+    says=r"$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c}$ is $\nabla_SL(W_r^t) - \nabla_SL_c(W_r^t)$ in "
+    "the upper left block and 0 elsewhere.",
+    measure=measure_traces,
+    mutants=[{"sign": -1.0}, {"full": True}, {"share": 1.01}],
+    vary=("share",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool = False) -> Evidence:
+    """What Algorithm 5 adds, with gradients in S formed from those in W and the bases of the start."""
+    promises = []
+    for one in rounds:
+        for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
+            block = _corner(one, one.U[:, : one.rank].T @ (one.slope_at_start - slopes[0]) @ one.V[:, : one.rank])
+            printed = sign * share * (one.gradient - own if full else block)
+            promises.append(Promise("the correction", norm(added - printed), 0.0, _rounding(one)))
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/eq-39b",
+    where="Appendix G, after eq. (39)",
+    says=r"$\check V_c = [U^T|0](F(\tilde W_r) - F_c(\tilde W_r))[V; 0] = \tilde U^TE(F_c(\tilde W_r) - F(\tilde W_r))"
+    r"E\tilde V$ with $E = \operatorname{diag}(I, 0)$ and $F = -\nabla L$ (read: both sides $2r \times 2r$, E inside "
+    "the bases).",
+    measure=measure_traces,
+    control=Form("The second expression in that reading.", {"keep": ("second",)}),
+    correction=Form(
+        r"$\check V_c = [U|0]^T(F_c(\tilde W_r) - F(\tilde W_r))[V|0] = E\tilde U^T(F_c(\tilde W_r) - F(\tilde W_r))"
+        r"\tilde VE$: the first expression has the opposite sign, and E multiplies from outside the bases, where the "
+        "shapes meet.",
+        {"first": 1.0},
+        mutants=({"first": -1.0}, {"second": -1.0}, {"second": 1.01}),
+    ),
+    vary=("second",),
+    uses=("fedlrt/eq-39",),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
+           keep: tuple[str, ...] = ("first", "second")) -> Evidence:  # fmt: skip
+    """Signs of F_c - F in the two expressions."""
+    promises = []
+    for one in rounds:
+        U, V = one.U * (np.arange(one.U.shape[1]) < one.rank), one.V * (np.arange(one.V.shape[1]) < one.rank)
+        for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
+            direct = first * U.T @ (one.slope_at_start - slopes[0]) @ V
+            inside = second * _corner(one, one.block(one.gradient - own))
+            lines = {
+                "first": Promise("the first expression", norm(added - direct), 0.0, _rounding(one), case=_shown(one)),
+                "second": Promise("the second expression", norm(added - inside), 0.0, _rounding(one)),
+            }
+            promises += [lines[name] for name in keep]
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/eq-40",
+    where="Appendix G, eq. (40)",
+    says=r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^TF_c(\tilde W_{r,c}^s)\tilde V + D_c) = \tilde S_c^s + "
+    r"\lambda\tilde U^TF_c(\tilde W_{r,c}^s)\tilde V + \check V_c$ with $D_c$ the block of $F_c(\tilde W_r) - "
+    r"F(\tilde W_r)$.",
+    measure=measure_traces,
+    control=Form("The block outside of the upper left one.", {"keep": ("outside",)}),
+    correction=Form(
+        r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^TF_c(\tilde W_{r,c}^s)\tilde V - \check V_c)$, as in "
+        r"Algorithm 5, with $\check V_c$ the block of $F_c - F$; printed are the other sign in both, and no "
+        r"$\lambda$ before $\check V_c$ in the second.",
+        {"first": -1.0, "second": -1.0, "power": 1},
+        mutants=({"first": 1.0}, {"second": 1.0}, {"power": 0}),
+    ),
+    uses=("fedlrt/eq-39",),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: int = 0,
+          keep: tuple[str, ...] = ("first", "second", "outside")) -> Evidence:  # fmt: skip
+    """Both expressions at every step of every client."""
+    promises = []
+    for one in rounds:
+        for (added, own), points, slopes in zip(_own(one), one.coefficients, one.local_slopes, strict=True):
+            D = _corner(one, one.block(one.gradient - own))
+            for here, after, slope in zip(points[:-1], points[1:], slopes, strict=True):
+                step = here - one.step * one.wide(slope)
+                left, right = (after - step - part for part in (first * one.step * D, second * one.step**power * added))
+                lines = {
+                    "first": Promise("the first expression", norm(left), 0.0, _rounding(one), case=_shown(one)),
+                    "second": Promise("the second expression", norm(right), 0.0, _rounding(one), case=_shown(one)),
+                    "outside": Promise("outside the block", norm(one.outside(after - step)), 0.0, _rounding(one)),
+                }
+                promises += [lines[name] for name in keep]
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/eq-42",
+    where="Appendix G.1, eq. (42)",
+    says=r"$\hat S = \tilde S - \operatorname{diag}(S, 0)$ holds the three blocks outside of S; $\hat S = 0$ at the "
+    "start of the local iterations.",
+    measure=measure_traces,
+    mutants=[{"fixed": True}, {"share": 0.99}],
+    vary=("share",),
+    kind="definition",
+    expect="holds",
+    method="algorithm",
+)
+def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evidence:
+    """S is the block of the same iterate, not that of the start (``fixed``); squares of the two parts add up."""
+    promises = []
+    for one in rounds:
+        S = one.block(one.start if fixed else one.aggregate)
+        rest = one.aggregate - share * _corner(one, S)
+        total = norm(one.aggregate) ** 2
+        promises.append(Promise("no block", norm(one.block(rest)), 0.0, _rounding(one)))
+        promises.append(Promise("squares", norm(S) ** 2 + norm(rest) ** 2, total, 1e-11 * total + _rounding(one)))
+        promises.append(Promise("zero at the start", norm(one.outside(one.start)), 0.0))
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/eq-43-44",
+    where="Appendix G.1, proof of Theorem 11, up to eqs. (43) and (44)",
+    says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac L2\|"
+    r"\tilde W_r^* - \tilde W_r\|^2 = \langle\tilde S^* - \tilde S, -\nabla_{\tilde S}L\rangle + \frac L2\|\tilde S^* "
+    r"- \tilde S\|^2$, which is the sum of (43) for S and (44) for $\hat S$.",
+    measure=measure_traces,
+    control=Form("The equality and the split.", {"keep": ("equal", "split")}),
+    correction=Form(
+        r"The inner products with the opposite sign, $\langle\tilde S^* - \tilde S, \nabla_{\tilde S}L\rangle$ in (43) "
+        "and (44), as in Lemma 4.",
+        {"sign": 1.0},
+        mutants=({"sign": -1.0}, {"half": 0.49}, {"mixed": 0.01}),
+    ),
+    vary=("half", "mixed"),
+    uses=("fedlrt/lemma-4",),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: float = 0.0,
+             keep: tuple[str, ...] = ("first", "equal", "split")) -> Evidence:  # fmt: skip
+    """The inequality, its form in coefficients, and the two parts."""
+    promises = []
+    for one in rounds:
+        moved, slope = one.aggregate - one.start, one.gradient
+
+        def value(part: Array, against: Array, sign: float = sign) -> float:
+            return sign * float((part * against).sum()) + half * norm(part) ** 2
+
+        whole = value(moved, slope)
+        in_models = value(one.star - one.W, one.slope_at_start)
+        parts = (
+            value(_corner(one, one.block(moved)), slope) + value(one.outside(moved), slope) + mixed * norm(moved) ** 2
+        )
+        lines = {
+            "first": Promise("the inequality", one.change, in_models, _rounding(one), at_most=True, case=_shown(one)),
+            "equal": Promise("the same in coefficients", in_models, whole, _rounding(one)),
+            "split": Promise("the two parts", parts, whole, _rounding(one)),
+        }
+        promises += [lines[name] for name in keep]
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/eq-45",
+    where="Appendix G.1, eq. (45)",
+    says=r"$S_c^{s+1} = S_c^s + \lambda U^T(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$ for the block.",
+    measure=measure_traces,
+    mutants=[{"own": 1.0}, {"mean": 0.99}, {"sign": -1.0}],
+    vary=("mean", "sign"),
+    uses=("fedlrt/eq-39",),
+    expect="holds",
+    method="algorithm",
+)
+def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float = 1.0) -> Evidence:
+    """Every step of every client in Algorithm 5."""
+    promises = []
+    for one in rounds:
+        for points, slopes in zip(one.coefficients, one.local_slopes, strict=True):
+            for here, after, slope in zip(points[:-1], points[1:], slopes, strict=True):
+                way = one.wide(slope + own * slopes[0] + mean * one.slope_at_start)
+                apart = one.block(after - here + sign * one.step * way)
+                promises.append(Promise("the step of the block", norm(apart), 0.0, _rounding(one)))
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/eq-46",
+    where="Appendix G.1, eq. (46)",
+    says=r"$\langle S^* - S, -\nabla_SL(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2 \le -s_*\lambda(1 - 12s_*\lambda L)"
+    r"\|U^TF(\tilde W_r)V\|^2$ by Theorem 2.",
+    measure=measure_traces,
+    control=Form(
+        r"The inner product with the opposite sign, where $\|\nabla_{\hat S}L_c\| \le \|\nabla_SL\|$ at the start.",
+        {"sign": 1.0, "most": 1.0},
+    ),
+    correction=Form(
+        r"If $\|\nabla_{\hat S}L_c(\tilde W_r)\| \le \delta\|\nabla_SL(\tilde W_r)\|$ for every client and $\delta \le "
+        r"1$: $\langle S^* - S, \nabla_SL\rangle + \frac L2\|S^* - S\|^2 \le -s_*\lambda(1 - \sqrt{1+\delta^2}\,s_*"
+        r"\lambda L)\|\nabla_SL\|^2$. An assumption is needed: the block's drift also follows the moves outside of it.",
+        {"sign": 1.0, "most": 1.0, "form": "root"},
+        mutants=({"sign": -1.0}, {"constant": 0.9}, {"half": 0.55}),
+    ),
+    vary=("constant", "half"),
+    uses=("fedlrt/thm-8", "fedlrt/eq-45"),
+    expect="corrected",
+    method="worst case",
+)
+def eq_46(rounds: list[Trace], sign: float = -1.0, twelve: float = 12.0, half: float = 0.5, form: str = "printed",
+          constant: float = 1.0, most: float = 0.0) -> Evidence:  # fmt: skip
+    """Without a limit on the gradients outside (``most`` 0) all rounds count."""
+    left, right, cases = [], [], []
+    for one in rounds:
+        slope, moved = one.block(one.gradient), one.block(one.aggregate - one.start)
+        size = norm(slope)
+        outer = max(norm(one.outside(own)) for _, own in _own(one)) / size if size else float("inf")
+        if most and outer > most:
+            continue
+        x = one.whole
+        kappa = constant * float(np.sqrt(1.0 + outer**2)) if form == "root" else twelve
+        left.append(sign * float((moved * slope).sum()) + half * norm(moved) ** 2)
+        right.append(-x * (1.0 - kappa * x) * size**2)
+        cases.append(one)
+    return judge_inequality(
+        np.array(left), np.array(right), np.array([_rounding(one) for one in cases]),
+        compare=False, case=lambda index: WITNESS, scope=f"{len(cases)} {SCOPE}", printed=f"sign {sign:+g}, {form}",
+    )  # fmt: skip
+
+
+def _hats(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
+    """Rounds and a delta that meets (14), if small, or the stronger assumption at all points."""
+    deltas = [one.outer_throughout if assumption == "outside" else one.needed * 1.0001 for one in rounds]
+    most = 1.0 if assumption == "outside" else SMALL
+    return [(one, delta) for one, delta in zip(rounds, deltas, strict=True) if delta <= most]
+
+
+def _judge_hats(pairs: list[tuple[Trace, float]], left: Sequence[float], right: Sequence[float], text: str) -> Evidence:
+    return judge_inequality(
+        np.array(left), np.array(right), np.array([_rounding(one) * 1e-3 for one, _ in pairs]),
+        compare=False, case=lambda index: LINEAR, scope=f"{len(pairs)} {SCOPE}", printed=text,
+    )  # fmt: skip
+
+
+_STRONGER = (
+    r"With $\|\nabla_{\hat S}L_c(\tilde W_{r,c}^s)\| \le \delta\|\nabla_{\tilde S}L(\tilde W_r)\|$ instead of (14)"
+)
+
+
+@claim(
+    "fedlrt/thm-11-hat-first",
+    where="Appendix G.1, bound of the first term of eq. (44)",
+    says=r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde W_r)\rangle \le \delta^2s_*\lambda\|\tilde U^TF(\tilde "
+    r"W_r)\tilde V\|^2$ by Assumption 1.",
+    measure=measure_traces,
+    control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
+    correction=Form(
+        _STRONGER + ", for either sign of the inner product; equality for one client and one step.",
+        {"assumption": "outside"},
+        mutants=({"share": 0.99}, {"power": 3}, {"assumption": "printed"}),
+    ),
+    vary=("share",),
+    uses=("fedlrt/assumption-1",),
+    expect="corrected",
+    method="worst case",
+)
+def thm_11_hat_first(rounds: list[Trace], power: int = 2, share: float = 1.0, assumption: str = "printed") -> Evidence:
+    """Inner products outside the block."""
+    pairs = _hats(rounds, assumption)
+    left = [-float((one.outside(one.aggregate) * one.gradient).sum()) for one, _ in pairs]
+    right = [share * delta**power * one.whole * norm(one.gradient) ** 2 for one, delta in pairs]
+    return _judge_hats(pairs, left, right, f"<= {share:g} delta^{power} s lambda |g|^2, assumption {assumption}")
+
+
+@claim(
+    "fedlrt/thm-11-hat-second",
+    where="Appendix G.1, bound of the second term of eq. (44)",
+    says=r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\tilde U^TF(\tilde W_r)\tilde V\|^2$ "
+    "by Jensen's inequality and Assumption 1.",
+    measure=measure_traces,
+    control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
+    correction=Form(
+        _STRONGER + r"; the gradients in the sum are those of $L_c$, printed without the index.",
+        {"assumption": "outside"},
+        mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
+    ),
+    vary=("half",),
+    uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
+    expect="corrected",
+    method="worst case",
+)
+def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
+    """Squares outside the block."""
+    pairs = _hats(rounds, assumption)
+    left = [0.5 * norm(one.outside(one.aggregate)) ** 2 for one, _ in pairs]
+    right = [half * delta**power * one.whole**2 * norm(one.gradient) ** 2 for one, delta in pairs]
+    return _judge_hats(pairs, left, right, f"<= {half:g} delta^{power} (s lambda)^2 |g|^2, assumption {assumption}")
+
+
+def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
+    r"""L, $s_*\lambda$, delta and the block's share of the squared gradient, at least 1 - delta^2."""
+    parts, deltas = (Fraction(1, 24), Fraction(1, 12), Fraction(1, 1000)), (Fraction(1, 10), Fraction(1, 2))
+    shares = (Fraction(1), Fraction(1, 2), Fraction(0))
+    return [
+        (L, part / L, delta, 1 - outside * delta**2)
+        for L, part, delta, outside in product(map(Fraction, ("1", "1/10", "7")), parts, deltas, shares)
+    ]
+
+
+@claim(
+    "fedlrt/thm-11-combine",
+    where="Appendix G.1, end of the proof of Theorem 11",
+    says=r"$-x(1 - 12xL)\|U^TFV\|^2 + \delta x\|\tilde g\|^2 + \delta x^2\|\tilde g\|^2 \le -x(1 - 12xL)\|\tilde g\|^2 "
+    r"+ \delta x\|\tilde g\|^2 + \delta x^2\|\tilde g\|^2 = -x(1 - \delta^2 - 12xL + \delta^2x)\|\tilde g\|^2$ with "
+    r"$x = s_*\lambda$, $\tilde g = \tilde U^TF\tilde V$, by $\|U^TFV\| \le \|\tilde g\|$.",
+    measure=measure_combined,
+    control=Form(r"The first step for $\|U^TFV\| = \|\tilde g\|$.", {"keep": ("within",)}),
+    correction=Form(
+        r"With $\|U^TFV\|^2 \ge (1 - \delta^2)\|\tilde g\|^2$: $-x(1 - 12xL)\|U^TFV\|^2 + \delta^2x\|\tilde g\|^2 + "
+        r"\frac L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - 12(1 - \delta^2)xL - \frac12\delta^2xL)\|\tilde g"
+        r"\|^2$. Step (I) needs the reverse inequality; (46) and the bounds give $\delta^2$ and $\frac L2\delta^2$, "
+        r"and the last term enters with the other sign.",
+        {"form": "corrected", "keep": ("inequality",)},
+        mutants=({"loss": 1.99}, {"half": 0.45}, {"reverse": False}),
+    ),
+    vary=("loss", "half"),
+    uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
+    expect="corrected",
+    method="inequality",
+)
+def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,
+                   reverse: bool = True, keep: tuple[str, ...] = ("inequality", "equality")) -> Evidence:  # fmt: skip
+    """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
+    promises = []
+    for L, x, delta, share in cases:
+        first = -x * (1 - 12 * x * L)
+        shown = {"L": str(L), "x": str(x), "delta": str(delta), "share": str(share)} if share < 1 else None
+        if form == "corrected":
+            inside = share if reverse else share - delta**2
+            line = first * inside + delta**2 * x + L / 2 * delta**2 * x**2
+            least = 1 - Fraction(loss) * delta**2 - 12 * (1 - delta**2) * x * L - Fraction(half) * delta**2 * x * L
+            promises.append(Promise("the bound", float(line + x * least), 0.0, 1e-15, at_most=True))
+            continue
+        rest = delta * x + delta * x**2
+        end = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
+        lines = {
+            "inequality": Promise("step (I)", float(first * share + rest), float(first + rest), 1e-15, True, shown),
+            "within": Promise("step (I) within the block", float(first + rest), float(first + rest), 1e-15, True),
+            "equality": Promise("the last equality", float(first + rest), float(end), 1e-15),
+        }
+        promises += [lines[name] for name in keep]
+    return judge_promises(promises, f"{len(cases)} exact values of L, s lambda, delta and the block's share")

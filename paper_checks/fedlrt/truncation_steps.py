@@ -1,0 +1,357 @@
+"""Appendix F.2: auxiliary lemmas, the aggregated model (32), the descent bound (33) and the truncation step (36)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import sympy
+import torch
+
+from algorithms.descent import Descent
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.traces import Array, Trace, norm, random_traces, trace
+from paper_checks.fedlrt.truncated_rounds import WITNESS
+from paper_checks.methods.identity import vanishes
+from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.promises import Promise, judge_promises
+from toymodels.quadratic import Quadratic, centred
+
+SCOPE = "rounds with full correction: bowls in 2 x 2, indefinite quadratics in 5 x 4 and 4 x 6, one and three clients"
+_ROUNDING = 1e-11
+
+
+def bowl(B: Sequence[Sequence[float]]) -> Quadratic:
+    r"""The loss $\frac12\|W - B\|^2$."""
+    target = torch.tensor(B, dtype=torch.float64)
+    return centred(torch.eye(target.numel(), dtype=torch.float64), target)
+
+
+THETA = float(Fraction(str(WITNESS["theta"])))
+E1 = np.array([[1.0, 0.0], [0.0, 0.0]])
+
+
+def measure_rounds(context: Context) -> list[Trace]:
+    """Two bowls of few digits, one that the truncation moves uphill, and random rounds; the same for all claims."""
+    return _rounds(Context("fedlrt/rounds", context.seed, context.budget))
+
+
+@lru_cache(maxsize=2)
+def _rounds(context: Context) -> list[Trace]:
+    uphill = trace("integers", [bowl([[65.0, 48.0], [48.0, 136.0]])], E1, 1, Descent(1, 0.01), "full", kept=1)
+    aligned = trace("aligned", [bowl([[1.0, 1e-4], [1e-4, 0.1]])], E1, 1, Descent(1, 1e-3), "full", kept=1)
+    long = trace("long", [bowl([[0.5, 0.2], [0.3, 1.0]])] * 2, E1, 1, Descent(24, 1 / 288), "full", kept=2)
+    return [uphill, aligned, long, *random_traces(context.rng("rounds"), context.size(16, 80), "full")]
+
+
+def by_hand(one: Trace) -> Mapping[str, object] | None:
+    """The instance of few digits, ready for storage."""
+    return WITNESS if one.name == "integers" else None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A smooth function at two matrices: both values, the inner product with the gradient at the second, the square."""
+
+    name: str
+    first: float
+    second: float
+    inner: float
+    square: float
+
+
+def measure_pairs(context: Context) -> list[Pair]:
+    """Quadratics with curvatures in [-1, 1], sums of log cosh and of cosine; near and far pairs."""
+    rng = context.rng("pairs")
+    found = []
+    for number in range(context.size(120, 1000)):
+        Y2 = rng.standard_normal((3, 3)) * 3.0
+        Y1 = Y2 + rng.standard_normal((3, 3)) * (1e-2, 1.0, 30.0)[number % 3]
+        kind = ("bowl", "quadratic", "log cosh", "cosine")[number // 3 % 4]
+        basis = np.linalg.qr(rng.standard_normal((9, 9)))[0]
+        spectrum = np.ones(9) if kind == "bowl" else rng.uniform(-1.0, 1.0, 9)
+
+        def at(Y: Array, kind: str = kind, basis: Array = basis, spectrum: Array = spectrum) -> tuple[float, Array]:
+            if kind == "log cosh":
+                return float(np.logaddexp(Y, -Y).sum()), np.tanh(Y)
+            if kind == "cosine":
+                return float(np.cos(Y).sum()), -np.sin(Y)
+            HY = (basis * spectrum @ basis.T @ Y.reshape(-1)).reshape(3, 3)
+            return 0.5 * float((Y * HY).sum()), HY
+
+        (first, _), (second, slope) = at(Y1), at(Y2)
+        found.append(Pair(kind, first, second, float(((Y1 - Y2) * slope).sum()), norm(Y1 - Y2) ** 2))
+    return found
+
+
+@claim(
+    "fedlrt/lemma-4",
+    where="Appendix F.2, Lemma 4, eq. (28)",
+    says=r"$L(Y_1) - L(Y_2) \le -\langle Y_1 - Y_2, F(Y_2)\rangle + \frac L2\|Y_1 - Y_2\|^2$ with $F = -\nabla L$.",
+    measure=measure_pairs,
+    mutants=[{"half": 0.49}, {"sign": 1.0}, {"power": 1.5}],
+    vary=("half", "sign"),
+    expect="holds",
+    method="inequality",
+)
+def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0) -> Evidence:
+    """Equality for a bowl."""
+    left = np.array([p.first - p.second for p in pairs])
+    inner, square = np.array([(p.inner, p.square) for p in pairs]).T
+    right = -sign * inner + half * square ** (power / 2.0)
+    error = _ROUNDING * (np.abs(inner) + square + np.array([abs(p.first) + abs(p.second) for p in pairs]))
+    return judge_inequality(
+        left, right, error, case=lambda index: {"function": pairs[index].name}, compare=False,
+        scope=f"{len(pairs)} pairs of 3 x 3 matrices: quadratics with curvatures in [-1, 1], log cosh, cosine",
+        printed=f"change <= {sign:g}<Y1 - Y2, F> + {half:g} L|Y1 - Y2|^{power:g}",
+    )  # fmt: skip
+
+
+def measure_sums(context: Context) -> Cases:
+    """Two numbers of either sign and gamma over twelve decades, driven to equality."""
+    axes = [Axis("x_1", 1e-3, 1e3, signed=True), Axis("x_2", 1e-3, 1e3, signed=True), Axis("gamma", 1e-6, 1e6)]
+
+    def gap(cases: Cases) -> Array:
+        return (cases["gamma"] * cases["x_1"] - cases["x_2"]) ** 2 / (cases["gamma"] * cases["x_1"] ** 2)
+
+    found = collect_cases(
+        context, axes, lambda cases: np.ones(len(cases["gamma"]), bool), gap, examples=context.size(200, 1000),
+        restarts=1,
+    )  # fmt: skip
+    # Where gamma = x_2 / x_1 the two sides are equal.
+    kept = found["x_1"] * found["x_2"] > 0
+    equal = {name: column[kept][:500] for name, column in found.items()}
+    equal["gamma"] = equal["x_2"] / equal["x_1"]
+    return {name: np.concatenate([found[name], equal[name]]) for name in found}
+
+
+@claim(
+    "fedlrt/lemma-5",
+    where="Appendix F.2, Lemma 5, eq. (29)",
+    says=r"$\|x_1 + x_2\|^2 \le (1+\gamma)\|x_1\|^2 + (1 + \frac1\gamma)\|x_2\|^2$ for $\gamma > 0$.",
+    measure=measure_sums,
+    mutants=[{"first": 0.99}, {"second": 0.99}, {"share": 0.99}],
+    vary=("share",),
+    expect="holds",
+    method="inequality",
+)
+def lemma_5(cases: Cases, first: float = 1.0, second: float = 1.0, share: float = 1.0) -> Evidence:
+    r"""The difference is $\|\gamma x_1 - x_2\|^2/\gamma$, coordinate by coordinate."""
+
+    def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
+        x, y, gamma = case["x_1"], case["x_2"], case["gamma"]
+        a, b, c = (Fraction(v) if isinstance(x, Fraction) else v for v in (first, second, share))
+        return (x + y) ** 2, (a + c * gamma) * x**2 + (b + c / gamma) * y**2
+
+    left, right = sides(cases)
+    evidence = judge_inequality(
+        left, right, 0.0, exact=sides, case=lambda index: {name: float(c[index]) for name, c in cases.items()},
+        scope=f"{len(left)} cases of one coordinate, gamma from 1e-6 to 1e6",
+        printed=f"({first:g} + {share:g} gamma) and ({second:g} + {share:g}/gamma)",
+    )  # fmt: skip
+    x, y, gamma = sympy.symbols("x y gamma", positive=True)
+    lower, upper = sides({"x_1": x, "x_2": y, "gamma": gamma})
+    proved = vanishes(sympy.nsimplify(upper - lower) - (gamma * x - y) ** 2 / gamma)
+    return replace(evidence, grade="proof") if evidence.ok and proved else evidence
+
+
+def measure_vectors(context: Context) -> list[Array]:
+    """Integer vectors, ``(C, d)``: equal ones, opposite ones and arbitrary ones."""
+    rng = context.rng("vectors")
+    found = []
+    for number in range(60):
+        count, size = int(rng.integers(1, 60)), int(rng.integers(1, 6))
+        vectors = rng.integers(-9, 10, (count, size)).astype(float)
+        found.append(np.tile(vectors[:1] + 10, (count, 1)) if number % 3 == 0 else vectors)
+    return found
+
+
+@claim(
+    "fedlrt/lemma-6",
+    where="Appendix F.2, Lemma 6, eq. (30)",
+    says=r"$\|\sum_{c=1}^C x_c\|^2 \le C\sum_{c=1}^C\|x_c\|^2$.",
+    measure=measure_vectors,
+    mutants=[{"factor": 0.99}, {"power": 0.99}],
+    vary=("factor", "power"),
+    expect="holds",
+    method="inequality",
+)
+def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evidence:
+    """Equality for equal vectors, of any number; the sums are of integers and exact."""
+    left = np.array([float((vectors.sum(axis=0) ** 2).sum()) for vectors in drawn])
+    right = np.array([factor * len(vectors) ** power * float((vectors**2).sum()) for vectors in drawn])
+    return judge_inequality(
+        left, right, 0.0, case=lambda index: {"vectors": drawn[index].tolist()},
+        scope=f"{len(drawn)} sets of 1 to 59 integer vectors in up to 5 dimensions",
+        printed=f"|sum|^2 <= {factor:g} C^{power:g} sum of squares",
+    )  # fmt: skip
+
+
+@claim(
+    "fedlrt/lemma-7",
+    where="Appendix F.2, Lemma 7",
+    says=r"$L(\tilde W_r) = L(W_r^t)$: the augmentation of the bases does not change the loss, as "
+    r"$\tilde S = \operatorname{diag}(S^t, 0)$.",
+    measure=measure_rounds,
+    mutants=[{"padding": 1e-3}, {"flip": True}],
+    expect="holds",
+    uses=("fedlrt/lemma-1",),
+    method="algorithm",
+)
+def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Evidence:
+    """For bases that begin with those of the start; ``flip`` turns the sign of the first column."""
+    promises = []
+    for one in rounds:
+        wide = one.start + padding * (np.arange(one.start.size).reshape(one.start.shape) + 1.0) * (one.start == 0)
+        U = one.U * np.where(np.arange(one.U.shape[1]) == 0, -1.0, 1.0) if flip else one.U
+        augmented = U @ wide @ one.V.T
+        scale = abs(one.losses[0]) + abs(one.loss(augmented)) + 1.0
+        promises.append(Promise("the loss stays", one.loss(augmented), one.losses[0], 1e-10 * scale))
+        promises.append(Promise("the model stays", norm(augmented - one.W), 0.0, 1e-10 * (1.0 + norm(one.W))))
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/eq-32",
+    where="Appendix F.2, proof of Theorem 7, eq. (32)",
+    says=r"$\tilde W_r^* = \tilde W_r - \frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} - "
+    r"\frac\lambda C\sum_cP_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V} = \tilde W_r - \frac\lambda C"
+    r"\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$, with $F = -\nabla L$ (Appendix C).",
+    measure=measure_rounds,
+    control=Form("The two right sides are equal: the corrections cancel in the mean.", {"keep": ("cancel",)}),
+    correction=Form(
+        r"$\tilde W_r^* = \tilde W_r + \frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$; as "
+        r"printed the line is that of $F = +\nabla L$, against Appendix C and eq. (26).",
+        {"sign": 1.0},
+        mutants=({"sign": -1.0}, {"share": 1.001}, {"projected": False}),
+    ),
+    vary=("share",),
+    expect="corrected",
+    uses=("fedlrt/eq-26",),
+    method="algorithm",
+)
+def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected: bool = True,
+          keep: tuple[str, ...] = ("aggregate", "cancel")) -> Evidence:  # fmt: skip
+    """The server's model before truncation against the sum of all clients' steps."""
+    promises = []
+    for one in rounds:
+        firsts = one.local_slopes[:, 0]
+        own = one.model(one.wide(one.slope_at_start - firsts.mean(axis=0)))
+        way = one.travelled if projected else -one.step * one.local_slopes.mean(axis=0).sum(axis=0)
+        error = 1e-10 * (1.0 + norm(one.W) + float(np.abs(firsts).max()))
+        if "aggregate" in keep:
+            apart = norm(one.star - (one.W + sign * share * way))
+            promises.append(Promise("the aggregate is the start and all steps", apart, 0.0, error, case=by_hand(one)))
+        if "cancel" in keep:
+            promises.append(Promise("corrections cancel", norm(own), 0.0, error))
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/eq-33",
+    where="Appendix F.2, proof of Theorem 7, eq. (33)",
+    says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac L2"
+    r"\|\tilde W_r^* - \tilde W_r\|^2 = -\langle A, F(\tilde W_r)\rangle + \frac L2\|A\|^2$ with $A = \frac\lambda C"
+    r"\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$ and $F = -\nabla L$.",
+    measure=measure_rounds,
+    control=Form("The change is at most the last expression.", {"keep": ("ends",)}),
+    correction=Form(
+        r"$-\langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle$ in the middle, as in Lemma 4; both steps then "
+        "hold, and nothing changes afterwards.",
+        {"inner": -1.0},
+        mutants=({"inner": 1.0}, {"half": 0.49}, {"inner": -1.01}),
+    ),
+    vary=("half",),
+    uses=("fedlrt/lemma-4", "fedlrt/eq-32"),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
+          keep: tuple[str, ...] = ("equal", "first", "ends")) -> Evidence:  # fmt: skip
+    """The inequality, the equality, and both together."""
+    promises = []
+    for one in rounds:
+        F, way, moved = -one.slope_at_start, one.travelled, one.star - one.W
+        middle = inner * float((moved * F).sum()) + half * norm(moved) ** 2
+        last = -float((way * F).sum()) + half * norm(way) ** 2
+        error = _ROUNDING * (abs(one.losses[0]) + abs(one.losses[1]) + norm(F) ** 2 + 1.0)
+        lines = {
+            "equal": Promise("the middle equals the last expression", middle, last, error, case=by_hand(one)),
+            "first": Promise("change <= the middle", one.change, middle, error, at_most=True),
+            "ends": Promise("change <= the last expression", one.change, last, error, at_most=True),
+        }
+        promises += [lines[name] for name in keep]
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/eq-36",
+    where="Appendix F.2, proof of Theorem 9, eq. (36)",
+    says=r"For some $h \in [0,1]$: $L(W_r^{t+1}) = L(\tilde W_r^*) + \langle -F(hW_r^{t+1} + (1-h)\tilde W_r^*), "
+    r"W_r^{t+1} - \tilde W_r^*\rangle \le L(\tilde W_r^*) + \|F(\cdot)\|\,\|W_r^{t+1} - \tilde W_r^*\| \le "
+    r"L(\tilde W_r^*) + L\vartheta$.",
+    measure=measure_rounds,
+    control=Form("The equality and the first inequality.", {"keep": ("equal", "product")}),
+    correction=Form(
+        r"$L(W_r^{t+1}) \le L(\tilde W_r^*) + \vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$; with a "
+        r"bound G on the gradient along the way, $L(\tilde W_r^*) + G\vartheta$. Smoothness bounds no gradient.",
+        {"cost": "gradient"},
+        mutants=({"cost": "L theta"}, {"share": 0.99}, {"h": 0.45}, {"sign": 1.0}),
+    ),
+    vary=("share",),
+    expect="corrected",
+    method="algorithm",
+)
+def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: float = 0.5, sign: float = -1.0,
+          keep: tuple[str, ...] = ("equal", "product", "last")) -> Evidence:  # fmt: skip
+    """For a quadratic loss the point of the mean value theorem is the middle; theta is what is lost, or just above."""
+    promises = []
+    for one in rounds:
+        moved, theta = one.end - one.star, THETA if by_hand(one) else one.lost
+        F = -one.slope(h * one.end + (1.0 - h) * one.star)
+        rise = one.losses[2] - one.losses[1]
+        least = theta if cost == "L theta" else theta * one.before + theta**2 / 2.0
+        error = _ROUNDING * (abs(one.losses[2]) + abs(one.losses[1]) + 1.0)
+        lines = {
+            "equal": Promise("the mean value", rise, sign * float((F * moved).sum()), error),
+            "product": Promise("the product of norms", rise, norm(F) * norm(moved), error, at_most=True),
+            "last": Promise(f"the rise against {cost}", rise, share * least, error, at_most=True, case=by_hand(one)),
+        }
+        promises += [lines[name] for name in keep]
+    return judge_promises(promises, SCOPE)
+
+
+@claim(
+    "fedlrt/thm-9-proof",
+    where="Appendix F.2, end of the proof of Theorem 9",
+    says=r"$L(W_r^{t+1}) - L(W_r^t)$ is the sum of the differences of truncation, local steps and augmentation, whose "
+    r"bounds in (36), Theorem 8 and Lemma 7 add up to $L\vartheta - s_*\lambda(1 - 12s_*\lambda L)\|g\|^2$.",
+    measure=measure_rounds,
+    mutants=[{"truncation": 0.99}, {"steps": 0.99}, {"constant": 12.1}],
+    vary=("truncation", "steps", "constant"),
+    uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
+    expect="holds",
+    method="algorithm",
+)
+def thm_9_proof(rounds: list[Trace], truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0) -> Evidence:
+    """The way from the parts to the whole; the part (36) does not hold as printed, which is a claim of its own."""
+    promises = []
+    for one in rounds:
+        augmented = one.model(one.start)
+        parts = (
+            truncation * (one.losses[2] - one.losses[1]),
+            steps * (one.losses[1] - one.loss(augmented)),
+            one.loss(augmented) - one.losses[0],
+        )
+        error = _ROUNDING * (abs(one.losses[2]) + abs(one.losses[1]) + abs(one.losses[0]))
+        promises.append(Promise("three differences", sum(parts), one.losses[2] - one.losses[0], error))
+        square, whole = norm(one.gradient) ** 2, one.whole
+        bounds = truncation * one.lost - steps * whole * (1.0 - constant * whole) * square
+        printed = one.lost - whole * (1.0 - 12.0 * whole) * square
+        promises.append(Promise("the bounds add up", bounds, printed, _ROUNDING * (one.lost + square)))
+    return judge_promises(promises, SCOPE)

@@ -1,0 +1,40 @@
+"""Rounds of FeDLRT followed by hand, and the witnesses found on them."""
+
+import numpy as np
+import pytest
+
+from algorithms.descent import Descent
+from paper_checks.fedlrt.paper import PAPER
+from paper_checks.fedlrt.traces import norm, trace, with_slope
+from paper_checks.replay import Stored, replay_in_fresh_process, stored
+
+CHANGES = {
+    "eq-36": ({"theta": "2"}, {"step": "1/10"}),
+    "thm-3": ({"step": "1/25"}, {"theta": "1"}),
+    "assumption-1": ({"delta": "1/30"}, {"outside": "8"}),
+    "thm-4": ({"apart_inside": "1000000"}, {"step": "1/12"}, {"theta": "100"}),
+    "cor-1": ({"steps": 5}, {"norm": "26"}),
+    "eq-46": ({"delta": "1/50"},),
+    "thm-11-hat-first": ({"outside": "0", "norm": "24"}, {"delta": "1/2"}),
+    "thm-11-combine": ({"share": "1"}, {"delta": "2"}),
+}
+
+
+@pytest.mark.parametrize("label", CHANGES)
+def test_a_witness_must_meet_every_hypothesis(label):
+    file = stored(PAPER.folder, f"fedlrt/{label}")
+    files = [Stored(file.id, file.kind, {**file.values, **change}) for change in ({}, *CHANGES[label])]
+    answers = [answer.confirmed for answer in replay_in_fresh_process(PAPER.package, files)]
+    assert answers == [True] + [False] * len(CHANGES[label])
+
+
+@pytest.mark.parametrize("correction", ["none", "full", "simplified"])
+def test_a_followed_round_knows_its_gradients_and_its_deltas(correction):
+    W = 2.0 * np.outer([1.0, 0.0], [1.0, 0.0])
+    clients = [with_slope(0.0 * np.eye(4), W, np.diag([a, b])) for a, b in ((5.0, 3.0), (3.0, 5.0))]
+    one = trace("two", clients, W, 1, Descent(2, 0.01), correction)
+    assert norm(one.gradient) == pytest.approx(norm(np.diag([4.0, 4.0])))
+    assert one.outer == pytest.approx(5.0 / 32.0**0.5)
+    assert one.needed == pytest.approx((34.0**0.5 - 3.0) / 32.0**0.5)
+    assert one.change == pytest.approx(-0.02 * 32.0)
+    np.testing.assert_allclose(one.star - one.W, one.travelled, atol=1e-12)
