@@ -1,7 +1,7 @@
 """Whether verdicts depend on the seed: every claim over many seeds, at the quick budget.
 
-``python benchmarks/verdicts_over_seeds.py [--seeds 20] [--jobs 2]`` writes the verdicts that differ, if any, beside the
-environment, and ends with status 1 if there are some.
+``python benchmarks/verdicts_over_seeds.py [--seeds 20] [--jobs 2] [--paper fedlrt]`` writes for every paper (or the one
+named) the verdicts that differ, if any, beside the environment, and ends with status 1 if there are some.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 
 from tqdm import tqdm
 
+from paper_checks.claim import Claim
 from paper_checks.ledger import Ledger
 from paper_checks.manifest import run_manifest
 from paper_checks.run import run
@@ -27,26 +28,37 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--paper", default="", help="one of the ledger's papers; default: all")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     ledger = Ledger.of()
+    record = json.loads(options.out.read_text()) if options.out.exists() else {}
+    depend = 0
+    for paper in (paper for paper in ledger.papers if options.paper in ("", paper.name)):
+        claims = tuple(claim for claim in ledger.claims if ledger.home[claim.id] == paper)
+        record[paper.name] = over_seeds(ledger, claims, options.seeds, options.jobs)
+        options.out.write_text(json.dumps(record, indent=1) + "\n")
+        differing = len(record[paper.name]["claims_whose_verdict_depends_on_the_seed"])
+        depend += differing
+        print(f"{paper.name}: {len(claims)} claims over {options.seeds} seeds: {differing} verdicts depend on the seed")
+    return 1 if depend else 0
+
+
+def over_seeds(ledger: Ledger, claims: tuple[Claim, ...], seeds: int, jobs: int) -> dict[str, object]:
+    """Verdicts and grades that are the same for all seeds, and those that are not."""
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
-    for seed in tqdm(range(options.seeds), unit="seed", disable=None):
-        last = run(ledger.claims, ledger, seed=seed, jobs=options.jobs)
+    for seed in tqdm(range(seeds), unit="seed", disable=None):
+        last = run(claims, ledger, seed=seed, jobs=jobs)
         for result in last.results:
             verdicts[result.claim.id][f"{result.decision.verdict} ({result.decision.grade})"] += 1
-    differing = {id: dict(found) for id, found in verdicts.items() if len(found) > 1}
     manifest = run_manifest(last)
-    answer = {
-        "seeds": options.seeds,
+    return {
+        "seeds": seeds,
         "claims": len(verdicts),
-        "claims_whose_verdict_depends_on_the_seed": differing,
+        "claims_whose_verdict_depends_on_the_seed": {id: dict(f) for id, f in verdicts.items() if len(f) > 1},
         "verdicts": {id: next(iter(found)) for id, found in verdicts.items() if len(found) == 1},
         "environment": {key: manifest[key] for key in ("commit", "python", "platform", "processors", "packages")},
     }
-    options.out.write_text(json.dumps(answer, indent=1) + "\n")
-    print(f"{len(verdicts)} claims over {options.seeds} seeds: {len(differing)} verdicts depend on the seed")
-    return 1 if differing else 0
 
 
 if __name__ == "__main__":
