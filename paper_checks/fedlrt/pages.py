@@ -2,13 +2,78 @@
 
 from __future__ import annotations
 
-from paper_checks.paper import Headline, Page
+from fractions import Fraction
+
+from paper_checks.methods.worst_case.closed_form import constant_needed, worst_descent, worst_drift
+from paper_checks.paper import Headline, Listing, Page
 
 THEMES = (
     *("federated_methods", "bases", "coefficients", "boxes", "aggregation", "full_rank_distance"),
     *("truncated_rounds", "convergence", "simplified", "costs", "table_of_costs", "least_squares", "different_targets"),
     *("baseline_boxes", "splitting", "splitting_steps"),
     *("worst_cases", "descent_steps", "truncation_steps", "simplified_steps"),
+)
+
+
+def constants_at(steps: int) -> tuple[str, ...]:
+    """Printed constants beside the least ones for some local steps, from the exact worst cases."""
+    asked, larger = Fraction(1, 12 * steps), Fraction(1, 2 * steps)
+    least = (
+        worst_drift(steps, Fraction(1, steps)),
+        constant_needed(steps, asked),
+        constant_needed(steps, larger),
+        -1 / worst_descent(steps, asked),
+        -1 / worst_descent(steps, asked / 2),
+    )
+    return (str(steps), *(f"{float(value):.3f}" for value in least))
+
+
+CONSTANTS = Listing(
+    "Printed constants, and the least ones",
+    (
+        "local steps $`s_*`$",
+        "Theorem 1, printed $`e = 2.718`$: at $`\\lambda = 1/(Ls_*)`$",
+        "Theorem 2, printed 12: at $`1/(12Ls_*)`$",
+        "the same at $`1/(2Ls_*)`$",
+        "Theorem 3, printed 48: at $`1/(12Ls_*)`$",
+        "the same at $`1/(24Ls_*)`$",
+    ),
+    tuple(constants_at(steps) for steps in (1, 2, 5, 10, 100)),
+)
+STEP_SIZES = Listing(
+    "Step sizes: what the paper asks, and what is needed",
+    ("statement", "the paper asks", "what is found"),
+    (
+        ("drift, Theorem 1", "$`\\lambda \\le 1/(Ls_*)`$", "enough; the exact drift is known for every step"),
+        (
+            "descent before truncation, Theorems 2 and 8",
+            "$`\\lambda \\le 1/(12Ls_*)`$",
+            "constant 1 in place of 12 for all $`\\lambda \\le 1/(Ls_*)`$ (proved); rounds of many steps that ascend "
+            "exist from $`s_*\\lambda L`$ of about 2.6 on (semidefinite programs, and exact instances at 3)",
+        ),
+        (
+            "descent with truncation, Theorem 2",
+            "$`\\lambda \\le 1/(12Ls_*)`$",
+            "the truncation term is not $`L\\theta`$, whatever the step",
+        ),
+        (
+            "convergence, Theorem 3",
+            "any $`\\lambda \\le 1/(12Ls_*)`$",
+            "a lower bound as well: the constant grows like $`1/(s_*\\lambda)`$; 48 serves from $`s_*\\lambda L`$ of "
+            "about 0.022 on",
+        ),
+        (
+            "simplified correction, Theorem 4",
+            "$`\\lambda \\le 1/(12Ls_*)`$",
+            "enough if what lies outside the block is small at the start of the round; Assumption 1 is not enough "
+            "(witness at $`s_*\\lambda L = 1/24`$)",
+        ),
+        (
+            "simplified correction, Corollary 1",
+            "$`\\lambda \\le 1/(s_*(12L + \\delta^2))`$",
+            "adds quantities of different units; 96 serves from $`s_*\\lambda L`$ of about 1/94 on",
+        ),
+    ),
 )
 
 ANALYSIS = Page(
@@ -71,4 +136,5 @@ ANALYSIS = Page(
             ("fedlrt/claim-close-to-full", "fedlrt/thm-5"),
         ),
     ),
+    (CONSTANTS, STEP_SIZES),
 )
