@@ -19,7 +19,7 @@ from algorithms.lora import ExactRoLoRA
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.gradient_steps import chain_grid
@@ -116,12 +116,13 @@ def scope(steps: list[Step]) -> str:
     r"a^*a^{*\top}$ and "
     r"$E\nabla_a l = 2(a\bar b^\top - a^*b^{*\top})\bar b$.",
     measure=lambda context: generic_points(context, sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta"), 3),
-    mutants=[{"factor": 1}, {"sign": -1}],
+    mutants=[{"factor": 1.0}, {"sign": -1}],
+    vary=("factor",),
     uses=("rolora/eq-48",),
     expect="holds",
     method="identity",
 )
-def eq_81(points: list[Point], factor: int = 2, sign: int = 1) -> Evidence:
+def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1) -> Evidence:
     """Any gradient in the place of the sampled one, any a, b and b*, and a unit a*."""
     u, a0, a1, b0, b1, o0, o1, n0, n1, eta = sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta")
     truth = sympy.Matrix([2 * u, 1 - u**2]) / (1 + u**2)
@@ -129,7 +130,7 @@ def eq_81(points: list[Point], factor: int = 2, sign: int = 1) -> Evidence:
     P = sympy.eye(2) - truth * truth.T
     mean = 2 * (a * b.T - truth * own.T) * b
     left = P * (a - eta * nabla)
-    right = P * a * (1 - factor * eta * (b.T * b)[0]) + sign * eta * P * (mean - nabla)
+    right = P * a * (1 - rational(factor) * eta * (b.T * b)[0]) + sign * eta * P * (mean - nabla)
     lines = [Equation(f"entry {k}", left[k], right[k]) for k in range(2)]
     return judge_identity(lines, points, "two dimensions, any vectors but a unit a*")
 

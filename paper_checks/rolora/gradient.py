@@ -30,7 +30,7 @@ SINE, COSINE = 0.6, 0.8
 def gradient_settings(_: Context) -> tuple[Setting, ...]:
     r"""One client, $\epsilon_3 = \epsilon_2$, so that $m = Cq$ is also $Nm = Cd\log(2/\epsilon_0)/\epsilon_3^2$."""
     thresholds = ((0.5, 0.5, 0.5), (0.5, 0.1, 0.6), (0.1, 0.1, 0.1), (0.1, 0.1, 0.01), (0.1, 0.1, 1e-4))
-    return tuple(Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 20, 1000)))
+    return tuple(Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000)))
 
 
 def schur_tail(room: float, m: int) -> float:
@@ -162,7 +162,7 @@ def shift(name: str, own: float) -> float:
         r"$\bar b$. With the same samples the expectations of both sides differ along a by $\frac{2\delta^2\|b^*\|^2}"
         r"{N(m-2)}(1 - \frac{2(N-1)}{Nm})$; for one client $a^\top\nabla_a l(a,\bar b) = 0$ exactly.",
         {"own": 1.0},
-        mutants=({"own": 0.5}, {"own": -1.0}),
+        mutants=({"own": 2.0}, {"own": -1.0}),
     ),
     vary=("own",),
     uses=("rolora/eq-45",),

@@ -15,19 +15,19 @@ from scipy.stats import chi2
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.rolora.laws import BEST_C5, centred_product_norm, column_tail, gaussian_product_norm
 
 Array = NDArray[np.float64]
-NAMES = "x:4 y:4 a0 a1 t0 t1 b0 b1 c0 c1 w0 w1"
+NAMES = "x:4 y:4 a0 a1 t0 t1 b0 c0 w0 w1"
 
 
 def two_clients() -> dict[str, sympy.Matrix]:
-    """Two clients with two samples of two entries, a, a*, b, b* and w."""
+    """Two clients with two samples of two entries, a, a*, w, and b and b* of one entry."""
     symbols = sympy.symbols(NAMES)
     names = ("X", "Y", "a", "truth", "b", "own", "w")
-    sizes = (4, 4, 2, 2, 2, 2, 2)
+    sizes = (4, 4, 2, 2, 1, 1, 2)
     found, place = {}, 0
     for name, size in zip(names, sizes, strict=True):
         entries = symbols[place : place + size]
@@ -47,11 +47,12 @@ def points_of(context: Context) -> list[Point]:
     says=r"$\nabla_a l(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_ia\bar b^\top\bar b - X_i^\top Y_i\bar b) = "
     r"\frac2{Nm}\sum_i X_i^\top X_i(a\bar b^\top - a^*b^{*\top})\bar b$ (a in the text of the scan has a bar).",
     measure=points_of,
-    mutants=[{"factor": 1}, {"factor": 4}, {"sign": 1}],
+    mutants=[{"factor": 1.0}, {"factor": 4.0}, {"sign": 1}],
+    vary=("factor",),
     expect="holds",
     method="identity",
 )
-def eq_45(points: list[Point], factor: int = 2, sign: int = -1) -> Evidence:
+def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Evidence:
     """The derivative of the loss by sympy, against both forms."""
     one = two_clients()
     a, b, target = one["a"], one["b"], one["truth"] * one["own"].T
@@ -64,8 +65,8 @@ def eq_45(points: list[Point], factor: int = 2, sign: int = -1) -> Evidence:
     for k in range(2):
         slope = sympy.diff(loss, a[k])
         for number, form in ((45, first), (47, last)):
-            lines.append(Equation(f"({number}), entry {k}", slope, sympy.Rational(factor, 4) * form[k]))
-    return judge_identity(lines, points, "two clients, two samples each, two dimensions, any entries")
+            lines.append(Equation(f"({number}), entry {k}", slope, rational(factor) / 4 * form[k]))
+    return judge_identity(lines, points, "two clients, two samples each, two inputs and one output, any entries")
 
 
 @claim(
@@ -74,12 +75,13 @@ def eq_45(points: list[Point], factor: int = 2, sign: int = -1) -> Evidence:
     says=r"$w^\top\nabla_a l - w^\top E\nabla_a l = \frac2{Nm}\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}^\top M\bar b) - "
     r"w^\top M\bar b]$ with $M = a\bar b^\top - a^*b^{*\top}$, and the net bound of Lemma A.7.",
     measure=points_of,
-    mutants=[{"inside": False}, {"factor": 1}],
+    mutants=[{"inside": False}, {"factor": 1.0}],
+    vary=("factor",),
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
     expect="holds",
     method="identity",
 )
-def eq_50(points: list[Point], factor: int = 2, inside: bool = True) -> Evidence:
+def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True) -> Evidence:
     """The bracket inside the double sum, as eq. (59) has it; the norm over a net is Lemma A.7."""
     one = two_clients()
     moved, w = (one["a"] * one["b"].T - one["truth"] * one["own"].T) * one["b"], one["w"]
@@ -89,8 +91,8 @@ def eq_50(points: list[Point], factor: int = 2, inside: bool = True) -> Evidence
     products = sum((row * w)[0] * (row * moved)[0] for row in rows)
     right = products - (len(rows) if inside else 1) * (w.T * moved)[0]
     return judge_identity(
-        [Equation("(51) before the maximum", left, sympy.Rational(factor, 4) * right)], points,
-        "two clients, two samples each, two dimensions, any entries",
+        [Equation("(51) before the maximum", left, rational(factor) / 4 * right)], points,
+        "two clients, two samples each, two inputs and one output, any entries",
     )  # fmt: skip
 
 
@@ -134,7 +136,8 @@ def chi_tails(_: Context) -> tuple[Array, Array]:
     rows = []
     for e, n in product((0.01, 0.1, 0.5, 0.9, 0.999), (1, 10, 1000, 30_000)):
         tail = np.logaddexp(chi2.logsf((1.0 + e) * n, n), chi2.logcdf((1.0 - e) * n, n))
-        rows.append((float(tail), e, float(n)))
+        if np.isfinite(tail):
+            rows.append((float(tail), e, float(n)))
     rates = []
     for cosine, e, sign in product(COSINES, (0.01, 0.3, 0.9, 0.999), (1.0, -1.0)):
         up, down = (1.0 + sign * cosine) / 2.0, (1.0 - sign * cosine) / 2.0

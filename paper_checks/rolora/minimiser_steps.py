@@ -16,7 +16,7 @@ from scipy.stats import chi2
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.auxiliary import circle_nets
@@ -28,14 +28,14 @@ Array = NDArray[np.float64]
 
 def symbols_of(context: Context) -> list[Point]:
     """Values for S, a, a* and b* of two dimensions, S positive definite."""
-    return generic_points(context, sympy.symbols("p u b0 b1 r s v"), 3)
+    return generic_points(context, sympy.symbols("u b0 b1 r s v"), 3)
 
 
 def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
-    """S = R^T R for a triangular R, unit a and a* in rational coordinates, b*, and what follows from them."""
-    p, u, b0, b1, r, s, v = sympy.symbols("p u b0 b1 r s v")
+    """S = R^T R for a triangular R, a on the first axis, a* a unit vector, b*, and what follows."""
+    u, b0, b1, r, s, v = sympy.symbols("u b0 b1 r s v")
     R = sympy.Matrix([[r, s], [0, v]])
-    a = sympy.Matrix([2 * p, 1 - p**2]) / (1 + p**2)
+    a = sympy.Matrix([1, 0])
     truth = sympy.Matrix([2 * u, 1 - u**2]) / (1 + u**2)
     b = sympy.Matrix([[b0, b1][:width]])
     S = R.T * R
@@ -50,11 +50,12 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
     says=r"$\tilde b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = g^\top + "
     r"\frac{a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia}$.",
     measure=symbols_of,
-    mutants=[{"sign": -1}, {"kept": 0}],
+    mutants=[{"weight": -1.0}, {"kept": 0}],
+    vary=("weight",),
     expect="holds",
     method="identity",
 )
-def eq_14(points: list[Point], sign: int = 1, kept: int = 1) -> Evidence:
+def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
     """The normal equation of the minimiser, and both ways to write it."""
     one = one_client()
     S, a, square = one["S"], one["a"], (one["a"].T * one["S"] * one["a"])[0]
@@ -63,8 +64,10 @@ def eq_14(points: list[Point], sign: int = 1, kept: int = 1) -> Evidence:
         normal = (a.T * S * (a * one["best"] - one["truth"] * one["b"]))[k]
         lines.append(Equation(f"normal equation, entry {k}", normal, sympy.Integer(0)))
         rest = (a.T * S * one["off"])[k] / square
-        lines.append(Equation(f"(16), entry {k}", one["best"][k], kept * one["g"][k] + sign * rest))
-    return judge_identity(lines, points, "any X of two columns with X a not 0, unit a and a*, any b*")
+        lines.append(Equation(f"(16), entry {k}", one["best"][k], kept * one["g"][k] + rational(weight) * rest))
+    return judge_identity(
+        lines, points, "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*"
+    )
 
 
 @claim(
@@ -73,17 +76,20 @@ def eq_14(points: list[Point], sign: int = 1, kept: int = 1) -> Evidence:
     says=r"$\|\tilde b_i - g\| \le \|X_ia\|^{-2}\,\|a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}\|$.",
     measure=symbols_of,
     mutants=[{"power": -1}, {"power": -3}],
+    vary=("weight",),
     uses=("rolora/eq-14",),
     expect="holds",
     method="identity",
 )
-def eq_17(points: list[Point], power: int = -2) -> Evidence:
+def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Evidence:
     """It is an equality, of squares here."""
     one = one_client(1)
     off, row = one["best"] - one["g"], one["a"].T * one["S"] * one["off"]
     square = (one["a"].T * one["S"] * one["a"])[0]
-    lines = [Equation("both sides, squared", (off * off.T)[0], square**power * (row * row.T)[0])]
-    return judge_identity(lines, points, "any X of two columns with X a not 0, unit a and a*, any b*; equality")
+    lines = [Equation("both sides, squared", (off * off.T)[0], rational(weight) * square**power * (row * row.T)[0])]
+    return judge_identity(
+        lines, points, "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*; equality"
+    )
 
 
 def chi_square_tails(_: Context) -> Array:
@@ -151,12 +157,13 @@ def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
     where="Appendix A.3, eq. (21)",
     says=r"$a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}w = \sum_j (a^\top x_{i,j})(x_{i,j}^\top(I - aa^\top)"
     r"a^*b^{*\top}w)$.",
-    measure=lambda context: generic_points(context, sympy.symbols("x:6 w0 w1 p u b0 b1"), 3),
+    measure=lambda context: generic_points(context, sympy.symbols("x:6 w0 w1 u b0 b1"), 3),
     mutants=[{"projected": False}, {"rows": 2}],
+    vary=("weight",),
     expect="holds",
     method="identity",
 )
-def eq_21(points: list[Point], projected: bool = True, rows: int = 3) -> Evidence:
+def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: float = 1.0) -> Evidence:
     """Three samples of two entries, written out."""
     one = one_client()
     X, w = sympy.Matrix(3, 2, sympy.symbols("x:6")), sympy.Matrix(sympy.symbols("w0 w1"))
@@ -164,7 +171,9 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3) -> Evidenc
     summands = [(X[j, :] * one["a"])[0] * (X[j, :] * off * w)[0] for j in range(rows)]
     whole = (one["a"].T * X.T * X * one["off"] * w)[0]
     return judge_identity(
-        [Equation("(21)", whole, sum(summands))], points, "three samples, two dimensions, any entries"
+        [Equation("(21)", whole, rational(weight) * sum(summands))],
+        points,
+        "three samples, two dimensions, any entries",
     )
 
 
@@ -256,14 +265,16 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
     r"$(\frac2{\epsilon_0} + 1)^d\,2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + 2/\epsilon_0) - c_3\epsilon_2^2m)$.",
     measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
     mutants=[{"one": 0}, {"extra": 1}],
+    vary=("weight",),
     uses=("rolora/eq-26", "rolora/def-A.6"),
     expect="holds",
     method="identity",
 )
-def eq_32(points: list[Point], one: int = 1, extra: int = 0) -> Evidence:
+def eq_32(points: list[Point], one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
     """The powers for d = 1 to 4, E standing for the exponential; the size of the net is checked with Definition A.6."""
     e, E = sympy.symbols("e E")
-    lines = [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, 2 * ((one * e + 2) / e) ** (d + extra) * E)
+    scale = 2 * rational(weight) * E
+    lines = [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra))
              for d in range(1, 5)]  # fmt: skip
     return judge_identity(
         lines, points,
@@ -291,17 +302,18 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
     r"least $1 - "
     r"Np_0$, $p_0 = 2\exp(d\log(1 + 2/\epsilon_0) - c_3\epsilon_2^2m) + \exp(-c_1\epsilon_1^2m/K^4)$.",
     measure=union_rows,
-    mutants=[{"c1": 20.0, "c3": 5.0}],
+    mutants=[{"scale": 20.0}],
+    vary=("scale",),
     uses=("rolora/eq-17", "rolora/eq-18", "rolora/eq-19", "rolora/eq-32"),
     expect="holds",
     method="probability",
 )
-def eq_36(rows: tuple[tuple[Setting, int, float], ...], c1: float = BEST_C1, c3: float = BEST_C3) -> Evidence:
-    """Student's law of one client, independent clients, against p_0 with the largest constants; far from tight."""
+def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> Evidence:
+    """Student's law, independent clients, against p_0; ``scale`` multiplies the largest $c_1$ and $c_3$."""
     left = np.array([tail for _, _, tail in rows])
     right = np.array([
-        log(one.N) + np.logaddexp(log(2.0) + one.d * log1p(2.0 / one.e0) - c3 * one.e2**2 * m,
-                                  -c1 * one.e1**2 * m * 9.0 / 64.0) for one, m, _ in rows
+        log(one.N) + np.logaddexp(log(2.0) + one.d * log1p(2.0 / one.e0) - scale * BEST_C3 * one.e2**2 * m,
+                                  -scale * BEST_C1 * one.e1**2 * m * 9.0 / 64.0) for one, m, _ in rows
     ])  # fmt: skip
     informative = int((right < 0).sum())
     return judge_inequality(

@@ -178,10 +178,9 @@ def asm_5_1(cases: Cases, power: int = 2, limit: float = 1.0) -> Evidence:
     )  # fmt: skip
 
 
-def on_sphere(p: sympy.Symbol, q: sympy.Symbol) -> sympy.Matrix:
-    """A unit vector of three dimensions in rational coordinates."""
-    square = p**2 + q**2
-    return sympy.Matrix([2 * p, 2 * q, 1 - square]) / (1 + square)
+def on_circle(p: sympy.Symbol) -> sympy.Matrix:
+    """A unit vector of the plane of both vectors, in rational coordinates."""
+    return sympy.Matrix([2 * p, 1 - p**2]) / (1 + p**2)
 
 
 @claim(
@@ -189,7 +188,7 @@ def on_sphere(p: sympy.Symbol, q: sympy.Symbol) -> sympy.Matrix:
     where="Definition 5.2, eq. (8), and the line after it",
     says=r"For unit vectors $|\sin\theta(a,a^*)| = \|(I - aa^\top)a^*\|$, and $\delta^t = \|(I - a^*a^{*\top})a^t\| = "
     r"\|(I - a^ta^{t\top})a^*\|$.",
-    measure=lambda context: generic_points(context, sympy.symbols("p q u v"), 4),
+    measure=lambda context: generic_points(context, sympy.symbols("p u"), 4),
     mutants=[{"share": 2.0}, {"power": 1}],
     vary=("share",),
     also=("rolora/eq-8",),
@@ -198,9 +197,9 @@ def on_sphere(p: sympy.Symbol, q: sympy.Symbol) -> sympy.Matrix:
     method="identity",
 )
 def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence:
-    """Squares of both norms, of the cross product (the sine by itself) and of the cosine, on the unit sphere."""
-    p, q, u, v = sympy.symbols("p q u v")
-    a, truth, eye = on_sphere(p, q), on_sphere(u, v), sympy.eye(3)
+    """Squares of both norms, of the area between them (the sine by itself) and of the cosine, in the plane of both."""
+    p, u = sympy.symbols("p u")
+    a, truth, eye = on_circle(p), on_circle(u), sympy.eye(2)
     norms = {
         "|(I - a a^T) a*|^2": (eye - rational(share) * a * a.T) * truth,
         "|(I - a* a*^T) a|^2": (eye - rational(share) * truth * truth.T) * a,
@@ -208,10 +207,9 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence
     lines = []
     for name, vector in norms.items():
         square = (vector.T * vector)[0]
-        crossed = a.cross(truth)
-        lines.append(Equation(f"{name} = |a x a*|^2", square, (crossed.T * crossed)[0]))
+        lines.append(Equation(f"{name} = |a x a*|^2", square, sympy.Matrix.hstack(a, truth).det() ** 2))
         lines.append(Equation(f"{name} = 1 - (a . a*)^2", square, 1 - (a.T * truth)[0] ** power))
-    return judge_identity(lines, points, "all pairs of unit vectors of three dimensions but two points of the sphere")
+    return judge_identity(lines, points, "all pairs of unit vectors, in the plane that they span")
 
 
 @claim(
