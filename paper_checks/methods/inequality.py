@@ -143,7 +143,8 @@ def judge_inequality(
     if count == 0:
         return Evidence(True, "search", scope, printed, "no case", cases=0)
     scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), np.finfo(float).tiny)
-    excess = (left - right) / scale
+    with np.errstate(invalid="ignore"):  # an infinite side decides by its sign
+        excess = np.where(np.isinf(scale), np.sign(left - right), (left - right) / scale)
     positive = compare & (left > 1e-300) & (right > 0)
     with np.errstate(over="ignore"):
         slack = float(np.min(right[positive] / left[positive])) if positive.any() else None
