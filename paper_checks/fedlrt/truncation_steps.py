@@ -199,6 +199,7 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     r"$\tilde S = \operatorname{diag}(S^t, 0)$.",
     measure=measure_rounds,
     mutants=[{"padding": 1e-3}, {"flip": True}],
+    vary=("padding",),
     expect="holds",
     uses=("fedlrt/lemma-1",),
     method="algorithm",
