@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from algorithms.descent import Descent
 from algorithms.federation import Federation
-from algorithms.fedloru import RESTARTS, FedLoRU, FineTuneFedLoRU, PairsState
+from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, FineTuneFedLoRU, PairsState
 from algorithms.lora import AB, Adapter
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
@@ -118,18 +118,25 @@ class Followed:
         return t % self.run.tau == 0
 
 
+def executed(run: Run, algorithm: FedLoRU, fed: Federation, state: FedLoRUState) -> Iterator[tuple[FedLoRUState, ...]]:
+    """Every round: the state with the averaged factors before any accumulation, and the state after it."""
+    for t in range(1, run.rounds + 1):
+        base = state.base
+        fed.begin()
+        state = algorithm.round(fed, fed.everyone, state)
+        aggregated = state.factors if t % run.tau else fed.state.shared["accumulated"]
+        yield FedLoRUState(base, aggregated, t), state
+
+
 def follow(run: Run, restart: str) -> Followed:
     """Runs Algorithm 1; `momentum` is the listing, which has no restart."""
     algorithm = FedLoRU(run.local, run.adapter, run.tau, restart)
     fed = Federation(run.clients)
-    state = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
-    rounds = []
-    for _ in range(run.rounds):
-        base = state.base
-        accumulates = fed.begin() % run.tau == 0
-        state = algorithm.round(fed, fed.everyone, state)
-        aggregated = fed.state.shared["accumulated"] if accumulates else state.factors
-        rounds.append(Round(aggregated, base, algorithm.weights(state)))
+    start = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
+    rounds = [
+        Round(reached.factors, reached.base, algorithm.weights(after))
+        for reached, after in executed(run, algorithm, fed, start)
+    ]
     return Followed(run, tuple(rounds), fed.state.shared["base"])
 
 
@@ -142,9 +149,12 @@ def follow_all(context: Context) -> Followings:
     return {restart: tuple(follow(run, restart) for run in runs) for restart in RESTARTS}
 
 
+EVERY_PROMISE = ("continue", "returned", "text", "copies")
+
+
 def judge_box(
-    followings: Followings, *, restart: str, leftover: bool, text_power: int, text_rounds: str, scale: float,
-    keep: tuple[str, ...],
+    followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
+    text_rounds: str = "tau", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE,
 ) -> Evidence:  # fmt: skip
     """The four promises of Algorithm 1 and its text, in the form that the constants make.
 
@@ -187,7 +197,6 @@ def judge_box(
     return judge_promises(promises, SCOPE)
 
 
-EVERY_PROMISE = ("continue", "returned", "text", "copies")
 ONE_PROMISE = Form(
     r"What the listing returns is what every client holds as W: $W_0 + \alpha\sum_{\tau|t}A_tB_t$.",
     {"keep": ("copies",)},
@@ -201,68 +210,44 @@ CORRECTED = Form(
 )
 
 
-@claim(
+_BOX: dict[str, Any] = {
+    "measure": follow_all, "vary": ("scale",), "control": ONE_PROMISE, "correction": CORRECTED, "kind": "algorithm",
+    "expect": "corrected", "method": "algorithm",
+}  # fmt: skip
+
+alg_1 = claim(
     "fedloru-v2/alg-1",
     where="Section 4.1, Algorithm 1, with the text after it",
     says=r"The listing: factors are trained, averaged, and every $\tau$ rounds added to every client's W, from the "
     r"factors of the round before; it returns $W_0 + \alpha\sum_{\tau|t}A_tB_t$. The text: clients go on training from "
     r"the accumulated model, which a restart leaves as it is (Appendix B), and the final model is "
     r"$W_0 + \sum_{\tau|t}A_tB_t$.",
-    measure=follow_all,
-    vary=("scale",),
-    control=ONE_PROMISE,
-    correction=CORRECTED,
-    kind="algorithm",
-    expect="corrected",
-    method="algorithm",
-)
-def alg_1(followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
-          text_rounds: str = "tau", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE) -> Evidence:  # fmt: skip
-    """The listing has no restart, so the product counts twice from then on."""
-    return judge_box(followings, restart=restart, leftover=leftover, text_power=text_power, text_rounds=text_rounds,
-                     scale=scale, keep=keep)  # fmt: skip
+    **_BOX,
+)(judge_box)
 
 
-@claim(
+def judge_box_over_all_rounds(
+    followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
+    text_rounds: str = "all", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE,
+) -> Evidence:  # fmt: skip
+    """The same with the printed sum of the text over all rounds."""
+    return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep)
+
+
+alg_1_iclr = claim(
     "fedloru-iclr/alg-1",
     where="ICLR Section 3.2, Algorithm 1, with the text before it",
     says=r"The same listing. The text: clients add $\alpha A_tB_t$ to W and reset their factors; the final model is "
     r"$W + \sum_{t=1}^TA_tB_t$, over all rounds.",
-    measure=follow_all,
-    vary=("scale",),
-    control=ONE_PROMISE,
-    correction=CORRECTED,
-    kind="algorithm",
-    expect="corrected",
-    method="algorithm",
-)
-def alg_1_iclr(followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
-               text_rounds: str = "all", scale: float = 1.0,
-               keep: tuple[str, ...] = EVERY_PROMISE) -> Evidence:  # fmt: skip
-    """As in the newest version; the text's sum runs over all rounds."""
-    return judge_box(followings, restart=restart, leftover=leftover, text_power=text_power, text_rounds=text_rounds,
-                     scale=scale, keep=keep)  # fmt: skip
-
-
-@claim(
+    **_BOX,
+)(judge_box_over_all_rounds)
+alg_1_v1 = claim(
     "fedloru-v1/alg-1",
     where="v1 Section 3.2, Algorithm 1, with the text before it",
     says=r"The same listing with a copy $W^{(k)}$ at each client. The text: $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ "
     r"and a reset; the final model is $W + \sum_{\tau|t}A_tB_t$.",
-    measure=follow_all,
-    vary=("scale",),
-    control=ONE_PROMISE,
-    correction=CORRECTED,
-    kind="algorithm",
-    expect="corrected",
-    method="algorithm",
-)
-def alg_1_v1(followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
-             text_rounds: str = "tau", scale: float = 1.0,
-             keep: tuple[str, ...] = EVERY_PROMISE) -> Evidence:  # fmt: skip
-    """As in the newest version."""
-    return judge_box(followings, restart=restart, leftover=leftover, text_power=text_power, text_rounds=text_rounds,
-                     scale=scale, keep=keep)  # fmt: skip
+    **_BOX,
+)(judge_box)
 
 
 def judge_restart(followings: Followings, restart: str, jump: float) -> Evidence:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from algorithms.federation import Federation
-from algorithms.fedloru import RESTARTS, NestedFedLoRU, PersonalFedLoRU
+from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, NestedFedLoRU, PersonalFedLoRU
 from algorithms.lora import AB, Adapter
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.accumulation import SCOPE, Run, by_hand, draw_runs
+from paper_checks.fedloru.accumulation import SCOPE, Run, by_hand, draw_runs, executed
 from paper_checks.methods.promises import Promise, judge_promises, same
 
 PERSONAL = {"L": 1.0, "U": 0.5, "personal_alpha": 2.0}
@@ -81,31 +81,30 @@ def _personal(run: Run, own: AB, scale: float, restart: str) -> Last:
     algorithm = PersonalFedLoRU(run.local, run.adapter, run.tau, restart, personal=run.local,
                                 personal_adapter=Adapter(1, scale))  # fmt: skip
     fed = Federation(run.clients)
-    state = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
+    start = algorithm.start(fed, Tree(W=run.W))
     fed.agree(fresh=own)
-    products, jumps, trained = torch.zeros_like(run.W), [], run.W
-    for t in range(1, run.rounds + 1):
-        fed.begin()
-        base = state.base
-        state = algorithm.round(fed, fed.everyone, state)
-        accumulates = t % run.tau == 0
-        factors = fed.state.shared["accumulated"] if accumulates else state.factors
-        mine = fed.state.personal[0]["LU"]
-        trained = algorithm.personal_adapter.weights(run.adapter.weights(base, factors), mine)["W"]
-        if accumulates:
-            products = products + factors.A["W"] @ factors.B["W"]
-            if t < run.rounds:
-                jumps.append((algorithm.personal_weights(fed, state, 0)["W"], trained))
-    leftover = torch.zeros_like(run.W)
-    if run.rounds % run.tau:
-        leftover = state.factors.A["W"] @ state.factors.B["W"]
+    last = _last(run, algorithm, fed, start, lambda state: algorithm.personal_weights(fed, state, 0))
     mine = fed.state.personal[0]["LU"]
     sent = fed.ledger.count("up", run.rounds) / len(run.clients)
-    return Last(
-        None if run.case is None else {**run.case, "restart": restart}, run.W, fed.state.shared["base"]["W"], products,
-        leftover, mine.A["W"] @ mine.B["W"], trained, (run.alpha, scale), tuple(jumps),
-        (sent, run.A.numel() + run.B.numel()),
-    )  # fmt: skip
+    return replace(last, personal=mine.A["W"] @ mine.B["W"], alphas=(run.alpha, scale),
+                   uploads=(sent, run.A.numel() + run.B.numel()))  # fmt: skip
+
+
+def _last(
+    run: Run, algorithm: FedLoRU, fed: Federation, start: FedLoRUState, model: Callable[[FedLoRUState], Tree]
+) -> Last:
+    """Executes the rounds; what is personal and what is sent is left to the caller."""
+    products, leftover, jumps, trained = torch.zeros_like(run.W), torch.zeros_like(run.W), [], run.W
+    for reached, after in executed(run, algorithm, fed, start._replace(factors=run.factors)):
+        trained, product = model(reached)["W"], reached.factors.A["W"] @ reached.factors.B["W"]
+        accumulates = reached.rounds % run.tau == 0
+        products = products + product if accumulates else products
+        leftover = torch.zeros_like(product) if accumulates else product
+        if accumulates and reached.rounds < run.rounds:
+            jumps.append((model(after)["W"], trained))
+    case = None if run.case is None else {**run.case, "restart": algorithm.restart}
+    return Last(case, run.W, fed.state.shared["base"]["W"], products, leftover, torch.zeros_like(run.W), trained,
+                (run.alpha, 1.0), tuple(jumps), (0.0, 0.0))  # fmt: skip
 
 
 def judge_return(
@@ -193,27 +192,10 @@ def run_nested(context: Context) -> Endings:
 def _nested(run: Run, ranks: tuple[Any, ...], restart: str) -> Last:
     algorithm = NestedFedLoRU(run.local, run.adapter, run.tau, restart, ranks=ranks)
     fed = Federation(run.clients)
-    state = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
-    products, jumps, trained = torch.zeros_like(run.W), [], run.W
-    for t in range(1, run.rounds + 1):
-        fed.begin()
-        base = state.base
-        state = algorithm.round(fed, fed.everyone, state)
-        accumulates = t % run.tau == 0
-        factors = fed.state.shared["accumulated"] if accumulates else state.factors
-        trained = run.adapter.weights(base, factors)["W"]
-        if accumulates:
-            products = products + factors.A["W"] @ factors.B["W"]
-            if t < run.rounds:
-                jumps.append((algorithm.weights(state)["W"], trained))
-    leftover = state.factors.A["W"] @ state.factors.B["W"] if run.rounds % run.tau else torch.zeros_like(run.W)
+    last = _last(run, algorithm, fed, algorithm.start(fed, Tree(W=run.W)), algorithm.weights)
     (m, r), n = run.A.shape, run.B.shape[1]
     nested = [r * (m + n) if one is None else one[0] * (m + r) + one[1] * (n + r) for one in ranks]
-    return Last(
-        None if run.case is None else {**run.case, "restart": restart}, run.W, fed.state.shared["base"]["W"], products,
-        leftover, torch.zeros_like(run.W), trained, (run.alpha, 1.0), tuple(jumps),
-        (fed.ledger.count("up", run.rounds), sum(nested)),
-    )  # fmt: skip
+    return replace(last, uploads=(fed.ledger.count("up", run.rounds), sum(nested)))
 
 
 @claim(

@@ -1,11 +1,10 @@
 """Clients of a network trained on a tiny invented image set, and of matrices drawn from the model."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from stripes import stripes
 from torch import nn
 
 from figures.figure import Settings
@@ -25,26 +24,9 @@ from figures.hessian_alignment import (
 )
 from figures.hessian_alignment_picture import draw_client_alignment
 from rmt import Semicircle, SpikedModel
-from workloads.datasets import ImageSet
 from workloads.networks import perceptron
 
 SIZES = AlignmentSizes(4, (4,), 400, (1, 2), (20, 60), 4, 12)
-
-
-def stripes(samples=400):
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 10, samples).astype(np.uint8)
-    rows = np.arange(28)[:, None] * (1 + labels)[:, None, None]
-    images = (127 * (1 + np.sin(0.3 * rows)) * rng.uniform(0.5, 1.0, (samples, 28, 28))).astype(np.uint8)
-    return ImageSet("invented-stripes", images, labels, "train", Path("nowhere"), 0.4, 0.3)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

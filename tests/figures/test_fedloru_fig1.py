@@ -4,11 +4,10 @@ import hashlib
 import json
 import pickle
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
+from stripes import stripes
 
 from figures.fedloru_fig1 import (
     ESTIMATORS,
@@ -26,7 +25,7 @@ from figures.fedloru_fig1_picture import draw_fig1
 from figures.figure import Settings
 from figures.make import make
 from hessian.quadrature import SpectralMeasure
-from workloads.datasets import REGISTRY, DataError, ImageSet
+from workloads.datasets import REGISTRY, DataError
 from workloads.idx import pack
 from workloads.layouts import Layout
 from workloads.packages import FILES
@@ -34,25 +33,9 @@ from workloads.packages import FILES
 SIZES = Fig1Sizes(4, 10, 1, 10, 40, 2, 2, 1, 8, relative_width=0.5)
 
 
-def stripes(samples=200):
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 10, samples).astype(np.uint8)
-    rows = np.arange(28)[:, None] * (1 + labels)[:, None, None]
-    images = (127 * (1 + np.sin(0.3 * rows)) * rng.uniform(0.5, 1.0, (samples, 28, 28))).astype(np.uint8)
-    return ImageSet("invented-stripes", images, labels, "train", Path("nowhere"), 0.4, 0.3)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def table():
-    return fig1(stripes(), SIZES, Settings())
+    return fig1(stripes(200), SIZES, Settings())
 
 
 def test_every_estimator_at_both_weights_in_every_run_and_epoch(table):
@@ -83,7 +66,7 @@ def test_stable_ranks_lie_in_their_intervals(table):
 
 
 def test_the_same_seed_gives_the_same_table(table):
-    again = fig1(stripes(), replace(SIZES, runs=1), Settings())
+    again = fig1(stripes(200), replace(SIZES, runs=1), Settings())
     ranks, before = (t[(t.run == 0) & (t.estimator == "stable rank")].value for t in (again, table))
     assert np.allclose(ranks, before, rtol=1e-3)
 
@@ -173,7 +156,7 @@ def test_the_papers_scale_uses_the_papers_data_where_present(sets, tmp_path):
     assert not made.note
     assert set(made.table.side) == {32}
     # A stem for three channels and a head for a hundred classes: 2 * 9 more weights, and 90 more rows of 8 + 1.
-    grey = fig1(stripes(), replace(SIZES, runs=1, epochs=1), Settings())
+    grey = fig1(stripes(200), replace(SIZES, runs=1, epochs=1), Settings())
     assert set(made.table.parameters) == {grey.parameters.iloc[0] + 18 + 90 * 9}
 
 

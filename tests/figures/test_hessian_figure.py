@@ -1,10 +1,8 @@
 """The Hessian figure on a tiny invented image set, under a name of its own."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-import torch
+from stripes import stripes
 
 from figures.figure import Settings
 from figures.hessian_picture import draw_samples
@@ -17,26 +15,8 @@ from figures.hessian_spectra import (
 )
 from figures.spiked_prediction import predicted_eigenvalues, with_noise
 from rmt import Semicircle, SpikedModel, distribution_distance
-from workloads.datasets import ImageSet
 
 SIZES = SampleSizes(4, (4,), 300, 2, (20, 40, 80), 2)
-
-
-def stripes(samples=400):
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 10, samples).astype(np.uint8)
-    rows = np.arange(28)[:, None] * (1 + labels)[:, None, None]
-    images = (127 * (1 + np.sin(0.3 * rows)) * rng.uniform(0.5, 1.0, (samples, 28, 28))).astype(np.uint8)
-    return ImageSet("invented-stripes", images, labels, "train", Path("nowhere"), 0.4, 0.3)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    """Matrices this small only wait for each other's threads."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,9 @@
 """Predicted and measured spectra on a tiny invented image set, under a name of its own."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
+from stripes import stripes
 from torch import nn
 
 from figures.figure import Settings
@@ -26,26 +25,9 @@ from figures.hessian_predictions_picture import draw_predictions
 from figures.spiked_prediction import exact_stable_rank, noise_size
 from hessian import exact_hessian
 from rmt import Semicircle, SpikedModel
-from workloads.datasets import ImageSet
 from workloads.networks import perceptron
 
 SIZES = PredictionSizes(4, NetworkSizes((4,), 300, 2, (20, 40, 80), 2), NetworkSizes((1,), 60, 1, (4, 6, 8), 2))
-
-
-def stripes(samples=400):
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 10, samples).astype(np.uint8)
-    rows = np.arange(28)[:, None] * (1 + labels)[:, None, None]
-    images = (127 * (1 + np.sin(0.3 * rows)) * rng.uniform(0.5, 1.0, (samples, 28, 28))).astype(np.uint8)
-    return ImageSet("invented-stripes", images, labels, "train", Path("nowhere"), 0.4, 0.3)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
