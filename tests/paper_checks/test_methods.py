@@ -262,3 +262,12 @@ def test_units_find_a_sum_of_unlike_quantities():
     evidence = judge_units(unlike, weights, points, "")
     assert evidence.ok is False
     assert evidence.witness["line"] == "area"
+
+
+@pytest.mark.parametrize(("left", "right", "ok"), [(1.0, np.inf, True), (np.inf, 1.0, False), (-np.inf, 0.0, True)])
+def test_an_infinite_side_decides_by_its_sign(left, right, ok):
+    evidence = judge_inequality(
+        np.array([0.5, left]), np.array([1.0, right]), 0.0, scope="two cases", case=lambda i: {"number": i}
+    )
+    assert evidence.ok is ok
+    assert np.isfinite(evidence.margin)
