@@ -138,14 +138,14 @@ def _replay(options: argparse.Namespace) -> int:
     confirmed = True
     for claim in ledger.select([options.id]):
         paper = ledger.home[claim.id]
-        file = stored(paper.folder, claim.id)
-        if file is None:
+        files = stored(paper.folder, claim.id)
+        if not files:
             raise LedgerError(f"{claim.id} has no stored witness or certificate; `rankproof show {claim.id}` checks it")
-        answer = replay_in_fresh_process(paper.package, [file])[0]
-        print(f"{claim.id}: {file.kind} {'confirmed' if answer.confirmed else 'NOT confirmed'}: {answer.detail}")
-        for name, value in file.values.items():
-            print(f"  {name} = {value}")
-        confirmed &= answer.confirmed
+        for file, answer in zip(files, replay_in_fresh_process(paper.package, files), strict=True):
+            print(f"{claim.id}: {file.kind} {'confirmed' if answer.confirmed else 'NOT confirmed'}: {answer.detail}")
+            for name, value in file.values.items():
+                print(f"  {name} = {value}")
+            confirmed &= answer.confirmed
     return AS_EXPECTED if confirmed else DIFFERENT
 
 

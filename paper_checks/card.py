@@ -231,14 +231,12 @@ def scopes(forms: Sequence[JudgedForm]) -> dict[str, list[str]]:
 
 
 def _stored_lines(result: Result) -> Iterator[str]:
-    if result.stored is None:
-        return
-    values = ", ".join(f"{name} = {value}" for name, value in result.stored.values.items())
-    yield from _entry(result.stored.kind, values)
-    if result.replayed is not None:
-        confirmed = "confirmed" if result.replayed.confirmed else "NOT CONFIRMED"
-        yield from _entry("replay", f"{confirmed}: {result.replayed.detail}")
-    yield from _entry("again", f"rankproof replay {result.claim.id}")
+    for file, answer in zip(result.stored, result.replayed, strict=True):
+        values = ", ".join(f"{name} = {shortened(str(value), 400)}" for name, value in file.values.items())
+        yield from _entry(file.kind, values)
+        yield from _entry("replay", f"{'confirmed' if answer.confirmed else 'NOT CONFIRMED'}: {answer.detail}")
+    if result.stored:
+        yield from _entry("again", f"rankproof replay {result.claim.id}")
 
 
 def _entry(label: str, text: str) -> list[str]:

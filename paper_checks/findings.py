@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from paper_checks.card import shortened
@@ -33,8 +33,10 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     """
     told = [paper.told(theme) for theme in page.themes]
     claims = [claim for _, group in told for claim in group]
-    files = {claim.id: file for claim in claims if (file := stored(paper.folder, claim.id))}
-    answers = dict(zip(files, replay_in_fresh_process(paper.package, list(files.values())), strict=True))
+    files = {claim.id: stored(paper.folder, claim.id) for claim in claims}
+    whole = [file for of_claim in files.values() for file in of_claim]
+    answers = iter(replay_in_fresh_process(paper.package, whole))
+    replayed = {id: [(file, next(answers)) for file in of_claim] for id, of_claim in files.items()}
     counts = Counter(claim.expect for claim in claims)
     tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     lines = [
@@ -56,7 +58,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         if group:
             lines += ["", f"## {about.rstrip('.')}"]
         for claim in group:
-            lines += ["", *_entry(claim, files.get(claim.id), answers.get(claim.id))]
+            lines += ["", *_entry(claim, replayed[claim.id])]
     seen = list(dict.fromkeys(id for claim in claims for id in claim.seen_in))
     if seen:
         lines += [
@@ -87,18 +89,18 @@ def write_pages(folder: Path) -> list[Path]:
     return written
 
 
-def _entry(claim: Claim, file: Stored | None, answer: Replayed | None) -> Iterator[str]:
-    """One claim: what is printed, and, unless it simply holds, the witness and what holds instead."""
+def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterator[str]:
+    """One claim: what is printed, and, unless it simply holds, the witness and what holds instead; then its proof."""
     yield f"### {claim.id}"
     yield ""
     also = f" (also {', '.join(claim.also)})" if claim.also else ""
     yield f"{claim.where}{also}. **{claim.expect.capitalize()}**."
     yield ""
     yield f"> {_mathematics(claim.says)}"
-    if file is not None and answer is not None:
-        kind = "Witness" if file.kind == "witness" else "Certificate"
-        yield ""
-        yield f"{kind}: {_values(file.values)}. Replayed: {_rounded(answer.detail)}."
+    for file, answer in replayed:
+        if file.kind == "witness":
+            yield ""
+            yield f"Witness: {_values(file.values)}. Replayed: {_rounded(answer.detail)}."
     if claim.expect == "corrected" and claim.correction is not None:
         yield ""
         yield f"Found: {_mathematics(claim.correction.says)}"
@@ -108,6 +110,10 @@ def _entry(claim: Claim, file: Stored | None, answer: Replayed | None) -> Iterat
     elif claim.expect == "not checkable here":
         yield ""
         yield f"Reason: {_mathematics(claim.expect_reason)}"
+    for file, answer in replayed:
+        if file.kind == "certificate":
+            yield ""
+            yield f"Proved{'' if claim.expect == 'holds' else ', as found'}: {_mathematics(answer.detail)}."
     if claim.seen_in:
         yield ""
         yield f"On real networks: {', '.join(f'[{id}](figures/{_file(id)}.png)' for id in claim.seen_in)}."

@@ -1,7 +1,8 @@
 """Witnesses and certificates as data files, evaluated a second time by naive code in a fresh process.
 
-A paper's folder holds ``replays`` (a module, or a package with one per theme: one naive evaluation per claim) and
-``witnesses/`` and ``certificates/`` (small JSON files). The fresh process may import the standard library, numpy,
+A paper's folder holds ``replays`` (a module, or a package with one per theme: naive evaluations) and ``witnesses/``
+and ``certificates/`` (small JSON files). A witness violates the printed statement; a certificate proves the statement
+that stands, which is the printed one or its correction. The fresh process may import the standard library, numpy,
 mpmath and sympy; an import guard keeps it from everything that took part in the search.
 """
 
@@ -62,6 +63,10 @@ class Proof:
     steps: str
 
 
+Kind = Literal["witness", "certificate"]
+KINDS: tuple[Kind, ...] = ("witness", "certificate")
+
+
 @dataclass(frozen=True)
 class Replayed:
     """What the fresh process said.
@@ -75,7 +80,7 @@ class Replayed:
         detail: one line for people.
     """
 
-    kind: Literal["witness", "certificate"]
+    kind: Kind
     confirmed: bool
     exact: bool
     left: float | None
@@ -88,21 +93,30 @@ class Stored:
     """A witness or certificate on file."""
 
     id: str
-    kind: Literal["witness", "certificate"]
+    kind: Kind
     values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A naive evaluation declared for one claim."""
+    """A naive evaluation declared for one claim: of its witness, or of its certificate."""
 
     id: str
+    kind: Kind
     evaluate: Callable[[Mapping[str, Any]], Violation | Proof]
 
 
-def replay(id: str) -> Callable[[Callable[[Mapping[str, Any]], Violation | Proof]], Replay]:
-    """Declares the decorated function as the replay of one claim."""
-    return lambda evaluate: Replay(id, evaluate)
+def replay(id: str) -> Callable[[Callable[[Mapping[str, Any]], Violation]], Replay]:
+    """Declares the decorated function as the replay of one claim's witness."""
+    return lambda evaluate: Replay(id, "witness", evaluate)
+
+
+def proof(id: str) -> Callable[[Callable[[Mapping[str, Any]], Proof]], Replay]:
+    """Declares the decorated function as the verification of one claim's certificate.
+
+    It proves the printed statement of a claim that holds, and the correction of one that is corrected.
+    """
+    return lambda evaluate: Replay(id, "certificate", evaluate)
 
 
 def stored_path(folder: Path, id: str, kind: str) -> Path:
@@ -111,14 +125,14 @@ def stored_path(folder: Path, id: str, kind: str) -> Path:
     return folder / place / f"{id.replace('/', '--')}.json"
 
 
-def stored(folder: Path, id: str) -> Stored | None:
-    """Reads the witness or certificate of a claim; None if there is none.
+def stored(folder: Path, id: str) -> tuple[Stored, ...]:
+    """Reads the witness and the certificate of a claim, as far as there are some.
 
     Raises:
         ReplayError: the file is not a JSON object for this claim.
     """
-    kinds: tuple[Literal["witness", "certificate"], ...] = ("witness", "certificate")
-    for kind in kinds:
+    found = []
+    for kind in KINDS:
         path = stored_path(folder, id, kind)
         if path.exists():
             try:
@@ -127,8 +141,8 @@ def stored(folder: Path, id: str) -> Stored | None:
                     raise KeyError("id")
             except (ValueError, KeyError, TypeError) as error:
                 raise ReplayError(f"{path.name} is not a stored {kind} of {id}: {error}") from None
-            return Stored(id, kind, content["values"])
-    return None
+            found.append(Stored(id, kind, content["values"]))
+    return tuple(found)
 
 
 def replay_in_fresh_process(
@@ -192,16 +206,16 @@ def _serve() -> None:
     replays = importlib.import_module(f"{question['package']}.replays")
     themes = [importlib.import_module(f"{replays.__name__}.{theme.name}")
               for theme in pkgutil.iter_modules(getattr(replays, "__path__", []))]  # fmt: skip
-    known = {item.id: item for module in (replays, *themes) for item in vars(module).values()
+    known = {(item.id, item.kind): item for module in (replays, *themes) for item in vars(module).values()
              if isinstance(item, Replay)}  # fmt: skip
     json.dump([asdict(_answer(known, Stored(**file))) for file in question["files"]], sys.stdout)
 
 
-def _answer(known: Mapping[str, Replay], file: Stored) -> Replayed:
-    if file.id not in known:
-        return Replayed(file.kind, False, False, None, None, "no replay is written for this claim")
+def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
+    if (file.id, file.kind) not in known:
+        return Replayed(file.kind, False, False, None, None, f"no replay is written for the {file.kind} of this claim")
     try:
-        outcome = known[file.id].evaluate(file.values)
+        outcome = known[file.id, file.kind].evaluate(file.values)
     except (ArithmeticError, ImportError, KeyError, TypeError, ValueError) as error:
         return Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
     if isinstance(outcome, Proof):

@@ -34,8 +34,8 @@ class Result:
         claim: the claim.
         decision: verdict, grade and reason.
         judged: evidence for every form.
-        stored: witness or certificate on file, if any.
-        replayed: what its replay said.
+        stored: witness and certificate on file, as far as there are some.
+        replayed: what the replay of each said.
         changes: smallest noticed changes of the form that passes.
         seconds: time to measure and judge.
     """
@@ -43,8 +43,8 @@ class Result:
     claim: Claim
     decision: Decision
     judged: Judged | None
-    stored: Stored | None
-    replayed: Replayed | None
+    stored: tuple[Stored, ...]
+    replayed: tuple[Replayed, ...]
     changes: tuple[NoticedChange, ...]
     seconds: float
 
@@ -77,7 +77,7 @@ class Result:
             "scope": evidence.scope if evidence else "",
             "sensitivity": "; ".join(map(str, self.changes)) or None,
             "seconds": round(self.seconds, 3),
-            "witness": dict(self.stored.values) if self.stored and self.stored.kind == "witness" else None,
+            "witness": next((dict(file.values) for file in self.stored if file.kind == "witness"), None),
             "correction": claim.correction.says if claim.correction else None,
             "reason": self.decision.reason or None,
         }
@@ -147,11 +147,11 @@ def run(
     replayed = _replay_all(claims, ledger, files, search_path)
     results = []
     for claim, answer in zip(claims, measured, strict=True):
-        decision = answer.decision or (decide(claim, answer.judged, replayed.get(claim.id)) if answer.judged else None)
+        decision = answer.decision or (decide(claim, answer.judged, replayed[claim.id]) if answer.judged else None)
         assert decision is not None
         changes = answer.changes.get(decision.verdict, ())
         results.append(
-            Result(claim, decision, answer.judged, files[claim.id], replayed.get(claim.id), changes, answer.seconds)
+            Result(claim, decision, answer.judged, files[claim.id], replayed[claim.id], changes, answer.seconds)
         )
     return Run(tuple(results), seed, budget, time.perf_counter() - began)
 
@@ -228,18 +228,16 @@ def _measure(claim: Claim, task: _Task) -> _Measured:
 
 
 def _replay_all(
-    claims: Sequence[Claim], ledger: Ledger, files: Mapping[str, Stored | None], search_path: Iterable[str]
-) -> dict[str, Replayed]:
+    claims: Sequence[Claim], ledger: Ledger, files: Mapping[str, tuple[Stored, ...]], search_path: Iterable[str]
+) -> dict[str, tuple[Replayed, ...]]:
     """One fresh process per paper."""
     by_paper: dict[Paper, list[Stored]] = defaultdict(list)
     for claim in claims:
-        file = files[claim.id]
-        if file is not None:
-            by_paper[ledger.home[claim.id]].append(file)
-    answers: dict[str, Replayed] = {}
+        by_paper[ledger.home[claim.id]] += files[claim.id]
+    answers: dict[str, tuple[Replayed, ...]] = {claim.id: () for claim in claims}
     for paper, wanted in by_paper.items():
         for file, answer in zip(wanted, replay_in_fresh_process(paper.package, wanted, search_path), strict=True):
-            answers[file.id] = answer
+            answers[file.id] += (answer,)
     return answers
 
 

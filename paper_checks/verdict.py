@@ -76,36 +76,39 @@ def _judge_all(claim: Claim, data: object, base: object, mutants: Sequence[objec
     return tuple(claim.judge(data, **{**base, **mutant}) for mutant in mutants)  # type: ignore[dict-item]
 
 
-def decide(claim: Claim, judged: Judged, replayed: Replayed | None) -> Decision:
+def decide(claim: Claim, judged: Judged, replayed: Sequence[Replayed]) -> Decision:
     """Decides a claim.
 
     ``holds`` needs a passing printed form, assumptions that were met, and every mutant refuted. ``refuted`` needs a
     violated printed form, a stored witness confirmed by replay, and a control that passes. ``corrected`` needs both:
     a refutation, and a correction that passes with its own mutants refuted. Everything else is withheld, with reason.
+    A certificate proves what stands, the printed form or the correction; one that does not verify is a defect.
     """
     printed = judged.printed
+    witness = next((answer for answer in replayed if answer.kind == "witness"), None)
+    certificate = next((answer for answer in replayed if answer.kind == "certificate"), None)
     if printed.ok is None:
         return Decision("not checkable here", None, printed.reason or "undecided at this budget")
     if printed.ok:
-        if replayed is not None and replayed.kind == "witness" and replayed.confirmed:
+        if witness is not None and witness.confirmed:
             return _defect("the stored witness still violates the statement, but the check passes")
-        if replayed is not None and replayed.kind == "certificate" and not replayed.confirmed:
-            return _defect(f"the stored certificate does not verify: {replayed.detail}")
+        if certificate is not None and not certificate.confirmed:
+            return _defect(f"the stored certificate does not verify: {certificate.detail}")
         blind = _blind(printed, judged.mutants, claim.mutants)
         if blind:
             return _defect(blind)
-        return Decision("holds", "proof" if replayed is not None and replayed.exact else printed.grade)
-    if replayed is None or replayed.kind != "witness":
+        return Decision("holds", "proof" if certificate is not None else printed.grade)
+    if witness is None:
         return _defect("violated, but no witness is stored; keep one with --store")
-    if not replayed.confirmed:
-        return _defect(f"violated, but the stored witness does not replay: {replayed.detail}")
+    if not witness.confirmed:
+        return _defect(f"violated, but the stored witness does not replay: {witness.detail}")
     if claim.control is None and claim.correction is None:
         return _defect("violated, but there is no control: a check that fails everything refutes nothing")
     if judged.control is not None and judged.control.ok is None:
         return _defect(f"violated, but its control is undecided: {judged.control.reason}")
     if judged.control is not None and not judged.control.ok:
         return _defect("violated, but its control is violated too: a check that fails everything refutes nothing")
-    refutation: Grade = "proof" if replayed.exact else "statistical"
+    refutation: Grade = "proof" if witness.exact else "statistical"
     if claim.correction is None:
         return Decision("refuted", refutation)
     assert judged.correction is not None
@@ -114,7 +117,10 @@ def decide(claim: Claim, judged: Judged, replayed: Replayed | None) -> Decision:
     blind = _blind(judged.correction, judged.correction_mutants, claim.correction.mutants)
     if blind:
         return _defect(f"correction: {blind}")
-    return Decision("corrected", max(refutation, judged.correction.grade, key=GRADES.index))
+    if certificate is not None and not certificate.confirmed:
+        return _defect(f"the stored certificate of the correction does not verify: {certificate.detail}")
+    established: Grade = "proof" if certificate is not None else judged.correction.grade
+    return Decision("corrected", max(refutation, established, key=GRADES.index))
 
 
 def final_form(claim: Claim, decision: Decision) -> Form | None:

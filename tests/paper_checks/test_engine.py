@@ -31,6 +31,7 @@ def results(ledger):
         ("certified", "holds", "proof"),
         ("false", "refuted", "proof"),
         ("fixable", "corrected", "search"),
+        ("proved-fix", "corrected", "proof"),
     ],
 )
 def test_sound_checks_reach_their_verdict(results, label, verdict, grade):
@@ -53,6 +54,7 @@ def test_sound_checks_reach_their_verdict(results, label, verdict, grade):
         ("no-control", "there is no control"),
         ("missed-witness", "still violates the statement"),
         ("bad-certificate", "certificate does not verify"),
+        ("unproved-fix", "certificate of the correction does not verify"),
         ("raises", "ZeroDivisionError"),
     ],
 )

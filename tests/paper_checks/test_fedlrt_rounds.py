@@ -22,7 +22,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("label", CHANGES)
 def test_a_witness_must_meet_every_hypothesis(label):
-    file = stored(PAPER.folder, f"fedlrt/{label}")
+    file = stored(PAPER.folder, f"fedlrt/{label}")[0]
     files = [Stored(file.id, file.kind, {**file.values, **change}) for change in ({}, *CHANGES[label])]
     answers = [answer.confirmed for answer in replay_in_fresh_process(PAPER.package, files)]
     assert answers == [True] + [False] * len(CHANGES[label])

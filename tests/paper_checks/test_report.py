@@ -42,8 +42,8 @@ def result(label, verdict="holds", uses=(), expect=None, says="$x^2 \\le K x$", 
         "not checkable here": None,
     }[verdict]
     exception = verdict in ("refuted", "corrected")
-    stored = Stored(made.id, "witness", rest.pop("witness", {"x": 1.0})) if exception else None
-    replayed = Replayed("witness", True, True, 1.0, 0.5, "1 > 0.5 (exact)") if exception else None
+    stored = (Stored(made.id, "witness", rest.pop("witness", {"x": 1.0})),) if exception else ()
+    replayed = (Replayed("witness", True, True, 1.0, 0.5, "1 > 0.5 (exact)"),) if exception else ()
     grade = None if verdict == "not checkable here" else "search"
     reason = rest.pop("reason", "needs data" if verdict == "not checkable here" else "")
     decision = Decision(verdict, grade, reason, defect)

@@ -67,7 +67,7 @@ def test_tampered_certificates_are_rejected():
 
 @pytest.mark.parametrize("label", NUMBERED)
 def test_tampered_files_are_rejected_by_the_fresh_process(label):
-    file = stored(PAPER.folder, f"fedlrt/{label}")
+    (file,) = stored(PAPER.folder, f"fedlrt/{label}")
     changed = {
         "thm-1": lambda v: v["certificates"][3].update(bound="1"),
         "thm-6-proof": lambda v: v.update(steps=[]),
@@ -86,7 +86,7 @@ def test_tampered_files_are_rejected_by_the_fresh_process(label):
     }
     files = [file]
     for change in (changed[label], other[label]):
-        copy = stored(PAPER.folder, f"fedlrt/{label}").values
+        copy = stored(PAPER.folder, f"fedlrt/{label}")[0].values
         change(copy)
         files.append(Stored(file.id, file.kind, copy))
     answers = replay_in_fresh_process(PAPER.package, files)
@@ -94,10 +94,10 @@ def test_tampered_files_are_rejected_by_the_fresh_process(label):
 
 
 def test_a_bound_below_the_worst_case_is_rejected_wherever_it_stands():
-    file = stored(PAPER.folder, "fedlrt/thm-8")
+    (file,) = stored(PAPER.folder, "fedlrt/thm-8")
     files = []
     for number in (0, 9, len(file.values["certificates"]) - 1):
-        copy = stored(PAPER.folder, "fedlrt/thm-8").values
+        copy = stored(PAPER.folder, "fedlrt/thm-8")[0].values
         content = copy["certificates"][number]
         content["bound"] = str(F(content["bound"]) * F(102, 100))
         files.append(Stored(file.id, file.kind, copy))
@@ -105,7 +105,7 @@ def test_a_bound_below_the_worst_case_is_rejected_wherever_it_stands():
 
 
 def test_the_witness_of_truncation_must_meet_every_hypothesis():
-    file = stored(PAPER.folder, "fedlrt/thm-2")
+    file = stored(PAPER.folder, "fedlrt/thm-2")[0]
     changes = [{}, {"step": "1/10"}, {"theta": "2"}, {"tail": "2"}, {"B": [["65", "0"], ["0", "136"]]}, {"theta": "40"}]
     files = [Stored(file.id, file.kind, {**file.values, **change}) for change in changes]
     answers = replay_in_fresh_process(PAPER.package, files)

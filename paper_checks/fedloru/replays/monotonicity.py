@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.replay import Proof, Violation, replay
+from paper_checks.replay import Proof, Violation, proof, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -54,7 +54,7 @@ def claim_Fj_mono(values: Values) -> Violation:
                      reads="sum at M against the sum at a larger sample size, which should be greater")  # fmt: skip
 
 
-@replay("fedloru-v2/thm-3.2-mono")
+@proof("fedloru-v2/thm-3.2-mono")
 def thm_3_2_mono(values: Values) -> Proof:
     r"""The derivative of the right side of eq. (4) as a sum of products of positive quantities.
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.replay import Proof, Violation, replay
+from paper_checks.replay import Proof, Violation, proof, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -24,7 +24,7 @@ def claim_Fj_sign(values: Values) -> Violation:
     return Violation(Fraction(0), F, unmet=unmet, strict=True, reads="0 against F_j, which should be greater")
 
 
-@replay("fedloru-v2/eq-40")
+@proof("fedloru-v2/eq-40")
 def eq_40(values: Values) -> Proof:
     r"""A sum of non-negative terms.
 

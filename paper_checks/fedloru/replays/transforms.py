@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.replay import Proof, Violation, replay
+from paper_checks.replay import Proof, Violation, proof, replay
 from paper_checks.stored_values import Values
 
 
-@replay("fedloru-v2/lem-A.1a")
+@proof("fedloru-v2/lem-A.1a")
 def lem_A_1a(values: Values) -> Proof:
     r"""$f(x) = 1/(x - z)$ is bounded by $1/v$ and Lipschitz with constant $1/v^2$, so weak convergence applies to it.
 

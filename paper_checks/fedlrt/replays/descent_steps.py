@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.fedlrt.replays.worst_cases import Slack, local_points, plus
-from paper_checks.replay import Proof, Violation, replay
+from paper_checks.replay import Proof, Violation, proof, replay
 from paper_checks.stored_values import Values
 
 
@@ -43,13 +43,13 @@ def _rounds_proved(values: Values, term: str) -> Proof:
     return Proof(not flaw, flaw or f"{len(values['cases'])} sizes and rates")
 
 
-@replay("fedlrt/thm-7-first-term")
+@proof("fedlrt/thm-7-first-term")
 def thm_7_first_term(values: Values) -> Proof:
     """The printed constants, both 1."""
     return _rounds_proved(values, "first")
 
 
-@replay("fedlrt/thm-7-second-term")
+@proof("fedlrt/thm-7-second-term")
 def thm_7_second_term(values: Values) -> Proof:
     """The printed constants, both 1."""
     return _rounds_proved(values, "second")

@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy
 
-from paper_checks.replay import Proof, replay
+from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
 Row = list[Fraction]
@@ -132,7 +132,7 @@ def _e_from_below(terms: int = 30) -> Fraction:
     return sum((Fraction(1, factorial(j)) for j in range(terms)), Fraction(0))
 
 
-@replay("fedlrt/thm-1")
+@proof("fedlrt/thm-1")
 def thm_1(values: Values) -> Proof:
     """Certificates of the drift for every client alone, and the chain of the proof for larger sizes.
 
@@ -153,7 +153,7 @@ def thm_1(values: Values) -> Proof:
     return Proof(not flaw, flaw or f"{count} certificates of the exact worst drift, and (1 + 1/s)^s < e")
 
 
-@replay("fedlrt/thm-6-proof")
+@proof("fedlrt/thm-6-proof")
 def thm_6_proof(values: Values) -> Proof:
     """The chain for all s at once, in the number N = s_* and j = s + 1 <= N, a = 1 + 1/N."""
     N, a, P = sympy.symbols("N a P", positive=True)  # P stands for a^(s+1) >= 1
@@ -172,7 +172,7 @@ def thm_6_proof(values: Values) -> Proof:
     return Proof(verified, flaw or f"the sum, both comparisons and a^N < e, for N in {values['steps']} and every step")
 
 
-@replay("fedlrt/thm-8")
+@proof("fedlrt/thm-8")
 def thm_8(values: Values) -> Proof:
     r"""Certificates at small sizes, and two proofs for all clients, steps and learning rates.
 
@@ -222,7 +222,7 @@ def _dominates(steps: int, step: Fraction) -> bool:
     )
 
 
-@replay("fedlrt/thm-7")
+@proof("fedlrt/thm-7")
 def thm_7(values: Values) -> Proof:
     r"""For each case, right side minus left side as a sum of what is known to be non-negative.
 

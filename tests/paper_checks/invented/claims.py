@@ -51,6 +51,22 @@ def fixable(x, K=0.5):
     return bound(x, K)
 
 
+@statement(
+    "proved-fix", measure=draw, control=Form("K = 2", {"K": 2.0}), vary=("K",), expect="corrected",
+    correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
+)  # fmt: skip
+def proved_fix(x, K=0.5):
+    return bound(x, K)
+
+
+@statement(
+    "unproved-fix", measure=draw, control=Form("K = 2", {"K": 2.0}),
+    correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
+)  # fmt: skip
+def unproved_fix(x, K=0.5):
+    return bound(x, K)
+
+
 vacuous = statement("vacuous", measure=lambda context: np.empty(0), mutants=[{"K": 0.9}])(bound)
 
 

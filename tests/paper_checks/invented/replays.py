@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from paper_checks.replay import Proof, Violation, replay
+from paper_checks.replay import Proof, Violation, proof, replay
 
 
 def at(K):
@@ -16,6 +16,8 @@ def at(K):
 half = Fraction(1, 2)
 false = replay("invented/false")(at(half))
 fixable = replay("invented/fixable")(at(half))
+proved_fix = replay("invented/proved-fix")(at(half))
+unproved_fix = replay("invented/unproved-fix")(at(half))
 always_fails = replay("invented/always-fails")(at(half))
 tampered = replay("invented/tampered")(at(half))
 outside = replay("invented/outside")(at(half))
@@ -30,10 +32,12 @@ def cheating(values):
     return Violation(1, 0)
 
 
-@replay("invented/certified")
+@proof("invented/certified")
 def certified(values):
     """x - x^2 = x (1 - x), both factors non-negative on [0, 1]."""
     return Proof(values["factors"] == ["x", "1 - x"], "two non-negative factors")
 
 
-bad_certificate = replay("invented/bad-certificate")(certified.evaluate)
+bad_certificate = proof("invented/bad-certificate")(certified.evaluate)
+proof_of_the_fix = proof("invented/proved-fix")(certified.evaluate)
+no_proof_of_the_fix = proof("invented/unproved-fix")(certified.evaluate)
