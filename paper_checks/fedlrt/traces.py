@@ -161,17 +161,29 @@ class Trace:
 
     @cached_property
     def outer(self) -> float:
-        """Largest gradient of a client outside the block at the start, over the norm of the global gradient."""
+        """Root mean square over the clients of their gradients outside the block at the start, over the global one."""
         total = norm(self.gradient)
-        largest = max(norm(self.outside(self.wide(slopes[0]))) for slopes in self.local_slopes)
-        return largest / total if total else float("inf")
+        return self.outside_at_start / total if total else float("inf")
+
+    @property
+    def outside_at_start(self) -> float:
+        """Root mean square over the clients of the norms of their gradients outside the block at the start."""
+        return float(np.sqrt(np.mean([norm(self.outside(self.wide(own[0]))) ** 2 for own in self.local_slopes])))
 
     @cached_property
     def outer_throughout(self) -> float:
-        """The same over all of the clients' points."""
+        """Largest gradient outside the block at all of the clients' points, over the global one at the start."""
         total = norm(self.gradient)
         largest = max(norm(self.outside(self.wide(slope))) for slopes in self.local_slopes for slope in slopes)
         return largest / total if total else float("inf")
+
+
+def descent_constant(steps: int | None, delta: float = 0.0) -> float:
+    r"""The constant of the descent, $\frac12(1 + (1 - \frac1s)\sqrt{1 + \delta^2})$; its limit for many steps if None.
+
+    With $\delta$ bounding what the correction leaves out, 0 for the full one.
+    """
+    return 0.5 * (1.0 + (1.0 - (1.0 / steps if steps else 0.0)) * float(np.sqrt(1.0 + delta**2)))
 
 
 def norm(matrix: Array) -> float:

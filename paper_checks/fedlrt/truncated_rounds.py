@@ -11,6 +11,9 @@ from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.inequality import judge_inequality
 
+LIMIT = 1.0 / 12.0
+"""Of s λ L."""
+
 
 @dataclass(frozen=True)
 class Truncated:
@@ -67,9 +70,10 @@ def measure_truncated(context: Context) -> list[Truncated]:
         r"$\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $L\vartheta$.", {"loss": "gradient"}
     ),
     correction=Form(
-        r"$L(W_r^{t+1}) - L(W_r^t) \le -s_*\lambda(1 - s_*\lambda L)\|\nabla_{\tilde S}L\|^2 + "
-        r"\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$, for all $s_*\lambda L \le 1$ and any threshold.",
-        {"loss": "gradient", "constant": 1.0},
+        r"$L(W_r^{t+1}) - L(W_r^t) \le -s_*\lambda(1 - (1 - \frac1{2s_*})s_*\lambda L)\|\nabla_{\tilde S}L\|^2 + "
+        r"\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$, for all $s_*\lambda L \le 1$ and any threshold; "
+        r"$1 - \frac1{2s_*}$ is the least constant that serves all small learning rates.",
+        {"loss": "gradient", "constant": 1.0, "best": True, "limit": 1.0},
         mutants=({"constant": 0.9}, {"share": 0.9}, {"leading": 1.05}),
     ),
     vary=("constant", "share", "leading"),
@@ -79,12 +83,17 @@ def measure_truncated(context: Context) -> list[Truncated]:
     method="worst case",
 )
 def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, loss: str = "L theta",
-          share: float = 1.0) -> Evidence:  # fmt: skip
-    """L is the constant of the gradient, not of the loss: it does not bound what a truncation of size theta costs."""
+          share: float = 1.0, best: bool = False, limit: float = LIMIT) -> Evidence:  # fmt: skip
+    """L is the constant of the gradient, not of the loss: it does not bound what a truncation of size theta costs.
+
+    The best constant has a factor 1 - 1/(2s), and a greater limit of s lambda L.
+    """
+    cases = [case for case in cases if case.steps * case.step <= limit * (1.0 + 1e-12)]
     wholes = np.array([case.steps * case.step for case in cases])
+    factors = constant * np.array([1.0 - 0.5 / case.steps if best else 1.0 for case in cases])
     theta, before, slope, change = np.array([(c.theta, c.before, c.slope, c.change) for c in cases]).T
     cost = share * (theta if loss == "L theta" else theta * before + theta**2 / 2.0)
-    descent = leading * wholes * (1.0 - constant * wholes) * slope**2
+    descent = leading * wholes * (1.0 - factors * wholes) * slope**2
     error = 1e-11 * (np.abs(cost) + np.abs(descent) + np.abs(change)) + 1e-13
 
     def case(index: int) -> Mapping[str, object]:
@@ -93,6 +102,7 @@ def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, 
     return judge_inequality(
         change, cost - descent, error, case=case, compare=False,
         scope=f"{len(cases)} rounds of the algorithm: least squares in 2 x 2, indefinite quadratics in 5 x 4 with one "
-        "and three clients, sλL up to 1/12",
-        printed=f"change <= -{leading:g} sλ(1 - {constant:g} sλL)|g|^2 + {share:g} ({loss})",
+        f"and three clients, sλL up to {limit:.3g}",
+        printed=f"change <= -{leading:g} sλ(1 - {constant:g}{' (1 - 1/(2s))' if best else ''} sλL)|g|^2 + {share:g} "
+        f"({loss})",
     )  # fmt: skip

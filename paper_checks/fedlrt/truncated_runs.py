@@ -65,12 +65,13 @@ def all_runs(context: Context) -> list[Truncated]:
         round_of_fedlrt(
             "nothing lost", [least_squares([[0.5, 0.2], [0.3, 1.0]])] * 2, start, (1, 2), Descent(24, 1 / 288)
         ),
+        round_of_fedlrt("nothing lost", [least_squares([[0.5, 0.2], [0.3, 1.0]])], start, (1, 2), Descent(1, 1.0)),
     ]
     rng = context.rng("quadratics")
     for number in range(context.size(24, 200)):
         clients, steps, rank = (1, 3)[number % 2], (1, 2, 5)[number % 3], 1 + number // 2 % 2
         scale = (0.1, 3.0)[number // 4 % 2]
         given = random_quadratics((5, 4), clients, rng, curvatures=(-1.0, 1.0), target_rank=3, scale=scale)
-        step = float(rng.choice([1.0, 0.3, 0.05])) / (12 * steps)
+        step = float(rng.choice([12.0, 1.0, 0.3, 0.05])) / (12 * steps)
         found.append(round_of_fedlrt("random", given.clients, given.start["W"], (rank, rank), Descent(steps, step)))
     return found

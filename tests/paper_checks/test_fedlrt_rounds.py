@@ -34,7 +34,7 @@ def test_a_followed_round_knows_its_gradients_and_its_deltas(correction):
     clients = [with_slope(0.0 * np.eye(4), W, np.diag([a, b])) for a, b in ((5.0, 3.0), (3.0, 5.0))]
     one = trace("two", clients, W, 1, Descent(2, 0.01), correction)
     assert norm(one.gradient) == pytest.approx(norm(np.diag([4.0, 4.0])))
-    assert one.outer == pytest.approx(5.0 / 32.0**0.5)
+    assert one.outer == pytest.approx(17.0**0.5 / 32.0**0.5)
     assert one.needed == pytest.approx((34.0**0.5 - 3.0) / 32.0**0.5)
     assert one.change == pytest.approx(-0.02 * 32.0)
     np.testing.assert_allclose(one.star - one.W, one.travelled, atol=1e-12)

@@ -81,7 +81,7 @@ def test_three_ways_to_end_without_a_proof_are_told_apart():
         Setting(FEDLIN, 2, 4, F(1, 48), low=F(0)),
         Setting(FEDAVG, 3, 3, F(1, 36), spread=F(2)),
         Setting(FEDLIN, 2, 6, F(1, 2)),
-        Setting(SIMPLIFIED, 2, 3, F(1, 36), alignment=((F(1, 10), None),)),
+        Setting(SIMPLIFIED, 2, 3, F(1, 36), outside=F(1, 10)),
     ],
     ids=["convex", "FedAvg", "large step", "simplified"],
 )

@@ -197,7 +197,7 @@ def thm_8(values: Values) -> Proof:
         if signs not in ({1}, {-1}):
             flaw = flaw or f"not proved for all x <= 1/{limit} with the constant {constant}"
     for case in values["further"]:
-        if not _dominates(int(case["steps"]), Fraction(case["step"])):
+        if not dominates(int(case["steps"]), Fraction(case["step"])):
             flaw = flaw or f"not dominant at {case['steps']} steps of {case['step']}"
     count = len(values["certificates"])
     return Proof(
@@ -208,7 +208,7 @@ def thm_8(values: Values) -> Proof:
     )
 
 
-def _dominates(steps: int, step: Fraction) -> bool:
+def dominates(steps: int, step: Fraction) -> bool:
     """Row by row, with the sums written out. For all sizes: (1 - x/s)^s >= 1 - x >= x for x = sλL <= 1/2."""
     if step * steps > Fraction(1, 2):
         return False

@@ -34,7 +34,9 @@ class Certificate:
         if s.spread is not None:
             known["spread"] = str(s.spread)
         if s.alignment:
-            known["alignment"] = [[str(d), None if c is None else str(c)] for d, c in s.alignment]
+            known["alignment"] = [[str(d), str(c)] for d, c in s.alignment]
+        if s.outside is not None:
+            known["outside"] = str(s.outside)
         if s.mean is not None:
             known["mean"] = str(s.mean)
         held = {name: str(value) for name, value in self.multipliers.items() if value}
@@ -48,13 +50,15 @@ class Certificate:
             KeyError: something is missing.
             ValueError: a number cannot be read or is out of its range.
         """
-        spread, mean = content.get("spread"), content.get("mean")
-        alignment = tuple((Fraction(d), None if c is None else Fraction(c)) for d, c in content.get("alignment", ()))
+
+        def optional(name: str) -> Fraction | None:
+            return None if content.get(name) is None else Fraction(content[name])
+
+        alignment = tuple((Fraction(d), Fraction(c)) for d, c in content.get("alignment", ()))
         setting = Setting(
             RECURSIONS[content["recursion"]], int(content["clients"]), int(content["steps"]),
             Fraction(content["step"]), Fraction(content["low"]), content["goal"],
-            None if spread is None else Fraction(spread), alignment,
-            None if mean is None else Fraction(mean),
+            optional("spread"), alignment, optional("outside"), optional("mean"),
         )  # fmt: skip
         multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
         return Certificate(setting, Fraction(content["bound"]), multipliers)

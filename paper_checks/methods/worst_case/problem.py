@@ -60,7 +60,9 @@ class Setting:
             gradient's square; None for no bound. It matters where something is not corrected.
         alignment: Assumption 1 of FeDLRT at every local point, for the clients: pairs (delta, gamma). Each asks
             |outside|^2 <= delta (gamma |inside|^2 + |g|^2 / gamma) + delta^2 |g|^2, which the assumption implies for
-            every gamma > 0 and which together imply it. Without a gamma: |outside| <= delta |g|, as its proof uses it.
+            every gamma > 0 and which together imply it.
+        outside: delta of what serves instead of it: at the start of the round, the clients' gradients outside of the
+            block are at most delta |g| in root mean square.
         mean: greatest curvature of the mean loss in units of L, if it is smoother than the clients' own. Only what
             this says between the start and the end of the round is used, so that the value is an upper bound.
 
@@ -75,7 +77,8 @@ class Setting:
     low: Fraction = Fraction(-1)
     goal: Literal["descent", "drift"] = "descent"
     spread: Fraction | None = None
-    alignment: tuple[tuple[Fraction, Fraction | None], ...] = ()
+    alignment: tuple[tuple[Fraction, Fraction], ...] = ()
+    outside: Fraction | None = None
     mean: Fraction | None = None
 
     def __post_init__(self) -> None:
@@ -167,6 +170,7 @@ def worst_case(setting: Setting) -> WorstCase:
 
     uncorrected: tuple[Side, ...] = tuple(side for side in recursion.sides if side not in recursion.corrected)
     seen = recursion.sides if setting.alignment else uncorrected
+    everywhere = [(part, "outside") for part in parts]
     g, n = unknown("mean", "g"), unknown("spread", "n", seen)
     push = g + n.only(("spread", side) for side in uncorrected)
     D = {"0": zero} | {name: unknown("mean", name) + unknown("spread", name) for name in names}
@@ -200,12 +204,13 @@ def worst_case(setting: Setting) -> WorstCase:
     for number, (delta, gamma) in enumerate(setting.alignment):
         for name in (str(k) for k in range(steps)):
             there = D[name] + g + n
-            outside = square(there.only((part, "outside") for part in parts))
+            outside = square(there.only(everywhere))
             inside = square(there.only((part, "inside") for part in parts))
-            room = unit * delta**2
-            if gamma is not None:
-                room = room + inside * (delta * gamma) + unit * (delta / gamma)
+            room = unit * delta**2 + inside * (delta * gamma) + unit * (delta / gamma)
             known.append(Inequality(f"alignment {number}, {name}", partial(Form.__sub__, outside, room)))
+    if setting.outside is not None:
+        beyond = square((g + n).only(everywhere)) - unit * setting.outside**2
+        known.append(Inequality("outside", lambda: beyond))
     blocks: dict[Block, tuple[str, ...]] = {}
     for part in parts:
         for side in recursion.sides:

@@ -1,0 +1,189 @@
+r"""Proofs of the corrected descent and convergence statements, L = 1, for all clients, steps and learning rates.
+
+What the local steps do is proved in `local_steps`; here are truncation, the sum of the parts and the constants that
+follow. A polynomial is shown to be non-negative by writing every quantity that is known to be non-negative as a symbol:
+then no coefficient may be negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_series
+from paper_checks.fedlrt.replays.simplified_rounds import flaw_of_certificates
+from paper_checks.fedlrt.replays.worst_cases import dominates
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+x, G, h, f, d = sympy.symbols("x G h f d", positive=True)
+SQUARE_OF_ROOT = Fraction(2)
+"""1 + delta^2 at most, for delta <= 1."""
+
+
+def non_negative(expression: Any) -> bool:
+    """Whether a polynomial in symbols that are not negative has no negative coefficient."""
+    expanded = sympy.expand(expression)
+    return expanded == 0 or all(c >= 0 for c in sympy.Poly(expanded, *expanded.free_symbols).coeffs())
+
+
+def rational(number: Fraction) -> sympy.Rational:
+    """The same number in sympy."""
+    return sympy.Rational(number.numerator, number.denominator)
+
+
+def _first(flaws: Iterable[str]) -> str:
+    return next((flaw for flaw in flaws if flaw), "")
+
+
+def _flaw_of_local_steps(values: Values, square: Fraction) -> str:
+    """The descent of the local steps, with the clients' gradients at most the root of ``square`` times the mean one."""
+    largest, limit = Fraction(values["largest"]), Fraction(values["limit"])
+    enough = "" if largest**2 >= square else "the largest R is below what the assumption allows"
+    steps = [flaw_of_series(int(s)) for s in values["steps"]] or ["no steps"]
+    return _first([flaw_of_bracket(largest, limit), enough, *steps])
+
+
+def _flaw_of_truncation(share: Fraction) -> str:
+    r"""The cost of a truncation of norm $d \le \vartheta$: at most $\vartheta a + s\vartheta^2$, a the gradient's norm.
+
+    Smoothness gives <gradient, D> + d^2/2 with the product a d (1 - f); theta = d + h.
+    """
+    a, theta = sympy.Symbol("a", positive=True), d + h
+    left = a * d * (1 - f) + d**2 / 2
+    return "" if non_negative(theta * a + rational(share) * theta**2 - left) else "the cost of the truncation"
+
+
+@proof("fedlrt/eq-36")
+def eq_36(values: Values) -> Proof:
+    """Smoothness between the model before and after truncation, then Cauchy and Schwarz."""
+    flaw = _flaw_of_truncation(Fraction(values["square"]))
+    return Proof(not flaw, flaw or r"$\vartheta\|\nabla L\| + \frac12\vartheta^2$ minus what smoothness gives is a sum "
+                 "of products of non-negative quantities")  # fmt: skip
+
+
+@proof("fedlrt/thm-2")
+def thm_2(values: Values) -> Proof:
+    """Full correction: every client starts along g, so that R = 1 - 1/s < 1; then truncation."""
+    flaw = _first([_flaw_of_local_steps(values, Fraction(1)), _flaw_of_truncation(Fraction(values["square"]))])
+    return Proof(not flaw, flaw or r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
+                 "(a client's drift by induction, then a rational inequality in one variable), and smoothness along "
+                 "the truncation")  # fmt: skip
+
+
+@proof("fedlrt/thm-3")
+def thm_3(values: Values) -> Proof:
+    r"""A round descends by at least $|g|^2/K$ minus the cost of truncation; the least $|g|^2$ is below the mean.
+
+    The local steps: `worst_cases` proves the exact worst case wherever its matrix is dominant, which for
+    $x \le \frac12$ it is: $(1 - x/s)^s \ge 1 - x \ge x$. One bowl for all clients attains it, so that K is the least.
+    """
+    limit = Fraction(values["limit"])
+    flaws = ["" if 0 < limit <= 1 - limit else "dominance needs x <= 1 - x"]
+    for s in map(int, values["steps"]):
+        step = limit / s
+        flaws.append("" if dominates(s, step) else f"not dominant at {s} steps")
+        w = Fraction(1)
+        for _ in range(s):
+            w -= step * w
+        K = 2 / (1 - (1 - step) ** (2 * s))
+        if K * (1 - w**2) / 2 != 1 or 1 / (limit * (1 - limit)) < K:
+            flaws.append(f"the bowl does not attain K at {s} steps, or K is above 1/(x(1 - x))")
+    flaw = _first([*flaws, "" if values["steps"] else "no steps", _flaw_of_truncation(Fraction(1, 2))])
+    return Proof(not flaw, flaw or "the exact worst case of the local steps, attained by a bowl, smoothness along the "
+                 "truncation, and the mean over the rounds")  # fmt: skip
+
+
+@proof("fedlrt/thm-4")
+def thm_4(values: Values) -> Proof:
+    r"""A client starts along $p_c$: g inside the block, its own gradient outside; the mean of the $p_c$ is g.
+
+    $\frac1C\sum|p_c|^2 \le |g|^2 + \delta^2|g|^2$, so that $R = (1 - \frac1s)\sqrt{1+\delta^2}$. The certificates prove
+    the same for some clients and steps with nothing but the inequalities of smooth functions.
+    """
+    flaw = _first([
+        _flaw_of_local_steps(values, SQUARE_OF_ROOT), _flaw_of_truncation(Fraction(values["square"])),
+        flaw_of_certificates(values["certificates"]),
+    ])  # fmt: skip
+    return Proof(
+        not flaw,
+        flaw
+        or "all clients, steps and learning rates by a client's drift and a rational inequality"
+        f"; {len(values['certificates'])} certificates of its instances; smoothness along the truncation",
+    )
+
+
+@proof("fedlrt/eq-46")
+def eq_46(values: Values) -> Proof:
+    """The same for the block: its mean step is g + u there, with u at most as long as before."""
+    flaw = _flaw_of_local_steps(values, SQUARE_OF_ROOT)
+    return Proof(not flaw, flaw or "all clients, steps and learning rates, by a client's drift and a rational "
+                 "inequality")  # fmt: skip
+
+
+def _kappa_is_below(bound: Fraction) -> bool:
+    """Whether (1 + sqrt(2))/2 is."""
+    return 2 * bound > 1 and (2 * bound - 1) ** 2 > 2
+
+
+@proof("fedlrt/cor-1")
+def cor_1(values: Values) -> Proof:
+    """The corrected Theorem 4, summed over the rounds, and what its constant comes to; x(1 - kappa x) is concave."""
+    kappa = Fraction(values["kappa"])
+    flaws = ["" if _kappa_is_below(kappa) else "kappa can be larger"]
+    for place, constant in values["constants"].items():
+        at = Fraction(place)
+        if not 0 < at <= Fraction(1, 2) or Fraction(constant) * at * (1 - kappa * at) < 1:
+            flaws.append(f"the constant at {place}")
+    flaw = _first([*flaws, "" if values["constants"] else "no constants", _flaw_of_local_steps(values, SQUARE_OF_ROOT)])
+    shown = ", ".join(f"{constant} at {place}" for place, constant in values["constants"].items())
+    return Proof(not flaw, flaw or rf"the corrected Theorem 4, its mean over the rounds, and the constants {shown} of "
+                 r"$s_*\lambda L$")  # fmt: skip
+
+
+@proof("fedlrt/cor-2-proof")
+def cor_2_proof(values: Values) -> Proof:
+    """The constant at the rate 1/24, and the printed bracket at the printed rate."""
+    L, delta = sympy.symbols("L delta", positive=True)
+    rate = 1 / (12 * L + delta**2)
+    bracket = 1 - delta**2 - 12 * rate * L + delta**2 * rate
+    stated = delta**2 * (2 - 12 * L - delta**2) / (12 * L + delta**2)
+    kappa, at, constant = Fraction(values["kappa"]), Fraction(values["at"]), Fraction(values["constant"])
+    flaw = _first([
+        "" if sympy.simplify(bracket - stated) == 0 else "the printed bracket",
+        "" if _kappa_is_below(kappa) else "kappa can be larger",
+        "" if at == Fraction(1, 24) and constant * at * (1 - kappa * at) >= 1 else "the constant",
+    ])  # fmt: skip
+    return Proof(not flaw, flaw or "the bracket as an identity, and the constant for every kappa that the corrected "
+                 "Theorem 4 has")  # fmt: skip
+
+
+@proof("fedlrt/assumption-1")
+def assumption_1(values: Values) -> Proof:
+    r"""With b inside and a in all: the square outside is $a^2 - b^2$, and (14) says $a - b \le \delta g$.
+
+    For the global loss at the start a = g, so that $b = (1 - \delta)g + f$, and d stands for $1 - \delta$. For a client
+    $a = b + h$ with $\delta g = h + f$.
+    """
+    b = sympy.Symbol("b", positive=True)
+    factor, delta = rational(Fraction(values["factor"])), 1 - d
+    start = delta * (factor - delta) * G**2 - (G**2 - (d * G + f) ** 2)
+    client = (h + f) * (factor * b + h + f) - ((b + h) ** 2 - b**2)
+    proved = non_negative(start) and non_negative(client)
+    return Proof(proved, r"$\delta(2-\delta)g^2$ and $\delta g(2b + \delta g)$ minus the square outside are sums "
+                 "of products of non-negative quantities")  # fmt: skip
+
+
+@proof("fedlrt/thm-11-combine")
+def thm_11_combine(values: Values) -> Proof:
+    r"""With $|U^TFV|^2 = (1 - \delta^2)G + f$ and $1 - 12x = h \ge 0$ the right side minus the left is $xhf$."""
+    delta = sympy.Symbol("delta", positive=True)
+    loss, half = rational(Fraction(values["loss"])), rational(Fraction(values["half"]))
+    block = (1 - delta**2) * G + f
+    left = -x * (1 - 12 * x) * block + delta**2 * x * G + x**2 * delta**2 * G / 2
+    right = -x * (1 - loss * delta**2 - 12 * (1 - delta**2) * x - half * delta**2 * x) * G
+    proved = non_negative(sympy.expand(right - left - x * (1 - 12 * x) * f) + x * h * f)
+    return Proof(proved, "the difference of the sides is a product of non-negative quantities")

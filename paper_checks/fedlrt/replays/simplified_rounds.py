@@ -1,0 +1,108 @@
+"""Certificates of rounds with simplified correction: every client's vectors written out, L = 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+from paper_checks.fedlrt.replays.worst_cases import SIZES, Row, Slack, plus
+
+Pair = tuple[Row, Row]
+"""Parts of a vector inside and outside of the block, which are orthogonal."""
+
+
+class Parts:
+    """The slack in both parts of the space, and the vectors by their coordinates.
+
+    Inside stand g and the changes of the clients' gradients; outside their gradients at the start come first.
+    """
+
+    def __init__(self, clients: int, points: int) -> None:
+        self.clients, self.points = clients, points
+        self.inside, self.outside = Slack(1 + clients * points), Slack(clients + clients * points)
+        starts = [self.outside.unit(c) for c in range(clients)]
+        mean = plus(*((Fraction(1, clients), start) for start in starts))
+        within = self.inside.unit(0)
+        self.g: Pair = (within, mean)
+        self.pushes: list[Pair] = [(within, start) for start in starts]
+        self.nothing: Pair = ([Fraction(0)] * self.inside.size, [Fraction(0)] * self.outside.size)
+
+    def change(self, client: int, point: int) -> Pair:
+        """Of a client's gradient between the start and one of its points."""
+        place = client * self.points + point
+        return self.inside.unit(1 + place), self.outside.unit(self.clients + place)
+
+    def add(self, factor: Fraction | int, one: Pair, other: Pair) -> None:
+        """Adds a multiple of an inner product."""
+        self.inside.add(factor, one[0], other[0])
+        self.outside.add(factor, one[1], other[1])
+
+    def non_negative(self) -> bool:
+        """Whether both parts are."""
+        return self.inside.non_negative() and self.outside.non_negative()
+
+
+def _plus(*terms: tuple[Fraction | int, Pair]) -> Pair:
+    return plus(*((k, pair[0]) for k, pair in terms)), plus(*((k, pair[1]) for k, pair in terms))
+
+
+def _flaw(content: Mapping[str, Any]) -> str:
+    """Why the multipliers do not prove the bound; empty if they do."""
+    clients, steps, step = int(content["clients"]), int(content["steps"]), Fraction(content["step"])
+    bound, delta, whole = Fraction(content["bound"]), Fraction(content["outside"]), steps * step
+    multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
+    if content["recursion"] != "FeDLRT, simplified" or content["goal"] != "descent" or content["low"] != "-1":
+        return "not a descent of smooth clients with simplified correction"
+    if min(multipliers.values(), default=Fraction(-1)) < 0 or not 0 < delta <= 1 or not 0 < whole <= 1:
+        return "a negative multiplier, or delta or the learning rate out of range"
+    # -x (1 - kappa x) with 2 kappa = 1 + (1 - 1/s) sqrt(1 + delta^2); the root alone on the left of >=
+    root = (2 * (bound / whole + 1) / whole - 1) / (1 - Fraction(1, steps))
+    if root > 0 and root**2 > 1 + delta**2:
+        return "the certified bound is above the corrected statement"
+    names = [*map(str, range(steps)), "+"]
+    parts = Parts(clients, steps)
+    slopes = [[parts.nothing, *(parts.change(c, k) for k in range(steps))] for c in range(clients)]
+    walks = []
+    for D, push in zip(slopes, parts.pushes, strict=True):
+        walk = [parts.nothing]
+        for k in range(steps):
+            walk.append(_plus((1, walk[-1]), (-step, D[k]), (-step, push)))
+        walks.append(walk)
+    end = _plus(*((Fraction(1, clients), walk[-1]) for walk in walks))
+    outside = multipliers.pop("outside", Fraction(0))
+    parts.add(bound, parts.g, parts.g)
+    parts.add(-1, parts.g, end)
+    parts.add(-outside * delta**2, parts.g, parts.g)
+    for push in parts.pushes:
+        beyond = (parts.nothing[0], push[1])
+        parts.add(outside / clients, beyond, beyond)
+    left = {name: Fraction(name == "+") for name in names}
+    for i, j in permutations(range(len(names)), 2):
+        weight = multipliers.pop(f"{names[i]},{names[j]}", Fraction(0))
+        left[names[j]] -= weight
+        left[names[i]] += weight
+        for D, walk in zip(slopes, walks, strict=True):
+            at = [*walk[:steps], end]
+            apart, turn, share = _plus((1, at[i]), (-1, at[j])), _plus((1, D[i]), (-1, D[j])), weight / clients
+            parts.add(share, D[j], apart)
+            for factor, one, other in ((1, turn, turn), (-1, apart, apart), (2, turn, apart)):
+                parts.add(factor * share / 4, one, other)
+    if multipliers:
+        return f"there is no inequality {next(iter(multipliers))}"
+    if any(left[name] for name in names if name != "0"):
+        return "function values do not cancel"
+    return "" if parts.non_negative() else "the slack is not positive semidefinite"
+
+
+def flaw_of_certificates(certificates: Sequence[Mapping[str, Any]]) -> str:
+    """The first flaw; the sizes that were promised must be among them."""
+    missing = SIZES - {(int(c["clients"]), int(c["steps"])) for c in certificates}
+    if missing:
+        return f"no certificate for {sorted(missing)[0]} clients and steps"
+    for content in certificates:
+        flaw = _flaw(content)
+        if flaw:
+            return f"{content['clients']} clients, {content['steps']} steps: {flaw}"
+    return ""
