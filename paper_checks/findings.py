@@ -142,7 +142,16 @@ def _mathematics(text: str) -> str:
 
 
 def _values(values: Mapping[str, object]) -> str:
-    return "; ".join(f"{name} = {shortened(_rounded(str(value)), 90)}" for name, value in values.items())
+    return "; ".join(f"{name} = {shortened(_plain(value), 90)}" for name, value in values.items())
+
+
+def _plain(value: object) -> str:
+    """A stored value: fractions and decimals in strings as they stand, floats to four digits."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_plain, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name}: {_plain(part)}' for name, part in value.items())}}}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _rounded(text: str) -> str:

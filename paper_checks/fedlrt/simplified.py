@@ -24,10 +24,12 @@ SMALL = 0.1
 """The delta up to which Assumption 1 counts as met."""
 
 WITNESS = {
-    "start": "3", "inside": "24", "outside": "7", "norm": "25", "delta": "1/20",
-    "apart_inside": "1000000000", "apart_outside": "30000", "curvature": "1", "step": "1/48", "steps": 2,
-    "theta": "1/1000",
+    "start": "3", "slope": [["24", "2"], ["3", "6"]], "norm": "25", "delta": "1/20", "apart_inside": "10000000000",
+    "apart_outside": "120000", "step": "1/48", "steps": 2, "theta": "1/1000",
 }  # fmt: skip
+"""The losses are sign (1e10 w11 + 1.2e5 w22 + w11 w22) + <slope, w> in the displacement w from start e1 e1'."""
+SLOPE = np.array([[24.0, 2.0], [3.0, 6.0]])
+"""Of norm 25, 7 of it outside the block; it widens both bases."""
 SCOPE = (
     "runs of 1 and 3 rounds: two opposite clients in 2 x 2, bowls, indefinite quadratics in 5 x 4 with 1 to 3 clients"
 )
@@ -45,15 +47,16 @@ def all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] |
 
 @lru_cache(maxsize=2)
 def _all_traces(context: Context) -> list[tuple[list[Any], Mapping[str, object] | None]]:
-    curved = np.diag([0.0, 0.0, 0.0, 1.0])
-    start = 3.0 * E1
-    opposite = [
-        with_slope(sign * curved, start, np.diag([sign * 1e9 + 24.0, sign * 3e4 + 7.0])) for sign in (1.0, -1.0)
-    ]
+    coupled, start = np.zeros((4, 4)), 3.0 * E1
+    coupled[0, 3] = coupled[3, 0] = 1.0
+    opposite = [with_slope(sign * coupled, start, sign * np.diag([1e10, 1.2e5]) + SLOPE) for sign in (1.0, -1.0)]
+    alone = np.diag([0.0, 0.0, 0.0, 1.0])
+    curved = [with_slope(sign * alone, start, sign * np.diag([1e9, 3e4]) + SLOPE) for sign in (1.0, -1.0)]
     found: list[tuple[list[Any], Mapping[str, object] | None]] = [
-        (run_of("opposite", opposite, start, 1, Descent(2, 1 / 48), "simplified", 1), WITNESS)
+        (run_of("opposite", opposite, start, 1, Descent(2, 1 / 48), "simplified", 1), WITNESS),
+        (run_of("curved", curved, start, 1, Descent(2, 1 / 48), "simplified", 1), None),
     ]
-    linear = with_slope(0.0 * curved, start, np.diag([24.0, 7.0]))
+    linear = with_slope(0.0 * coupled, start, SLOPE)
     tilted = with_slope(np.eye(4), start, np.diag([24.0, 1.0]))
     inside = with_slope(np.eye(4), start, np.diag([24.0, 0.0]))
     for clients, steps, whole, rounds in (
@@ -133,10 +136,12 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
         rights.append(share * float(square))
 
     def case(index: int) -> Mapping[str, object]:
-        return {"inside": "24", "outside": "7", "norm": "25", "delta": "1/20"}
+        split = splits[index]
+        parts = {"inside": str(split.inside), "outside": str(split.outside), "norm": str(split.total)}
+        return parts | {"delta": str(deltas[index]) if index else "1/20"}
 
     return judge_inequality(
-        np.array(lefts), np.array(rights), 1e-15, case=case,
+        np.array(lefts), np.array(rights), 1e-15, case=case, readable=[True] + [False] * (len(splits) - 1),
         scope=f"{len(splits)} gradients in integers with the least delta of (14), "
         f"{float(min(deltas)):.2g} to {float(max(deltas)):.2g}",
         printed=f"outside^2 <= {share:g} {form} bound, over the squared norm",
@@ -192,14 +197,12 @@ def thm_4(
         left.append(-run.descent)
         right.append(-x * bracket * run.least + cost)
 
-    def case(index: int) -> Mapping[str, object]:
-        return next((run.witness for run, _ in pairs if run.witness), None) or {"instance": pairs[index][0].name}
-
     sizes = np.array([run.size for run, _ in pairs])
-    # Gradients of 1e9 cancel between the two clients; what is left has their rounding.
-    error = _ROUNDING * (sizes + np.abs(right) + np.array([1e4 if run.witness else 0.0 for run, _ in pairs]))
+    # Gradients of 1e10 cancel between the two clients; what is left has their rounding.
+    error = _ROUNDING * (sizes + np.abs(right) + np.array([1e8 if run.witness else 0.0 for run, _ in pairs]))
     return judge_inequality(
-        np.array(left), np.array(right), error, case=case, compare=False, scope=f"{len(pairs)} rounds of {SCOPE}",
+        np.array(left), np.array(right), error, case=lambda index: pairs[index][0].shown, compare=False,
+        readable=[run.witness is not None for run, _ in pairs], scope=f"{len(pairs)} rounds of {SCOPE}",
         printed=f"{form} bracket, {loss}, assumption {assumption}, delta up to {most:g}, sλL up to {limit:.3g}",
     )  # fmt: skip
 
@@ -250,14 +253,12 @@ def cor_1(
     ])  # fmt: skip
     costs = np.array([{"L theta": run.theta, "gradient": run.cost, "none": 0.0}[loss] for run, _ in kept])
     per_round = np.array([run.descent / len(run.slopes) for run, _ in kept])
-    rough = np.array([1e4 if run.witness else 0.0 for run, _ in kept])
+    rough = np.array([1e8 if run.witness else 0.0 for run, _ in kept])
     error = _ROUNDING * K * (np.array([run.size for run, _ in kept]) + costs + rough)
 
-    def case(index: int) -> Mapping[str, object]:
-        return next((run.witness for run, _ in kept if run.witness), None) or {"instance": kept[index][0].name}
-
     return judge_inequality(
-        left, K * (per_round + costs), error, case=case, compare=False, scope=f"{len(kept)} {SCOPE}",
+        left, K * (per_round + costs), error, case=lambda index: kept[index][0].shown, compare=False,
+        readable=[run.witness is not None for run, _ in kept], scope=f"{len(kept)} {SCOPE}",
         printed=f"K = {factor * constant:g}" if not best else f"K = {factor:g} / (x (1 - kappa x))",
     )  # fmt: skip
 

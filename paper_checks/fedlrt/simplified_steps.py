@@ -1,24 +1,18 @@
-"""Appendix G.1: the simplified correction in formulas (39, 40) and the steps of the proof of Theorem 11."""
+"""Appendix G.1: the simplified correction in formulas (39, 40) and the proof of Theorem 11 up to eq. (46)."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from fractions import Fraction
-from itertools import product
 
 import numpy as np
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.convergence import LIMIT
-from paper_checks.fedlrt.simplified import SMALL, WITNESS, all_traces
+from paper_checks.fedlrt.simplified import WITNESS, all_traces
 from paper_checks.fedlrt.traces import Array, Trace, descent_constant, norm
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 
 SCOPE = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 3 clients, 1 to 48 steps"
-LINEAR = {"inside": "24", "outside": "7", "norm": "25", "delta": "1/20", "step": "1/12"}
-"""One client, one step, loss 24 p + 7 q."""
 
 
 def measure_traces(context: Context) -> list[Trace]:
@@ -26,7 +20,8 @@ def measure_traces(context: Context) -> list[Trace]:
     return [traces[0] for traces, _ in all_traces(context)]
 
 
-def _rounding(one: Trace) -> float:
+def rounding(one: Trace) -> float:
+    """Bound on the error of differences of a round's numbers."""
     return 1e-11 * (1.0 + float(np.abs(one.local_slopes).max()) + norm(one.gradient) ** 2 + abs(one.losses[0]))
 
 
@@ -64,7 +59,7 @@ def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
             block = _corner(one, one.U[:, : one.rank].T @ (one.slope_at_start - slopes[0]) @ one.V[:, : one.rank])
             printed = sign * share * (one.gradient - own if full else block)
-            promises.append(Promise("the correction", norm(added - printed), 0.0, _rounding(one)))
+            promises.append(Promise("the correction", norm(added - printed), 0.0, rounding(one)))
     return judge_promises(promises, SCOPE)
 
 
@@ -98,8 +93,8 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
             direct = first * U.T @ (one.slope_at_start - slopes[0]) @ V
             inside = second * _corner(one, one.block(one.gradient - own))
             lines = {
-                "first": Promise("the first expression", norm(added - direct), 0.0, _rounding(one), case=_shown(one)),
-                "second": Promise("the second expression", norm(added - inside), 0.0, _rounding(one)),
+                "first": Promise("the first expression", norm(added - direct), 0.0, rounding(one), case=_shown(one)),
+                "second": Promise("the second expression", norm(added - inside), 0.0, rounding(one)),
             }
             promises += [lines[name] for name in keep]
     return judge_promises(promises, SCOPE)
@@ -135,9 +130,9 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
                 step = here - one.step * one.wide(slope)
                 left, right = (after - step - part for part in (first * one.step * D, second * one.step**power * added))
                 lines = {
-                    "first": Promise("the first expression", norm(left), 0.0, _rounding(one), case=_shown(one)),
-                    "second": Promise("the second expression", norm(right), 0.0, _rounding(one), case=_shown(one)),
-                    "outside": Promise("outside the block", norm(one.outside(after - step)), 0.0, _rounding(one)),
+                    "first": Promise("the first expression", norm(left), 0.0, rounding(one), case=_shown(one)),
+                    "second": Promise("the second expression", norm(right), 0.0, rounding(one), case=_shown(one)),
+                    "outside": Promise("outside the block", norm(one.outside(after - step)), 0.0, rounding(one)),
                 }
                 promises += [lines[name] for name in keep]
     return judge_promises(promises, SCOPE)
@@ -162,8 +157,8 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
         S = one.block(one.start if fixed else one.aggregate)
         rest = one.aggregate - share * _corner(one, S)
         total = norm(one.aggregate) ** 2
-        promises.append(Promise("no block", norm(one.block(rest)), 0.0, _rounding(one)))
-        promises.append(Promise("squares", norm(S) ** 2 + norm(rest) ** 2, total, 1e-11 * total + _rounding(one)))
+        promises.append(Promise("no block", norm(one.block(rest)), 0.0, rounding(one)))
+        promises.append(Promise("squares", norm(S) ** 2 + norm(rest) ** 2, total, 1e-11 * total + rounding(one)))
         promises.append(Promise("zero at the start", norm(one.outside(one.start)), 0.0))
     return judge_promises(promises, SCOPE)
 
@@ -203,9 +198,9 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
             value(_corner(one, one.block(moved)), slope) + value(one.outside(moved), slope) + mixed * norm(moved) ** 2
         )
         lines = {
-            "first": Promise("the inequality", one.change, in_models, _rounding(one), at_most=True, case=_shown(one)),
-            "equal": Promise("the same in coefficients", in_models, whole, _rounding(one)),
-            "split": Promise("the two parts", parts, whole, _rounding(one)),
+            "first": Promise("the inequality", one.change, in_models, rounding(one), at_most=True, case=_shown(one)),
+            "equal": Promise("the same in coefficients", in_models, whole, rounding(one)),
+            "split": Promise("the two parts", parts, whole, rounding(one)),
         }
         promises += [lines[name] for name in keep]
     return judge_promises(promises, SCOPE)
@@ -230,7 +225,7 @@ def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float
             for here, after, slope in zip(points[:-1], points[1:], slopes, strict=True):
                 way = one.wide(slope + own * slopes[0] + mean * one.slope_at_start)
                 apart = one.block(after - here + sign * one.step * way)
-                promises.append(Promise("the step of the block", norm(apart), 0.0, _rounding(one)))
+                promises.append(Promise("the step of the block", norm(apart), 0.0, rounding(one)))
     return judge_promises(promises, SCOPE)
 
 
@@ -250,7 +245,7 @@ def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float
         r"-s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_SL\|^2$ with $\kappa = \frac12(1 + (1 - \frac1{s_*})\sqrt{1 + "
         r"\delta^2})$. An assumption is needed: the block's drift also follows the moves outside of it.",
         {"sign": 1.0, "most": 1.0, "form": "root", "limit": 1.0},
-        mutants=({"sign": -1.0}, {"constant": 0.9}, {"half": 0.55}),
+        mutants=({"sign": -1.0}, {"constant": 0.9}, {"half": 0.55}, {"form": "printed", "most": 0.0, "limit": LIMIT}),
     ),
     vary=("constant", "half"),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
@@ -273,130 +268,8 @@ def eq_46(rounds: list[Trace], sign: float = -1.0, twelve: float = 12.0, half: f
         right.append(-x * (1.0 - kappa * x) * size**2)
         cases.append(one)
     return judge_inequality(
-        np.array(left), np.array(right), np.array([_rounding(one) for one in cases]),
-        compare=False, case=lambda index: WITNESS, scope=f"{len(cases)} {SCOPE}", printed=f"sign {sign:+g}, {form}",
+        np.array(left), np.array(right), np.array([rounding(one) for one in cases]),
+        compare=False, case=lambda index: _shown(cases[index]) or {"instance": cases[index].name},
+        readable=[_shown(one) is not None for one in cases], scope=f"{len(cases)} {SCOPE}",
+        printed=f"sign {sign:+g}, {form}",
     )  # fmt: skip
-
-
-def _hats(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
-    """Rounds and a delta that meets (14), if small, or the stronger assumption at all points."""
-    deltas = [one.outer_throughout if assumption == "outside" else one.needed * 1.0001 for one in rounds]
-    most = 1.0 if assumption == "outside" else SMALL
-    return [(one, delta) for one, delta in zip(rounds, deltas, strict=True) if delta <= most]
-
-
-def _judge_hats(pairs: list[tuple[Trace, float]], left: Sequence[float], right: Sequence[float], text: str) -> Evidence:
-    return judge_inequality(
-        np.array(left), np.array(right), np.array([_rounding(one) * 1e-3 for one, _ in pairs]),
-        compare=False, case=lambda index: LINEAR, scope=f"{len(pairs)} {SCOPE}", printed=text,
-    )  # fmt: skip
-
-
-_STRONGER = (
-    r"With $\|\nabla_{\hat S}L_c(\tilde W_{r,c}^s)\| \le \delta\|\nabla_{\tilde S}L(\tilde W_r)\|$ instead of (14)"
-)
-
-
-@claim(
-    "fedlrt/thm-11-hat-first",
-    where="Appendix G.1, bound of the first term of eq. (44)",
-    says=r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde W_r)\rangle \le \delta^2s_*\lambda\|\tilde U^TF(\tilde "
-    r"W_r)\tilde V\|^2$ by Assumption 1.",
-    measure=measure_traces,
-    control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
-    correction=Form(
-        _STRONGER + ", for either sign of the inner product; equality for one client and one step.",
-        {"assumption": "outside"},
-        mutants=({"share": 0.99}, {"power": 3}, {"assumption": "printed"}),
-    ),
-    vary=("share",),
-    uses=("fedlrt/assumption-1",),
-    expect="corrected",
-    method="worst case",
-)
-def thm_11_hat_first(rounds: list[Trace], power: int = 2, share: float = 1.0, assumption: str = "printed") -> Evidence:
-    """Inner products outside the block."""
-    pairs = _hats(rounds, assumption)
-    left = [-float((one.outside(one.aggregate) * one.gradient).sum()) for one, _ in pairs]
-    right = [share * delta**power * one.whole * norm(one.gradient) ** 2 for one, delta in pairs]
-    return _judge_hats(pairs, left, right, f"<= {share:g} delta^{power} s lambda |g|^2, assumption {assumption}")
-
-
-@claim(
-    "fedlrt/thm-11-hat-second",
-    where="Appendix G.1, bound of the second term of eq. (44)",
-    says=r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\tilde U^TF(\tilde W_r)\tilde V\|^2$ "
-    "by Jensen's inequality and Assumption 1.",
-    measure=measure_traces,
-    control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
-    correction=Form(
-        _STRONGER + r"; the gradients in the sum are those of $L_c$, printed without the index.",
-        {"assumption": "outside"},
-        mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
-    ),
-    vary=("half",),
-    uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
-    expect="corrected",
-    method="worst case",
-)
-def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
-    """Squares outside the block."""
-    pairs = _hats(rounds, assumption)
-    left = [0.5 * norm(one.outside(one.aggregate)) ** 2 for one, _ in pairs]
-    right = [half * delta**power * one.whole**2 * norm(one.gradient) ** 2 for one, delta in pairs]
-    return _judge_hats(pairs, left, right, f"<= {half:g} delta^{power} (s lambda)^2 |g|^2, assumption {assumption}")
-
-
-def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
-    r"""L, $s_*\lambda$, delta and the block's share of the squared gradient, at least 1 - delta^2."""
-    parts, deltas = (Fraction(1, 24), Fraction(1, 12), Fraction(1, 1000)), (Fraction(1, 10), Fraction(1, 2))
-    shares = (Fraction(1), Fraction(1, 2), Fraction(0))
-    return [
-        (L, part / L, delta, 1 - outside * delta**2)
-        for L, part, delta, outside in product(map(Fraction, ("1", "1/10", "7")), parts, deltas, shares)
-    ]
-
-
-@claim(
-    "fedlrt/thm-11-combine",
-    where="Appendix G.1, end of the proof of Theorem 11",
-    says=r"$-x(1 - 12xL)\|U^TFV\|^2 + \delta x\|\tilde g\|^2 + \delta x^2\|\tilde g\|^2 \le -x(1 - 12xL)\|\tilde g\|^2 "
-    r"+ \delta x\|\tilde g\|^2 + \delta x^2\|\tilde g\|^2 = -x(1 - \delta^2 - 12xL + \delta^2x)\|\tilde g\|^2$ with "
-    r"$x = s_*\lambda$, $\tilde g = \tilde U^TF\tilde V$, by $\|U^TFV\| \le \|\tilde g\|$.",
-    measure=measure_combined,
-    control=Form(r"The first step for $\|U^TFV\| = \|\tilde g\|$.", {"keep": ("within",)}),
-    correction=Form(
-        r"With $\|U^TFV\|^2 \ge (1 - \delta^2)\|\tilde g\|^2$: $-x(1 - 12xL)\|U^TFV\|^2 + \delta^2x\|\tilde g\|^2 + "
-        r"\frac L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - 12(1 - \delta^2)xL - \frac12\delta^2xL)\|\tilde g"
-        r"\|^2$. Step (I) needs the reverse inequality; (46) and the bounds give $\delta^2$ and $\frac L2\delta^2$, "
-        r"and the last term enters with the other sign.",
-        {"form": "corrected", "keep": ("inequality",)},
-        mutants=({"loss": 1.99}, {"half": 0.45}, {"reverse": False}),
-    ),
-    vary=("loss", "half"),
-    uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
-    expect="corrected",
-    method="inequality",
-)
-def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,
-                   reverse: bool = True, keep: tuple[str, ...] = ("inequality", "equality")) -> Evidence:  # fmt: skip
-    """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
-    promises = []
-    for L, x, delta, share in cases:
-        first = -x * (1 - 12 * x * L)
-        shown = {"L": str(L), "x": str(x), "delta": str(delta), "share": str(share)} if share < 1 else None
-        if form == "corrected":
-            inside = share if reverse else share - delta**2
-            line = first * inside + delta**2 * x + L / 2 * delta**2 * x**2
-            least = 1 - Fraction(loss) * delta**2 - 12 * (1 - delta**2) * x * L - Fraction(half) * delta**2 * x * L
-            promises.append(Promise("the bound", float(line + x * least), 0.0, 1e-15, at_most=True))
-            continue
-        rest = delta * x + delta * x**2
-        end = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
-        lines = {
-            "inequality": Promise("step (I)", float(first * share + rest), float(first + rest), 1e-15, True, shown),
-            "within": Promise("step (I) within the block", float(first + rest), float(first + rest), 1e-15, True),
-            "equality": Promise("the last equality", float(first + rest), float(end), 1e-15),
-        }
-        promises += [lines[name] for name in keep]
-    return judge_promises(promises, f"{len(cases)} exact values of L, s lambda, delta and the block's share")

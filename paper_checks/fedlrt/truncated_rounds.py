@@ -72,7 +72,8 @@ def measure_truncated(context: Context) -> list[Truncated]:
     correction=Form(
         r"$L(W_r^{t+1}) - L(W_r^t) \le -s_*\lambda(1 - (1 - \frac1{2s_*})s_*\lambda L)\|\nabla_{\tilde S}L\|^2 + "
         r"\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$, for all $s_*\lambda L \le 1$ and any threshold; "
-        r"$1 - \frac1{2s_*}$ is the least constant that serves all small learning rates.",
+        r"$1 - \frac1{2s_*}$ is the least constant that serves all small learning rates. The printed cost $L\vartheta$ "
+        r"serves where L also bounds the gradient along the truncation.",
         {"loss": "gradient", "constant": 1.0, "best": True, "limit": 1.0},
         mutants=({"constant": 0.9}, {"share": 0.9}, {"leading": 1.05}),
     ),
@@ -100,7 +101,7 @@ def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, 
         return cases[index].witness or {"instance": cases[index].name}
 
     return judge_inequality(
-        change, cost - descent, error, case=case, compare=False,
+        change, cost - descent, error, case=case, readable=[c.witness is not None for c in cases], compare=False,
         scope=f"{len(cases)} rounds of the algorithm: least squares in 2 x 2, indefinite quadratics in 5 x 4 with one "
         f"and three clients, sλL up to {limit:.3g}",
         printed=f"change <= -{leading:g} sλ(1 - {constant:g}{' (1 - 1/(2s))' if best else ''} sλL)|g|^2 + {share:g} "

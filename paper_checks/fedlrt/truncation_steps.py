@@ -262,7 +262,8 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
     measure=measure_rounds,
     control=Form("The change is at most the last expression.", {"keep": ("ends",)}),
     correction=Form(
-        r"$-\langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle$ in the middle, as in Lemma 4; both steps then "
+        r"$-\langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle$ in the middle, as in Lemma 4 (or $F = +\nabla L$ "
+        "in both (32) and (33)); both steps then "
         "hold, and nothing changes afterwards.",
         {"inner": -1.0},
         mutants=({"inner": 1.0}, {"half": 0.49}, {"inner": -1.01}),

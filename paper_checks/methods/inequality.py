@@ -122,6 +122,7 @@ def judge_inequality(
     printed: str = "left <= right",
     strict: bool = False,
     compare: bool = True,
+    readable: Sequence[bool] | None = None,
 ) -> Evidence:
     """Judges ``left <= right`` (or ``left < right``) over cases.
 
@@ -138,6 +139,8 @@ def judge_inequality(
         printed: what the form says.
         strict: whether equality violates.
         compare: whether the quotient of the sides means something; it is then reported as slack.
+        readable: which cases can be written down for a replay; if one of them violates, the worst of them is the
+            witness. All by default.
     """
     count = len(left)
     if count == 0:
@@ -150,7 +153,7 @@ def judge_inequality(
         slack = float(np.min(right[positive] / left[positive])) if positive.any() else None
     tight = float(np.mean(np.abs(excess) <= 0.01))
     if exact is None:
-        violating = _beyond_rounding(left - right, np.broadcast_to(error, left.shape), strict)
+        violating = _beyond_rounding(left - right, np.broadcast_to(error, left.shape), strict, readable)
     else:
         violating = _violating_exactly(left, right, excess, case, exact, strict)
     if violating is not None:
@@ -165,11 +168,15 @@ def judge_inequality(
     )
 
 
-def _beyond_rounding(difference: NDArray[np.float64], error: NDArray[np.float64], strict: bool) -> int | None:
+def _beyond_rounding(
+    difference: NDArray[np.float64], error: NDArray[np.float64], strict: bool, readable: Sequence[bool] | None
+) -> int | None:
     """The case that exceeds its error bound by most; if strict, one that does not stay below by it."""
     beyond = difference + error if strict else difference - error
-    worst = int(np.argmax(beyond))
-    return worst if beyond[worst] > 0 or (strict and beyond[worst] == 0) else None
+    violates = beyond >= 0 if strict else beyond > 0
+    if readable is not None and (violates & np.array(readable)).any():
+        violates &= np.array(readable)
+    return int(np.argmax(np.where(violates, beyond, -np.inf))) if violates.any() else None
 
 
 def _violating_exactly(

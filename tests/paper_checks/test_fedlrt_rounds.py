@@ -15,7 +15,8 @@ CHANGES = {
     "thm-4": ({"apart_inside": "1000000"}, {"step": "1/12"}, {"theta": "100"}),
     "cor-1": ({"steps": 5}, {"norm": "26"}),
     "eq-46": ({"delta": "1/50"},),
-    "thm-11-hat-first": ({"outside": "0", "norm": "24"}, {"delta": "1/2"}),
+    "thm-11-hat-first": ({"slope": [["24", "0"], ["0", "7"]]}, {"delta": "1/2"}),
+    "claim-thm3-text": ({"corner": "0"}, {"matrix": [["1", "0"], ["0", "1/4"]]}),
     "thm-11-combine": ({"share": "1"}, {"delta": "2"}),
 }
 
@@ -26,6 +27,14 @@ def test_a_witness_must_meet_every_hypothesis(label):
     files = [Stored(file.id, file.kind, {**file.values, **change}) for change in ({}, *CHANGES[label])]
     answers = [answer.confirmed for answer in replay_in_fresh_process(PAPER.package, files)]
     assert answers == [True] + [False] * len(CHANGES[label])
+
+
+def test_the_simplified_correction_fails_however_small_delta_is():
+    file = stored(PAPER.folder, "fedlrt/thm-4")[0]
+    small = {"delta": "1/10000", "slope": [["20200", "44"], ["7", "196"]], "norm": "20201"}
+    apart = {"apart_inside": str(10**13), "apart_outside": "4000000"}
+    files = [Stored(file.id, file.kind, {**file.values, **small, **more}) for more in (apart, {"apart_outside": "9"})]
+    assert [answer.confirmed for answer in replay_in_fresh_process(PAPER.package, files)] == [True, False]
 
 
 @pytest.mark.parametrize("correction", ["none", "full", "simplified"])

@@ -1,8 +1,10 @@
-"""Replays of the claims in ``convergence``, in fractions."""
+"""Replays of the claims in ``convergence``, in fractions; singular vectors in decimals of 60 digits."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+
+from mpmath import mp, mpf, sqrt
 
 from paper_checks.fedlrt.replays.truncation_steps import inner, minus, one_step
 from paper_checks.replay import Violation, replay
@@ -28,24 +30,42 @@ def thm_3(values: Values) -> Violation:
     after = minus(end, at.B)
     square = inner(at.F, at.F)
     descent = (square - inner(after, after)) / 2
-    return Violation(square, 48 * descent + 48 * theta, unmet=unmet, reads="squared gradient against the printed bound")
+    return Violation(
+        square,
+        48 * descent + 48 * theta,
+        unmet=unmet,
+        reads="one client, one step, L = |W - B|^2/2, rank 1: squared gradient against the printed bound",
+    )
 
 
 @replay("fedlrt/claim-thm3-text")
 def claim_thm3_text(values: Values) -> Violation:
-    """The diagonal of W under |W - e_k e_k'|^2 / 2 from e_1 e_1'; every other entry stays 0.
+    """W under |W - T|^2 / 2 from e1 e1', T = diag(matrix, 0, corner): the last rows and columns of W stay 0.
 
-    The gradients in U and V are multiples of e_1, so that the second column of each basis is arbitrary; e_2 is one
-    choice, and in these bases only the entries of the first two rows and columns can move.
+    While the first singular vector u is none of the matrix, in either of the spans, the gradients in U and V widen both
+    bases to the first two coordinates and to nothing else; all matrices are symmetric. Decimals to 60 digits follow u.
     """
-    size, start, target = int(values["size"]), int(values["start"]), int(values["target"])
-    rate, rounds = Fraction(values["step"]), int(values["rounds"])
-    unmet = "" if size >= 3 and start == 1 and target == 3 and 0 < rate <= Fraction(1, 12) and rounds >= 1 else "set-up"
-    entry = Fraction(1)
+    mp.dps = 60
+    (a, b), (c, d) = ([Fraction(v) for v in row] for row in values["matrix"])
+    corner, rate, rounds = Fraction(values["corner"]), Fraction(values["step"]), int(values["rounds"])
+    met = b == c and a * d == b * c and 0 < rate <= Fraction(1, 12) and rounds >= 1 and corner > 0
+    unmet = "" if met else "a symmetric matrix of rank one and a corner, so that the solution has rank two; the rate"
+    T = [[mpf(v.numerator) / v.denominator for v in row] for row in ((a, b), (c, d))]
+    s, u = mpf(1), (mpf(1), mpf(0))
+    step = mpf(rate.numerator) / rate.denominator
     for _ in range(rounds):
-        entry = entry - rate * entry
-        if entry <= 0:
-            unmet = unmet or "the coefficient keeps full rank"
-    # The gradient at the end is entry at (1, 1) and -1 at (3, 3); at the start it is 1 and -1, of square 2.
-    return Violation(entry**2 + 1, 2 * Fraction(1, 10**8), unmet=unmet,
-                     reads="squared gradient at the end, against 1e-8 of that at the start")  # fmt: skip
+        other = (-u[1], u[0])
+        if abs(sum(other[i] * T[i][j] * u[j] for i in range(2) for j in range(2))) < mpf(10) ** -30:
+            unmet = unmet or "the gradients widen the bases in every round"
+        W = [[s * u[i] * u[j] for j in range(2)] for i in range(2)]
+        W = [[W[i][j] - step * (W[i][j] - T[i][j]) for j in range(2)] for i in range(2)]
+        middle, apart = (W[0][0] + W[1][1]) / 2, sqrt(((W[0][0] - W[1][1]) / 2) ** 2 + W[0][1] ** 2)
+        s, way = middle + apart, (W[0][1], middle + apart - W[0][0])  # the larger eigenvalue and its vector
+        length = sqrt(way[0] ** 2 + way[1] ** 2)
+        if length < mpf(10) ** -30:
+            unmet = unmet or "the singular vectors are determined"
+            break
+        u = (way[0] / length, way[1] / length)
+    start = (1 - a) ** 2 + 2 * b**2 + d**2 + corner**2
+    return Violation(corner**2, start / 10**8, unmet=unmet, reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from "
+                     "e1 e1': squared gradient in every round, against 1e-8 of that at the start")  # fmt: skip

@@ -8,20 +8,23 @@ from fractions import Fraction
 from paper_checks.replay import Violation, replay
 from paper_checks.stored_values import Values, fractions
 
+LOSSES = "two clients, L = 1, rank 1, losses ±(P w11 + Q w22 + w11 w22) + <slope, w>, P and Q the parts apart"
+Entries = list[Fraction]
+"""w11, w12, w21, w22 of a 2 x 2 matrix."""
+
 
 @dataclass(frozen=True)
 class Opposite:
-    """A round of two clients from ``start e1 e1'``; p and q are the entries (1, 1) and (2, 2), from the start on.
+    """A round of two clients from ``start e1 e1'``, in the displacement w from there; rank 1, L = 1.
 
-    The loss of client c is ``sign (P p + Q q + curvature q^2 / 2) + inside p + outside q``, so that L is the curvature
-    and the global loss ``inside p + outside q``. The gradients in U and V are multiples of e1 and 2r = n = 2, so that
-    the second columns are e2 or -e2 and the wide coefficients are the entries of W, up to sign.
+    The loss of client c is ``sign (P w11 + Q w22 + w11 w22) + <slope, w>``. Its second derivative has the eigenvalues
+    1, -1, 0, 0. The gradients in U and V, ``start`` times the first column and row of the slope, leave the span of e1,
+    so that the wide bases are all of the space and the wide coefficients the entries of W, up to sign.
 
     Attributes:
-        p: both clients' moves inside the block.
-        q: both clients' moves outside.
-        change: of the global loss.
-        square: of its gradient.
+        moved: the server's displacement before truncation.
+        slope: the global gradient, the same everywhere.
+        square: its squared norm.
         whole: s lambda.
         rate: lambda.
         delta: of Assumption 1.
@@ -29,9 +32,8 @@ class Opposite:
         unmet: what is not met.
     """
 
-    p: list[Fraction]
-    q: list[Fraction]
-    change: Fraction
+    moved: Entries
+    slope: Entries
     square: Fraction
     whole: Fraction
     rate: Fraction
@@ -39,37 +41,49 @@ class Opposite:
     theta: Fraction
     unmet: str
 
+    @property
+    def change(self) -> Fraction:
+        """Of the global loss, which is linear."""
+        return inner(self.slope, self.moved)
+
+
+def inner(one: Entries, other: Entries) -> Fraction:
+    """Inner product."""
+    return sum((a * b for a, b in zip(one, other, strict=True)), Fraction(0))
+
+
+def entries(matrix: list[list[str]]) -> Entries:
+    """The four entries of a stored matrix."""
+    return [Fraction(value) for row in matrix for value in row]
+
 
 def opposite(values: Values) -> Opposite:
     """Follows Algorithm 5 and checks Assumption 1 at every step of every client."""
-    start, inside, outside, size, delta, rate, theta = fractions(
-        values, "start", "inside", "outside", "norm", "delta", "step", "theta"
-    )
-    P, Q, curvature = fractions(values, "apart_inside", "apart_outside", "curvature")
-    steps, unmet = int(values["steps"]), []
-    if not (inside**2 + outside**2 == size**2 and size > 0 and start > 0 and inside > 0 and curvature == 1):
-        unmet.append("the norm of the gradient, L = 1")
+    start, size, delta, rate, theta = fractions(values, "start", "norm", "delta", "step", "theta")
+    P, Q = fractions(values, "apart_inside", "apart_outside")
+    slope, steps, unmet = entries(values["slope"]), int(values["steps"]), []
+    if not (inner(slope, slope) == size**2 and start > 0 and slope[1] and slope[2]):
+        unmet.append("the norm of the gradient, and that it widens both bases")
     if not (0 < rate * 12 * steps <= 1 and 0 < delta <= Fraction(1, 10)):
         unmet.append("0 < lambda <= 1/(12 L s), delta << 1")
-    if not size - inside < delta * size:
+    if not size < abs(slope[0]) + delta * size:
         unmet.append("(14) for the global loss")
-    ends_p, ends_q = [], []
+    ends = []
     for sign in (1, -1):
-        p = q = Fraction(0)
-        correction = inside - (sign * P + inside)
+        w, correction = [Fraction(0)] * 4, -sign * P
         for _ in range(steps):
-            own_p, own_q = sign * P + inside, sign * (Q + curvature * q) + outside
+            turn = [P + w[3], Fraction(0), Fraction(0), Q + w[0]]
+            own = [sign * t + s for t, s in zip(turn, slope, strict=True)]
             # sqrt(a^2 + b^2) < |a| + c  if and only if  a^2 + b^2 < (|a| + c)^2
-            if not own_p**2 + own_q**2 < (abs(own_p) + delta * size) ** 2:
+            if not inner(own, own) < (abs(own[0]) + delta * size) ** 2:
                 unmet.append("(14) for a client")
-            p, q = p - rate * (own_p + correction), q - rate * own_q
-        ends_p.append(p)
-        ends_q.append(q)
-    p, q = sum(ends_p, Fraction(0)) / 2, sum(ends_q, Fraction(0)) / 2
-    if not min(abs(start + p), abs(q)) > theta > 0:
+            w = [a - rate * (b + (correction if i == 0 else 0)) for i, (a, b) in enumerate(zip(w, own, strict=True))]
+        ends.append(w)
+    moved = [(a + b) / 2 for a, b in zip(*ends, strict=True)]
+    W = [start + moved[0], *moved[1:]]
+    if not (W[0] * W[3] - W[1] * W[2]) ** 2 > theta**2 * inner(W, W) > 0:  # the smallest singular value is above theta
         unmet.append("nothing is truncated")
-    return Opposite(ends_p, ends_q, inside * p + outside * q, size**2, steps * rate, rate, delta, theta,
-                    "; ".join(dict.fromkeys(unmet)))  # fmt: skip
+    return Opposite(moved, slope, size**2, steps * rate, rate, delta, theta, "; ".join(dict.fromkeys(unmet)))
 
 
 @replay("fedlrt/assumption-1")
@@ -87,7 +101,7 @@ def thm_4(values: Values) -> Violation:
     at = opposite(values)
     bracket = 1 - at.delta**2 - 12 * at.whole + at.delta**2 * at.whole
     return Violation(at.change, -at.whole * bracket * at.square + at.theta, unmet=at.unmet,
-                     reads="change of the loss, against the printed bound")  # fmt: skip
+                     reads=f"{LOSSES}: change of the loss, against the printed bound")  # fmt: skip
 
 
 @replay("fedlrt/cor-1")
@@ -96,7 +110,7 @@ def cor_1(values: Values) -> Violation:
     at = opposite(values)
     unmet = at.unmet or ("" if at.whole * (12 + at.delta**2) <= 1 else "the learning rate of the corollary")
     return Violation(at.square, 96 * -at.change + 96 * at.theta, unmet=unmet,
-                     reads="squared gradient, against the printed bound")  # fmt: skip
+                     reads=f"{LOSSES}: squared gradient, against the printed bound")  # fmt: skip
 
 
 @replay("fedlrt/cor-2-proof")

@@ -42,5 +42,6 @@ def thm_2(values: Values) -> Violation:
     slope = sum((G[i][j] ** 2 for i, j in pairs), Fraction(0))
     return Violation(
         loss(end) - loss(W), -step * (1 - 12 * step) * slope + theta, unmet="; ".join(unmet),
-        reads="change of the loss in a round, against the printed bound",
+        reads="one client, one step, L = |W - B|^2/2, rank 1 to 1 in either reading of the truncation rule (if the "
+        "tail begins after what is kept, also with theta = 3/2): change of the loss, against the printed bound",
     )  # fmt: skip

@@ -55,7 +55,12 @@ def eq_32(values: Values) -> Violation:
     at = one_step(values)
     printed = [[at.W[i][j] - at.rate * at.F[i][j] for j in range(2)] for i in range(2)]
     apart = minus(at.star, printed)
-    return Violation(inner(apart, apart), Fraction(0), unmet=at.unmet, reads="squared distance of the two sides")
+    return Violation(
+        inner(apart, apart),
+        Fraction(0),
+        unmet=at.unmet,
+        reads="one client, one step, L = |W - B|^2/2: squared distance of the two sides",
+    )
 
 
 @replay("fedlrt/eq-33")
@@ -66,7 +71,12 @@ def eq_33(values: Values) -> Violation:
     way = [[at.rate * at.F[i][j] for j in range(2)] for i in range(2)]
     middle = inner(moved, at.F) + inner(moved, moved) / 2
     last = -inner(way, at.F) + inner(way, way) / 2
-    return Violation(abs(middle - last), Fraction(0), unmet=at.unmet, reads="distance of the two expressions")
+    return Violation(
+        abs(middle - last),
+        Fraction(0),
+        unmet=at.unmet,
+        reads="one client, one step, L = |W - B|^2/2: distance of the two expressions",
+    )
 
 
 @replay("fedlrt/eq-36")
@@ -85,4 +95,9 @@ def eq_36(values: Values) -> Violation:
     end = [[kept * vector[i] * vector[j] for j in range(2)] for i in range(2)]
     after, before = minus(end, at.B), minus(at.star, at.B)
     rise = (inner(after, after) - inner(before, before)) / 2
-    return Violation(rise, theta, unmet=unmet, reads="rise of the loss by truncation, against L theta")
+    return Violation(
+        rise,
+        theta,
+        unmet=unmet,
+        reads="one client, one step, L = |W - B|^2/2: rise of the loss by truncation, against L theta",
+    )

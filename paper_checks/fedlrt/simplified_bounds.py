@@ -1,0 +1,161 @@
+"""Appendix G.1, proof of Theorem 11 after eq. (46): what lies outside the block, and the last lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.simplified import SMALL
+from paper_checks.fedlrt.simplified_steps import SCOPE, measure_traces, rounding
+from paper_checks.fedlrt.traces import Trace, norm
+from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.promises import Promise, judge_promises
+
+LINEAR = {"slope": [["24", "2"], ["3", "6"]], "norm": "25", "delta": "1/20", "step": "1/12"}
+"""One client, one step, loss <slope, w>."""
+CURVED = {"apart_inside": "1000000000", "apart_outside": "30000"}
+"""Two clients with the losses sign (1e9 w11 + 3e4 w22 + w22^2 / 2) + <slope, w> and two steps of 1/48."""
+
+
+def _linear(one: Trace) -> bool:
+    """Whether it is the round of `LINEAR`."""
+    return one.name == "hand" and one.steps == 1 and not one.mean.H.any()
+
+
+def _hats(rounds: list[Trace], assumption: str) -> list[tuple[Trace, float]]:
+    """Rounds and a delta that meets (14), if small, or the stronger assumption at all points."""
+    deltas = [one.outer_throughout if assumption == "outside" else one.needed * 1.0001 for one in rounds]
+    most = 1.0 if assumption == "outside" else SMALL
+    return [(one, delta) for one, delta in zip(rounds, deltas, strict=True) if delta <= most]
+
+
+def _judge_hats(
+    pairs: list[tuple[Trace, float]], left: Sequence[float], right: Sequence[float], text: str,
+    witness: Mapping[str, object] = LINEAR,
+) -> Evidence:  # fmt: skip
+    return judge_inequality(
+        np.array(left), np.array(right), np.array([rounding(one) * 1e-3 for one, _ in pairs]),
+        compare=False, case=lambda index: witness if _linear(pairs[index][0]) else {"instance": pairs[index][0].name},
+        readable=[_linear(one) for one, _ in pairs], scope=f"{len(pairs)} {SCOPE}", printed=text,
+    )  # fmt: skip
+
+
+_STRONGER = (
+    r"With $\|\nabla_{\hat S}L_c(\tilde W_{r,c}^s)\| \le \delta\|\nabla_{\tilde S}L(\tilde W_r)\|$ instead of (14)"
+)
+
+
+@claim(
+    "fedlrt/thm-11-hat-first",
+    where="Appendix G.1, bound of the first term of eq. (44)",
+    says=r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde W_r)\rangle \le \delta^2s_*\lambda\|\tilde U^TF(\tilde "
+    r"W_r)\tilde V\|^2$ by Assumption 1.",
+    measure=measure_traces,
+    control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
+    correction=Form(
+        _STRONGER
+        + ", for either sign of the inner product; equality for one client and one step. Under (14) both signs "
+        "fail, the printed one at one client with a linear loss, the other one at two opposite clients.",
+        {"assumption": "outside", "signs": (-1.0, 1.0)},
+        mutants=({"share": 0.99}, {"power": 3}, {"assumption": "printed"}, {"assumption": "printed", "signs": (1.0,)}),
+    ),
+    vary=("share",),
+    uses=("fedlrt/assumption-1",),
+    expect="corrected",
+    method="worst case",
+)
+def thm_11_hat_first(
+    rounds: list[Trace], power: int = 2, share: float = 1.0, assumption: str = "printed",
+    signs: tuple[float, ...] = (-1.0,),
+) -> Evidence:  # fmt: skip
+    """Inner products outside the block."""
+    pairs = _hats(rounds, assumption)
+    left = [max(s * float((one.outside(one.aggregate) * one.gradient).sum()) for s in signs) for one, _ in pairs]
+    right = [share * delta**power * one.whole * norm(one.gradient) ** 2 for one, delta in pairs]
+    text = f"<= {share:g} delta^{power} s lambda |g|^2, assumption {assumption}"
+    return _judge_hats(pairs, left, right, text, {**LINEAR, **CURVED})
+
+
+@claim(
+    "fedlrt/thm-11-hat-second",
+    where="Appendix G.1, bound of the second term of eq. (44)",
+    says=r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\tilde U^TF(\tilde W_r)\tilde V\|^2$ "
+    "by Jensen's inequality and Assumption 1.",
+    measure=measure_traces,
+    control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
+    correction=Form(
+        _STRONGER + r"; the gradients in the sum are those of $L_c$, printed without the index.",
+        {"assumption": "outside"},
+        mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
+    ),
+    vary=("half",),
+    uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
+    expect="corrected",
+    method="worst case",
+)
+def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
+    """Squares outside the block."""
+    pairs = _hats(rounds, assumption)
+    left = [0.5 * norm(one.outside(one.aggregate)) ** 2 for one, _ in pairs]
+    right = [half * delta**power * one.whole**2 * norm(one.gradient) ** 2 for one, delta in pairs]
+    return _judge_hats(pairs, left, right, f"<= {half:g} delta^{power} (s lambda)^2 |g|^2, assumption {assumption}")
+
+
+def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
+    r"""L, $s_*\lambda$, delta and the block's share of the squared gradient, at least 1 - delta^2."""
+    parts, deltas = (Fraction(1, 24), Fraction(1, 12), Fraction(1, 1000)), (Fraction(1, 10), Fraction(1, 2))
+    shares = (Fraction(1), Fraction(1, 2), Fraction(0))
+    return [
+        (L, part / L, delta, 1 - outside * delta**2)
+        for L, part, delta, outside in product(map(Fraction, ("1", "1/10", "7")), parts, deltas, shares)
+    ]
+
+
+@claim(
+    "fedlrt/thm-11-combine",
+    where="Appendix G.1, end of the proof of Theorem 11",
+    says=r"$-x(1 - 12xL)\|U^TFV\|^2 + \delta x\|\tilde g\|^2 + \delta x^2\|\tilde g\|^2 \le -x(1 - 12xL)\|\tilde g\|^2 "
+    r"+ \delta x\|\tilde g\|^2 + \delta x^2\|\tilde g\|^2 = -x(1 - \delta^2 - 12xL + \delta^2x)\|\tilde g\|^2$ with "
+    r"$x = s_*\lambda$, $\tilde g = \tilde U^TF\tilde V$, by $\|U^TFV\| \le \|\tilde g\|$.",
+    measure=measure_combined,
+    control=Form(r"The first step for $\|U^TFV\| = \|\tilde g\|$.", {"keep": ("within",)}),
+    correction=Form(
+        r"With $\|U^TFV\|^2 \ge (1 - \delta^2)\|\tilde g\|^2$: $-x(1 - 12xL)\|U^TFV\|^2 + \delta^2x\|\tilde g\|^2 + "
+        r"\frac L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - 12(1 - \delta^2)xL - \frac12\delta^2xL)\|\tilde g"
+        r"\|^2$. Step (I) needs the reverse inequality; (46) and the bounds give $\delta^2$ and $\frac L2\delta^2$, "
+        r"and the last term enters with the other sign.",
+        {"form": "corrected", "keep": ("inequality",)},
+        mutants=({"loss": 1.99}, {"half": 0.45}, {"reverse": False}),
+    ),
+    vary=("loss", "half"),
+    uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
+    expect="corrected",
+    method="inequality",
+)
+def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,
+                   reverse: bool = True, keep: tuple[str, ...] = ("inequality", "equality")) -> Evidence:  # fmt: skip
+    """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
+    promises = []
+    for L, x, delta, share in cases:
+        first = -x * (1 - 12 * x * L)
+        shown = {"L": str(L), "x": str(x), "delta": str(delta), "share": str(share)} if share < 1 else None
+        if form == "corrected":
+            inside = share if reverse else share - delta**2
+            line = first * inside + delta**2 * x + L / 2 * delta**2 * x**2
+            least = 1 - Fraction(loss) * delta**2 - 12 * (1 - delta**2) * x * L - Fraction(half) * delta**2 * x * L
+            promises.append(Promise("the bound", float(line + x * least), 0.0, 1e-15, at_most=True))
+            continue
+        rest = delta * x + delta * x**2
+        end = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
+        lines = {
+            "inequality": Promise("step (I)", float(first * share + rest), float(first + rest), 1e-15, True, shown),
+            "within": Promise("step (I) within the block", float(first + rest), float(first + rest), 1e-15, True),
+            "equality": Promise("the last equality", float(first + rest), float(end), 1e-15),
+        }
+        promises += [lines[name] for name in keep]
+    return judge_promises(promises, f"{len(cases)} exact values of L, s lambda, delta and the block's share")
