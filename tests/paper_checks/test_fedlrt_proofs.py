@@ -1,7 +1,7 @@
-"""Proofs of FeDLRT's corrected statements: as stored they verify, with any constant that proves too much they do not."""
+"""Proofs of FeDLRT's corrected statements: as stored they verify, with a constant that proves too much they do not."""
 
 import copy
-from fractions import Fraction as F
+from fractions import Fraction
 
 import pytest
 
@@ -9,6 +9,8 @@ from paper_checks.fedlrt.paper import PAPER
 from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_series
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
 from paper_checks.replay import Stored, replay_in_fresh_process, stored
+
+F = Fraction
 
 TOO_MUCH = {
     "eq-36": ({"square": "2/5"},),

@@ -152,6 +152,14 @@ def test_descent_ends_at_larger_steps_exactly():
     assert run_round((1, 1, 1, 0, 0), (1,) * 5, 8, F(6, 8), True).change < 0
 
 
+@pytest.mark.parametrize(("whole", "sign"), [(2.64, 1.0), (2.63, -1.0)])
+def test_many_steps_of_nine_clients_ascend_from_2_64_on(whole, sign):
+    h, e, steps = np.array([1.0] * 7 + [-1.0] * 2), np.zeros(9), 4000
+    for _ in range(steps):
+        e = e - whole / steps * (h * e + 1.0)
+    assert sign * (e.mean() + 0.5 * h.mean() * e.mean() ** 2) > 0
+
+
 def test_uncorrected_clients_ascend_however_small_the_step():
     for steps, step in ((2, F(1, 24)), (2, F(1, 10**6)), (5, F(1, 60))):
         apart = int(8 / step)

@@ -14,6 +14,7 @@ from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.tree import Tree
+from paper_checks.fedlrt.traces import descent_constant
 from paper_checks.fedlrt.worst_cases import run_round
 from paper_checks.methods.worst_case.certificate import Certificate, NoCertificate, flaw
 from paper_checks.methods.worst_case.closed_form import worst_descent, worst_drift
@@ -41,6 +42,15 @@ def test_solver_finds_the_closed_forms(clients, steps, low):
     found = solver.solve(worst_case(Setting(FEDLIN, clients, steps, F(1, steps), low, "drift")))
     expected = float(worst_drift(steps, F(1, steps))) if low else 1.0
     assert found.value == pytest.approx(expected**2, rel=1e-6)
+
+
+@pytest.mark.parametrize("steps", [2, 4, 8, 16])
+@pytest.mark.parametrize("delta", [F(1, 2), F(1)])
+def test_the_constant_of_the_simplified_correction_is_nearly_needed(steps, delta):
+    solver, whole = sdp(), F(1, 50)
+    found = solver.solve(worst_case(Setting(SIMPLIFIED, 2, steps, whole / steps, outside=delta)))
+    needed = (1.0 + found.value / float(whole)) / float(whole)
+    assert 0.98 < needed / descent_constant(steps, float(delta)) < 1.0
 
 
 def test_a_smoother_mean_helps_and_bounds_the_rounds_it_covers():
