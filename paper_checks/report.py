@@ -142,6 +142,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         papers=papers(run.results),
         exceptions=exceptions_first(run.results),
         counts=Counter((r.decision.verdict, r.decision.grade) for r in run.results),
+        counted=Counter(r.decision.verdict for r in run.results if r.as_expected),
         verdicts=VERDICT_MEANS,
         grades=GRADE_MEANS,
         signs=status_graph.SIGNS,
@@ -174,6 +175,13 @@ class Theme:
     anchor: str
     title: str
     results: tuple[Result, ...]
+
+    @property
+    def tally(self) -> str:
+        """How many results, and how many do not hold as printed."""
+        counts = Counter(result.decision.verdict for result in self.results)
+        off = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if verdict != "holds" and counts[verdict]]
+        return f"{len(self.results)}{': ' if off else ''}{', '.join(off)}"
 
 
 def papers(results: Sequence[Result]) -> list[tuple[str, list[Theme]]]:
