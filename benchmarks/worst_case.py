@@ -26,7 +26,7 @@ from typing import Any
 
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
 from paper_checks.methods.worst_case.closed_form import coupling_dominates, descent_certificate, worst_descent
-from paper_checks.methods.worst_case.problem import FEDLIN, Setting, WorstCase, worst_case
+from paper_checks.methods.worst_case.problem import FEDAVG, FEDLIN, SIMPLIFIED, Setting, WorstCase, worst_case
 from paper_checks.methods.worst_case.sdp import Solved, find_certificate, solve
 
 SIZES = ((2, 2), (2, 3), (3, 3), (4, 4), (8, 4), (16, 4), (2, 8), (4, 8), (2, 16), (1000, 16), (2, 24), (2, 32))
@@ -138,6 +138,32 @@ def step_sizes() -> list[dict[str, Any]]:
     return rows
 
 
+def recursions() -> list[dict[str, Any]]:
+    """Worst descent and drift of each kind of local steps, two clients, from the program (floats, no proof)."""
+    kinds = (
+        ("FedLin, or full correction", {"recursion": FEDLIN}),
+        ("simplified, outside at most a tenth", {"recursion": SIMPLIFIED, "outside": Fraction(1, 10)}),
+        ("simplified, outside at most all", {"recursion": SIMPLIFIED, "outside": Fraction(1)}),
+        ("FedAvg, gradients apart by a tenth", {"recursion": FEDAVG, "spread": Fraction(1, 100)}),
+        ("FedAvg, gradients apart by one", {"recursion": FEDAVG, "spread": Fraction(1)}),
+    )
+    rows = []
+    for name, what in kinds:
+        for low in (-1, 0):
+            for steps, whole in ((4, Fraction(1, 12)), (4, Fraction(1, 2)), (12, Fraction(1, 12))):
+                row: dict[str, Any] = {
+                    "steps": name, "class": "convex" if low == 0 else "smooth", "local_steps": steps,
+                    "whole": str(whole),
+                }  # fmt: skip
+                for goal in ("descent", "drift"):
+                    found = solve(worst_case(Setting(clients=2, steps=steps, step=whole / steps,
+                                                     low=Fraction(low), goal=goal, **what)))  # fmt: skip
+                    row[goal] = found.value if isinstance(found, Solved) else type(found).__name__
+                rows.append(row)
+                print(row, flush=True)
+    return rows
+
+
 def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -154,6 +180,7 @@ def main() -> None:
         "sizes": sizes(),
         "any_clients": any_clients(),
         "step_sizes": step_sizes(),
+        "recursions": recursions(),
     }
     out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
