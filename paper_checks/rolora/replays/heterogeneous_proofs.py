@@ -178,7 +178,7 @@ def eq_274(values: Values) -> Proof:
 
 @proof("rolora/eq-293")
 def eq_293(values: Values) -> Proof:
-    r"""$\|a^T(b^{T+1})^\top - a^*\bar b^{*\top}\|^2 = (1 - x^2)G$ at $b^{T+1} = x\bar b^*$; $\epsilon^2 = \delta^2 + h$."""
+    r"""The squared distance of the products is $(1 - x^2)G$ at $b^{T+1} = x\bar b^*$; $\epsilon^2 = \delta_T^2 + h$."""
     size = rational(values["size"])
     apart = square(minus([(A, plus((COSINE, MEAN)))], MINIMISER))
     side = plus((1, TRUTH), (-COSINE, A))

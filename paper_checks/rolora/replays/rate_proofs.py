@@ -1,9 +1,9 @@
 r"""The angle under the population loss, one iteration and many: the same map for equal and for different clients.
 
-Let u be the squared sine between a and $a^*$, $s = \eta\|\bar b^*\|^2$ (for equal clients $\|b^*\|^2$), c the cosine. At
-$b = c\bar b^*$ the step $a - 2\eta(a\|b\|^2 - a^*\langle\bar b^*, b\rangle)$ has the component $c(1 + 2su)$ along $a^*$
-and $1 - 2s + 2su$ times that of a across. So the tangent is multiplied by $1 - Y$, $Y = \frac{2s}{1 + 2su}$, exactly,
-and the cosine keeps its sign. For $0 < s < 1$ and u > 0, $|1 - Y| < 1$: the sine never grows.
+Let u be the squared sine between a and $a^*$, c the cosine, $s = \eta\|\bar b^*\|^2$ (for equal clients $\|b^*\|^2$).
+At $b = c\bar b^*$ the step $a - 2\eta(a\|b\|^2 - a^*\langle\bar b^*, b\rangle)$ has the component $c(1 + 2su)$ along
+$a^*$ and $1 - 2s + 2su$ times that of a across. So the tangent is multiplied by $1 - Y$, exactly, with
+$Y = \frac{2s}{1 + 2su}$, and the cosine keeps its sign. For $0 < s < 1$ and u > 0, $|1 - Y| < 1$: the sine never grows.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def eq_270(values: Values) -> Proof:
 
 @proof("rolora/thm-A.14")
 def thm_A_14(values: Values) -> Proof:
-    r"""Both numbers of iterations are enough, for $0 < s \le \frac12$, $0 < \delta_0 < 1$ and $0 < \epsilon \le \delta_0$.
+    r"""Both numbers of iterations are enough, for $0 < s \le \frac12$, $0 < \delta_0 < 1$, $0 < \epsilon \le \delta_0$.
 
     The sine never grows, so that Lemma A.16 applies at every iteration: $\delta_T \le \delta_0(1 - y)^T$ with
     $y = 2s(1 - \delta_0^2)$, and $(1 - y)^T \le e^{-yT} \le \epsilon/\delta_0$. The logarithm of the tangent falls in
