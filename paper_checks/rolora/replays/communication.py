@@ -43,6 +43,6 @@ def table_8(values: Values) -> Violation:
                 distances.append(max(apart))
     return Violation(
         min(distances), Fraction(0), unmet=unmet,
-        reads="matrices with LoRA, times rank 4, times 1024 numbers, times 1 to 8 bytes, over 1000 or 1024: distance "
-        "in KB of the printed sizes from the nearest reading, beyond the rounding",
+        reads="matrices with LoRA, times rank 4, times 1024 numbers, times 1 to 8 bytes and 1 to 6 messages, over "
+        "1000 or 1024: distance in KB of the printed sizes from the nearest reading, beyond the rounding",
     )  # fmt: skip
