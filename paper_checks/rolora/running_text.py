@@ -101,7 +101,7 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
         r"In expectation over the data, for $0 < \kappa = \eta \|b^*\|^2 < 1$ the tangent of the angle is multiplied "
         r"in every iteration by at most $\max(1 - \frac{2\kappa}{1 + 2\kappa(\delta^0)^2},\ 2\kappa - 1) < 1$, and "
         r"from the first iteration on the loss is below FFA-LoRA's $\|b^*\|^2 (\delta^0)^2$. Only $\kappa = 1$ fails: "
-        r"there the tangent falls like $1/\sqrt{8t}$, which is not exponential.",
+        r"there the tangent falls, from almost every start, like $1/\sqrt{8t}$, which is not exponential.",
         {"closed": False, "bounded": True},
         mutants=({"factor": 2.2}, {"factor": 1.8}, {"closed": True}),
     ),

@@ -108,6 +108,18 @@ def flaw_of_sines(factor: Any, longest: Any) -> str:
     return flaw_of_map() or next((name for name, passed in checks.items() if not passed), "")
 
 
+def flaw_of_best(factor: Any) -> str:
+    r"""Whether no larger constant than ``factor`` s is enough for short steps and $\epsilon$ near $\delta_0$.
+
+    The logarithm of the tangent falls by factor s (1 + o(1)) in an iteration as s tends to 0, and has to fall by
+    $\ell/(1 - \delta_0^2)(1 + o(1))$ as $\ell = \log(\delta_0/\epsilon)$ tends to 0, its slope in $\log\epsilon$.
+    """
+    e = sympy.Symbol("e", positive=True)
+    slope = e * (sympy.log(e) - sympy.log(1 - e**2) / 2).diff(e)
+    falls = sympy.limit(-sympy.log(ratio(s, u)) / s, s, 0)
+    return "" if sympy.simplify(slope - 1 / (1 - e**2)) == 0 == falls - factor else "the best constant"
+
+
 @proof("rolora/lem-A.16")
 def lem_A_16(values: Values) -> Proof:
     r"""The squared factor of the sine is $(1 - 2sx)^2$ over something that is at least 1, and $1 - 2sx \ge 0$."""
@@ -132,16 +144,19 @@ def thm_A_14(values: Values) -> Proof:
     The sine never grows, so that Lemma A.16 applies at every iteration: $\delta_T \le \delta_0(1 - y)^T$ with
     $y = 2s(1 - \delta_0^2)$, and $(1 - y)^T \le e^{-yT} \le \epsilon/\delta_0$. The logarithm of the tangent falls in
     every iteration by at least $2s/(1 - s + 2s\delta_0^2)$, so that after as many as stated the tangent is at most
-    that of $\epsilon$. The second inequality of the theorem is $\|\bar b^*\|$ times the first (eq. (293)).
+    that of $\epsilon$. That 2 is the best is ``flaw_of_best``. The second inequality of the theorem is
+    $\|\bar b^*\|$ times the first (eq. (293)).
     """
     longest = rational(values["longest"])
     flaw = (
         weaker(values, "factor=2 longest=1/2 lead=2 pull=1")
         or flaw_of_sines(rational(values["factor"]), longest)
         or flaw_of_tangents(rational(values["lead"]), rational(values["pull"]), longest)
+        or flaw_of_best(rational(values["factor"]))
     )  # fmt: skip
     return Proof(not flaw, flaw or r"Lemma A.16 with $(1-y)^T \le e^{-yT}$; the exact factor of the tangent, "
-                 r"$1 - \frac{2s}{1 + 2su}$, with $\operatorname{artanh} z \ge z$")  # fmt: skip
+                 r"$1 - \frac{2s}{1 + 2su}$, with $\operatorname{artanh} z \ge z$; its limit "
+                 "for short steps")  # fmt: skip
 
 
 @proof("rolora/eq-286")
