@@ -37,7 +37,9 @@ def a5_minimiser(values: Values) -> Violation:
     least = sum(sum((x - y) ** 2 for x, y in zip(mine, mean, strict=True)) for mine in own) / len(own)
     unmet = "" if _loss(a, b, own) == least and sum(x * x for x in a) == 1 else "a minimiser with a unit a"
     apart = abs(a[0] - 1) + sum(abs(x - y) for x, y in zip(b, mean, strict=True))
-    return Violation(apart, 0, unmet=unmet, reads="distance of another minimiser with a unit a from the stated one")
+    return Violation(apart, 0, unmet=unmet,
+                     reads="a* = (1, 0), b = rows b_i*; (a', b') = sign (a*, mean b*) has the least loss too, at the "
+                     "distance")  # fmt: skip
 
 
 @replay("rolora/thm-A.14")
@@ -55,7 +57,9 @@ def thm_A_14(values: Values) -> Violation:
     for _ in range(T):
         square = square * (1 - 2 * s * (1 - square)) ** 2 / (1 + 4 * s**2 * square * (1 - square))
     return Violation(square, (quotient * delta_0) ** 2, unmet=unmet,
-                     reads="square of sin theta(a^T, a*) against epsilon^2, L_max = ||mean b*|| = 1")  # fmt: skip
+                     reads="u_T against epsilon^2; u_0 = delta_0^2, epsilon = quotient delta_0, s = step = eta "
+                     "(L_max = ||mean b*|| = 1), and u becomes u (1 - 2s(1 - u))^2/(1 + 4s^2 u(1 - u)), T times; "
+                     "the theorem asks for T at least log(1/quotient)/(c (1 - u_0))")  # fmt: skip
 
 
 def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, str]:
@@ -71,14 +75,18 @@ def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, str]:
 def lem_A_15(values: Values) -> Violation:
     """The first coordinate of what the server of Algorithm 2 averages against the formula with the sum."""
     mean, total, unmet = _mean_and_sum(values)
-    return Violation(abs(total - mean), 0, unmet=unmet, reads="first coordinate of b^{t+1}: formula minus mean")
+    return Violation(abs(total - mean), 0, unmet=unmet,
+                     reads="a* = (1, 0), a^t = a, b = rows b_i*; first coordinate of b^{t+1}, formula minus "
+                     "mean")  # fmt: skip
 
 
 @replay("rolora/eq-249")
 def eq_249(values: Values) -> Violation:
     """The mean of the minimisers against their sum."""
     mean, total, unmet = _mean_and_sum(values)
-    return Violation(abs(total - mean), 0, unmet=unmet, reads="first coordinate: sum of the b_i minus their mean")
+    return Violation(abs(total - mean), 0, unmet=unmet,
+                     reads="a* = (1, 0), b = rows b_i*, b_i = b_i* times the first of a; first coordinate, sum "
+                     "minus mean")  # fmt: skip
 
 
 @replay("rolora/eq-286")

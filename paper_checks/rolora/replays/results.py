@@ -31,16 +31,3 @@ def table_6(values: Values) -> Violation:
         abs(Fraction(one) - Fraction(two)), half_unit(one) + half_unit(two),
         reads=f"difference of the values in column {values['column']}",
     )  # fmt: skip
-
-
-@replay("rolora/txt-table1-rolora")
-def txt_table1_rolora(values: Values) -> Violation:
-    """The smallest fall from 3 clients that rounds to the printed values, against the largest two deviations."""
-    before, after = values["mean with 3"], values["mean"]
-    deviations = [values["deviation with 3"], values["deviation"]]
-    fall = Fraction(before) - Fraction(after) - half_unit(before) - half_unit(after)
-    unmet = "" if values["clients"] in (20, 50) else "20 or 50 clients"
-    return Violation(
-        fall, sum((Fraction(text) + half_unit(text) for text in deviations), Fraction(0)), unmet=unmet,
-        reads=f"fall on {values['dataset']} against the two deviations added",
-    )  # fmt: skip

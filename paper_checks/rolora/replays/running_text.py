@@ -34,5 +34,6 @@ def txt_exponential(values: Values) -> Violation:
         unmet = "the recursion near the minimiser"
     return Violation(
         (1 - 2 * step) ** 2, Fraction(1), unmet=unmet, strict=True,
-        reads="limit of the ratio of successive squared tangents",
+        reads="kappa = step = eta ||b*||^2; limit of T'/T = ((1 + T - 2 kappa)/(1 + T + 2 kappa T))^2 as the squared "
+        "tangent T goes to 0, which exponential convergence needs below 1",
     )  # fmt: skip
