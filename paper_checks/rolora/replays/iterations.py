@@ -55,13 +55,3 @@ def eq_124(values: Values) -> Violation:
     unmet = "" if allowed else "line (144), delta in (0, 1), eta at most 1/L_max^2, eps' < (1 - delta^2)/16"
     return Violation(abs(1 - 2 * s * x), abs(1 - 2 * s * (x - eps)), unmet=unmet,
                      reads="both sides of (144), ||b*|| = 1, b = g")  # fmt: skip
-
-
-@replay("rolora/eq-175")
-def eq_175(values: Values) -> Violation:
-    """Both sides of (180), ||b*|| = 1."""
-    delta, epsilon, eps, delta_0 = fractions(values, "delta", "epsilon", "eps", "delta_0")
-    allowed = 0 < delta <= epsilon < delta_0 < 1 and 0 < eps < (1 - delta_0**2) / 16
-    unmet = "" if allowed else "delta_T <= epsilon < delta_0 < 1 and eps' < (1 - delta_0^2)/16"
-    return Violation(abs((1 + eps) * epsilon - (eps * delta + delta)), 0, unmet=unmet,
-                     reads="difference of the sides of (180)")  # fmt: skip
