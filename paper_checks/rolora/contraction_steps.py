@@ -17,7 +17,7 @@ import torch
 from algorithms.federation import Federation
 from algorithms.lora import ExactRoLoRA
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality

@@ -126,10 +126,9 @@ def draw_frozen(context: Context) -> list[Frozen]:
         r"The statement for $b^* \ne 0$ and independent $Xa^*$, $Xa^0$.", {"injective": True, "nonzero": True}
     ),
     correction=Form(
-        r"For $m \ge 2$ normal samples and $b^* \ne 0$ true almost surely. For $b^* \ne 0$ and independent $Xa^*$, $Xa^0$ the "
-        r"least value is $\|b^*\|^2(\|Xa^*\|^2 - "
-        r"(Xa^{0\top}Xa^*)^2/"
-        r"\|Xa^0\|^2) > 0$; with one sample the objective is almost surely reduced to zero.",
+        r"For $m \ge 2$ normal samples and $b^* \ne 0$ true almost surely. For $b^* \ne 0$ and independent $Xa^*$, "
+        r"$Xa^0$ the least value is $\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2) > 0$; with one sample the "
+        r"objective is almost surely reduced to zero.",
         {"injective": True, "nonzero": True},
         mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
     ),

@@ -229,9 +229,9 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
 @claim(
     "rolora/eq-241",
     where="Appendix A.4.1, eqs. (241) to (243)",
-    says=r"The six terms add up to $\frac1mE\|X_1a^* - \bar sX_1a\|^2 = (1 - \alpha^2)\left[1 + \frac{N(4 - m) - 2}"
-    r"{N^2m(m - 2)}\right] = (\delta^0)^2(1 + \tilde c)$ (for $m \ge 3$, which is not stated; infinite for m of 1 and 2 "
-    r"and $N \ge 2$; for one client the bracket is $1 - \frac1m$, for every m).",
+    says=r"The six terms add up to $\frac1mE\|X_1a^* - \bar sX_1a\|^2 = (1 - \alpha^2)\left[1 + \frac{N(4 - m) - "
+    r"2}{N^2m(m - 2)}\right] = (\delta^0)^2(1 + \tilde c)$ (for $m \ge 3$, which is not stated; infinite for m of 1 "
+    r"and 2 and $N \ge 2$; for one client the bracket is $1 - \frac1m$, for every m).",
     measure=measure_moments("loss", "v'v", "u1'u1", "u2'u2", "v'u1", "v'u2", "u1'u2"),
     mutants=[{"four": 3.9}, {"two": 1.9}, {"power": 1}, {"cross": 1.0}],
     vary=("four", "two", "cross"),

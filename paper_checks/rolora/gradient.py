@@ -56,18 +56,19 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
 @claim(
     "rolora/lem-A.10",
     where="Appendix A.3, Lemma A.10, eq. (44)",
-    says=r"For $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$ (and $m = \Omega(q)$, which is not stated but needed for "
-    r"Lemma A.9 in the proof), with probability at least $1 - 2q^{-10}$: $\|\nabla_a l(a,\bar b) - E\nabla_a l(a,\bar b)\| \le 2\tilde\epsilon(\epsilon'^2 + \epsilon')\delta^t"
-    r"\|b^*\|^2$, $\tilde\epsilon = \epsilon_3/(1 - \epsilon_0)$.",
+    says=r"For $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$ (and $m = \Omega(q)$, which is not stated but needed "
+    r"for Lemma A.9 in the proof), with probability at least $1 - 2q^{-10}$: $\|\nabla_a l(a,\bar b) - E\nabla_a "
+    r"l(a,\bar b)\| \le 2\tilde\epsilon(\epsilon'^2 + \epsilon')\delta^t\|b^*\|^2$, $\tilde\epsilon = \epsilon_3/(1 - "
+    r"\epsilon_0)$.",
     measure=gradient_settings,
     control=Form("The statement for thresholds of at least 1/2.", {"floor": 0.5}),
     correction=Form(
         r"With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with "
-        r"probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$, whether "
-        r"the samples are those behind $\bar b$ or fresh ones. The deviation is of the order $\tilde\epsilon\delta$: for "
-        r"$\epsilon_3 = \epsilon_2 \to 0$ and m = Cq the printed bound fails with a probability that tends to 1. (If the "
-        r"constant in $\Omega$ may depend on the thresholds, the probability $1 - 2q^{-10}$ can be had, for the factor of "
-        r"the proof.)",
+        r"probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$, "
+        r"whether the samples are those behind $\bar b$ or fresh ones. The deviation is of the order "
+        r"$\tilde\epsilon\delta$: for $\epsilon_3 = \epsilon_2 \to 0$ and m = Cq the printed bound fails with a "
+        r"probability that tends to 1. (If the constant in $\Omega$ may depend on the thresholds, the probability $1 "
+        r"- 2q^{-10}$ can be had, for the factor of the proof.)",
         {"form": "proof", "probability": "least"},
         mutants=({"share": 0.02}, {"power": 1e5}, {"form": "lemma"}),
     ),
@@ -131,7 +132,7 @@ ACROSS = ", across a"
 
 
 def gradient_means(context: Context) -> dict[str, Array]:
-    r"""$a^\top\nabla_a l(a,\bar b) - 2a^\top(a\bar b^\top - a^*b^{*\top})\bar b$ for unit b*, and $\nabla_a l$ across a.
+    r"""$a^\top\nabla_a l(a,\bar b) - 2a^\top(a\bar b^\top - a^*b^{*\top})\bar b$, and $\nabla_a l$ across a; unit b*.
 
     Across a, in the plane of a and a*, the expectation given b is $-2\delta(b^{*\top}\bar b)$; it is taken over b too.
     """
@@ -162,9 +163,9 @@ def mean_of(name: str, same: float, factor: float) -> float:
 @claim(
     "rolora/eq-48",
     where="Appendix A.3, eqs. (48) and (49)",
-    says=r"$E[\nabla_a l(a,\bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$, given $\bar b$, for samples in "
-    r"$\nabla_a l$ that are independent of it (\"m the number of samples for each updating step\"). With the same $X_i$ in "
-    r"both steps, as Algorithm 2 reads literally (lines 5 and 9), the expectations of both sides differ along a, by "
+    says=r"$E[\nabla_a l(a,\bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$, given $\bar b$, for samples in $\nabla_a "
+    r"l$ that are independent of it (\"m the number of samples for each updating step\"). With the same $X_i$ in both "
+    r"steps, as Algorithm 2 reads literally (lines 5 and 9), the expectations of both sides differ along a, by "
     r"$\frac{2\delta^2\|b^*\|^2}{N(m-2)}(1 - \frac{2(N-1)}{Nm})$ for $m \ge 3$; for one client $a^\top\nabla_a "
     r"l(a,\bar b) = 0$ exactly.",
     measure=gradient_means,
@@ -204,8 +205,9 @@ def eq_48(draws: dict[str, Array], factor: float = 2.0, same: float = 1.0) -> Ev
     control=Form("The first two inequalities.", {"last": "none"}),
     correction=Form(
         r"The last one holds if and only if $q < d$, while $q \ge d\log(2/\epsilon_0)/\epsilon_2^2 > d$ for all "
-        r"$\epsilon_2 \le 0.8$ and always under $\epsilon' < 1/16$, the regime of Lemma 5.3; it is $1 - 2\min\{q, d\}^{-10}$ that ends the chain. The others hold with C = 4 for "
-        r"$Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$ ($c_5$ at its largest).",
+        r"$\epsilon_2 \le 0.8$ and always under $\epsilon' < 1/16$, the regime of Lemma 5.3; it is $1 - 2\min\{q, "
+        r"d\}^{-10}$ that ends the chain. The others hold with C = 4 for $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$ "
+        r"($c_5$ at its largest).",
         {"last": "least"},
         mutants=({"factor": 5.0}, {"power": 100.0}, {"C": 60.0}),
     ),

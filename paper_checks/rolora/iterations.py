@@ -25,8 +25,8 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
 @claim(
     "rolora/eq-167",
     where="Appendix A.4, eq. (167)",
-    says=r"If each of T contractions holds with probability at least $1 - 2q^{-10}$, given those before (fresh samples), all hold with "
-    r"probability at least $1 - 2Tq^{-10}$.",
+    says=r"If each of T contractions holds with probability at least $1 - 2q^{-10}$, given those before (fresh "
+    r"samples), all hold with probability at least $1 - 2Tq^{-10}$.",
     measure=draw_unions,
     mutants=[{"factor": 1.99}, {"per_step": False}, {"power": 11}],
     vary=("factor",),

@@ -112,17 +112,18 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
 @claim(
     "rolora/lem-A.9",
     where="Appendix A.3, Lemma A.9, eq. (13)",
-    says=r"If $m = \Omega(q)$, $q = \max(\frac{\log N}{\min(\epsilon_1,\epsilon_2)^2}, \frac{d\log(2/\epsilon_0)}"
-    r"{\epsilon_2^2})$, then $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ with probability $1 - q^{-10}$; the constant in "
-    r"$\Omega$ independent of the thresholds, as (43) has it (\"large absolute constant\").",
+    says=r"If $m = \Omega(q)$, $q = \max(\frac{\log N}{\min(\epsilon_1,\epsilon_2)^2}, "
+    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ with probability "
+    r"$1 - q^{-10}$; the constant in $\Omega$ independent of the thresholds, as (43) has it (\"large absolute "
+    r"constant\").",
     measure=minimiser_tails,
     control=Form(r"The statement for $\epsilon_2 \ge 1/100$.", {"floor": 0.01}),
     correction=Form(
-        r"For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (26), (36) and (167) use that "
-        r"too) and every m, with probability at least $1 - N(1 + \epsilon'^2)^{-m/2}$: no net and no dimension. For $m \ge "
-        r"20q$ that is at least $1 - \max\{\log N, d\}^{-10}$ (the q of Appendix A.4). With m = Cq the probability of "
-        r"failure does not fall when $\epsilon_2 \to 0$ at fixed d, while $q^{-10} \to 0$; if C may depend on the "
-        r"thresholds the statement is true.",
+        r"For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (26), (36) and (167) "
+        r"use that too) and every m, with probability at least $1 - N(1 + \epsilon'^2)^{-m/2}$: no net and no "
+        r"dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, d\}^{-10}$ (the q of Appendix A.4). With m = "
+        r"Cq the probability of failure does not fall when $\epsilon_2 \to 0$ at fixed d, while $q^{-10} \to 0$; if C "
+        r"may depend on the thresholds the statement is true.",
         {"bound": "least"},
         mutants=({"rate": 0.55}, {"power": 1e4}),
     ),
@@ -153,12 +154,12 @@ def printed_p0(one: Setting, m: float) -> float:
         (10.0, 40.0), (*THRESHOLDS[:5], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))),
     control=Form(r"The second inequality, $\exp(-Cq) < q^{-10}$, for $C \ge 4$.", {"first": False}),
     correction=Form(
-        r"With $m \ge 40\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$ and $Q = "
+        r"With $m \ge 28\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$ and $Q = "
         r"\max\{\log N, d\}$: "
         r"$1 - Np_0 > 1 - \exp(-4Q) > 1 - Q^{-10}$ ($c_1, c_3$ at their largest). The exponents of $p_0$ are "
         r"$\epsilon_2^2m$ and $\epsilon_1^2m$, so that $m = Cq$ gives $\exp(-c\,d\log(2/\epsilon_0))$ and not "
         r"$\exp(-Cq)$; and q bounds $\epsilon_1^2m$ only through $\log N$.",
-        {"form": "least", "factor": 40.0},
+        {"form": "least", "factor": 28.0},
         mutants=({"factor": 1.0}, {"C": 40.0}, {"power": 1000.0}),
     ),
     vary=("C", "factor"),
