@@ -164,8 +164,8 @@ def mean_of(name: str, same: float, factor: float) -> float:
     "rolora/eq-48",
     where="Appendix A.3, eqs. (48) and (49)",
     says=r"$E[\nabla_a l(a,\bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$, given $\bar b$, for samples in $\nabla_a "
-    r"l$ that are independent of it (\"m the number of samples for each updating step\"). With the same $X_i$ in both "
-    r"steps, as Algorithm 2 reads literally (lines 5 and 9), the expectations of both sides differ along a, by "
+    r"l$ that are independent of it (in Lemma 5.3 m counts the samples of each updating step). With the same $X_i$ in "
+    r"both steps, as Algorithm 2 reads literally (lines 5 and 9), the expectations of both sides differ along a, by "
     r"$\frac{2\delta^2\|b^*\|^2}{N(m-2)}(1 - \frac{2(N-1)}{Nm})$ for $m \ge 3$; for one client $a^\top\nabla_a "
     r"l(a,\bar b) = 0$ exactly.",
     measure=gradient_means,

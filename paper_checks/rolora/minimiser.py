@@ -114,8 +114,8 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
     where="Appendix A.3, Lemma A.9, eq. (13)",
     says=r"If $m = \Omega(q)$, $q = \max(\frac{\log N}{\min(\epsilon_1,\epsilon_2)^2}, "
     r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ with probability "
-    r"$1 - q^{-10}$; the constant in $\Omega$ independent of the thresholds, as (43) has it (\"large absolute "
-    r"constant\").",
+    r"$1 - q^{-10}$; the constant in $\Omega$ independent of the thresholds, as (43) has it (large and "
+    r"absolute).",
     measure=minimiser_tails,
     control=Form(r"The statement for $\epsilon_2 \ge 1/100$.", {"floor": 0.01}),
     correction=Form(

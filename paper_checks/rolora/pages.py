@@ -38,7 +38,7 @@ ANALYSIS = Page(
         ),
         Headline(
             r"Lemma A.9 holds without a net and for every number of samples; Lemma A.10 with the factor of its proof, "
-            r"from $100q$ samples on. As printed they count exponents and failure probabilities that do not follow "
+            r"from $20q$ samples on. As printed they count exponents and failure probabilities that do not follow "
             r"for a constant in $\Omega$ that knows nothing of the thresholds. The gradient's expectation is that of "
             r"samples that $\bar b$ is independent of.",
             ("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-43", "rolora/eq-48", "rolora/eq-77"),

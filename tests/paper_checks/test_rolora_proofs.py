@@ -10,6 +10,12 @@ from paper_checks.rolora.paper import PAPER
 from paper_checks.rolora.replays.contraction_proofs import D, fixed_samples, on_events, positive, s, x
 
 TAMPERED = {
+    "lem-A.3": [{"half": "1/3"}],
+    "lem-A.4": [{"numerator": "15"}, {"quarter": "1/5"}],
+    "lem-A.7": [{"share": "2/5"}],
+    "thm-A.8": [{"c": "1/3"}],
+    "eq-18": [{"c1": "2"}],
+    "eq-26": [{"c3": "0.378"}],
     "lem-A.9": [{"factor": "19"}],
     "lem-A.10": [{"factor": "19"}, {"samples": "90"}, {"alpha": "7/10"}, {"beta": "1/2"}],
     "eq-43": [{"factor": "27"}, {"C": "3"}, {"C": "8"}],
