@@ -238,9 +238,9 @@ def course_scope(kept: Sequence[Course]) -> str:
         r"Without any "
         rf"probability: if {FIXED}, with the same samples in all iterations, and with $\epsilon' = \rho/\sqrt{{1 - "
         r"\rho^2}$ for their largest distance $\rho$. $m \ge 5(\sqrt d + \sqrt{2\log(2N/p)})^2/\rho^2$ normal samples "
-        r"have it with probability at least $1 - p$, once for all iterations. (c must be tied to the step: for $\eta "
-        r"\to 0$ nothing moves. For c near 1 the rate near $a^*$ is $2c - 1$, and T is too small; one needs $T "
-        r"\approx \log(\delta^0/\epsilon)/(2(1-c))$.)",
+        r"of each client have it with probability at least $1 - p$, once for all iterations. (c must be tied to the "
+        r"step: for $\eta \to 0$ nothing moves. For c near 1 the rate near $a^*$ is $2c - 1$, and T is too small; one "
+        r"needs $T \approx \log(\delta^0/\epsilon)/(2(1-c))$.)",
         {"limit": 0.5, "fixed": 0.3},
         mutants=({"limit": 1.0}, {"share": 0.2}, {"fixed": 0.95}),
     ),

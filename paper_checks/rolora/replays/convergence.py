@@ -31,8 +31,12 @@ def lem_5_3(values: Values) -> Violation:
     unmet = "" if met else "a step of at most 1/|b*|^2, and m >= q"
     return Violation(
         float(1 - missed) if fails else 0.0, float((2 * q**-10).b), error=1e-9, unmet=unmet,
-        reads="at least this share of first steps is too small, and 2 q^-10",
+        reads="s = eta |b*|^2, delta_0 = sine, one client; at least this share of first steps is too small, and 2 "
+        "q^-10",
     )  # fmt: skip
+
+
+UNLIMITED = "c = s = eta |b*|^2, delta_0 = sine, eps = target, unlimited samples, the least T"
 
 
 def end(values: Values) -> tuple[mpf, mpf, str]:
@@ -52,11 +56,19 @@ def end(values: Values) -> tuple[mpf, mpf, str]:
 def thm_5_4(values: Values) -> Violation:
     """The exact recursion of the squared tangent."""
     square, eps, unmet = end(values)
-    return Violation(float(square), float(eps**2), error=1e-30, unmet=unmet, reads="squares of the sine and of eps")
+    return Violation(
+        float(square),
+        float(eps**2),
+        error=1e-30,
+        unmet=unmet,
+        reads=f"{UNLIMITED}; squares of sin theta(a^T, a*) and of eps",
+    )
 
 
 @replay("rolora/s5-rolora-loss")
 def s5_rolora_loss(values: Values) -> Violation:
     """The loss in expectation over the data is the squared sine, in units of |b*|^2."""
     square, eps, unmet = end(values)
-    return Violation(float(square), float((1 + eps) * eps**2), error=1e-30, unmet=unmet, reads="loss and its bound")
+    return Violation(
+        float(square), float((1 + eps) * eps**2), error=1e-30, unmet=unmet, reads=f"{UNLIMITED}; loss and its bound"
+    )

@@ -13,7 +13,7 @@ def eq_207(values: Values) -> Violation:
     """The square of a sum against both sums with the printed limits, for two clients."""
     s_1, s_2 = fractions(values, "s1", "s2")
     printed = s_2**2 + 2 * s_1 * s_2
-    return Violation(abs(printed - s_2**2), 0, reads="N = 2: right side minus left side")
+    return Violation(abs(printed - s_2**2), 0, reads="N = 2, so that only s2 is in the sum; right side minus left side")
 
 
 @replay("rolora/s5-saturate")

@@ -32,7 +32,8 @@ def lem_A_10(values: Values) -> Violation:
         probability = mpf(10) ** -300
     return Violation(
         float(log(probability)), float(log(2) - 10 * log(q)), error=1e-9, unmet=unmet,
-        reads="logarithms of a lower bound of the probability of failure, and of 2 q^-10",
+        reads="eps_3 = eps_2, m = C q samples, delta = 3/5; logarithms of a lower bound of the probability of "
+        "failure, and of 2 q^-10",
     )  # fmt: skip
 
 
