@@ -25,7 +25,8 @@ def iteration_count(values: Values) -> Violation:
     unmet = "" if 0 < delta_0 < 1 and 0 < c < 1 and 0 < quotient < 1 else "delta_0, c and epsilon/delta_0 in (0, 1)"
     middle = [Fraction(float(side.mid)) for side in (simple, exact)]
     return Violation(middle[0], middle[1], error=Fraction(1, 10**12), unmet=unmet,
-                     reads="quotient = epsilon / delta_0; simple number of iterations against the exact one, printed to be larger")  # fmt: skip
+                     reads="quotient = epsilon / delta_0; simple number of iterations against the exact one, "
+                     "printed to be larger")  # fmt: skip
 
 
 @replay("rolora/eq-172")
@@ -43,7 +44,8 @@ def a4_first_step(values: Values) -> Violation:
     along, across = x * (1 - 2 * s * x + 2 * s) ** 2, square * (1 - 2 * s * x) ** 2
     unmet = "" if 0 < square < 1 and 0 < s <= 1 else "delta_0 in (0, 1), eta at most 1/L_max^2 with L_max = ||b*|| = 1"
     return Violation(across / (along + across), square * (1 - s * x), unmet=unmet,
-                     reads="square = delta_0^2, step = eta |b*|^2, unlimited samples; delta_1^2 against that of the bound")  # fmt: skip
+                     reads="square = delta_0^2, step = eta |b*|^2, unlimited samples; delta_1^2 against that of "
+                     "the bound")  # fmt: skip
 
 
 @replay("rolora/eq-124")
