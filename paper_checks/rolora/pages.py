@@ -26,8 +26,9 @@ ANALYSIS = Page(
         ),
         Headline(
             r"It needs no fresh samples: with the same ones in both halves of all iterations, as Algorithm 2 reads "
-            r"literally, every iteration contracts as stated, without any probability, once every client's Gram "
-            r"matrix is within $\frac3{10}|\cos\theta(a^0, a^*)|$ of the identity.",
+            r"literally, every iteration with a step up to $1/(2L_{max}^2)$ contracts as stated, without any "
+            r"probability, once every client's $X_i^\top X_i/m$ is within $\frac3{10}|\cos\theta(a^0, a^*)|$ of the "
+            r"identity.",
             ("rolora/lem-5.3", "rolora/thm-5.4"),
         ),
         Headline(

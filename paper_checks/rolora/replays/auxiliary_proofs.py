@@ -8,7 +8,7 @@ import sympy
 from mpmath import iv
 
 from paper_checks.replay import Proof, proof
-from paper_checks.rolora.replays.concentration_proofs import EULER, LOG_2, interval, surely
+from paper_checks.rolora.replays.concentration_proofs import EULER, interval, surely
 from paper_checks.stored_values import Values
 
 t, y = sympy.symbols("t y", positive=True)
@@ -82,6 +82,24 @@ def thm_A_8(values: Values) -> Proof:
     return Proof(met, "exponential moments and Chernoff's bound in two cases" if met else "the constant")
 
 
+def flaw_of_length(c1: sympy.Expr) -> str:
+    """Why (18) is not proved with this constant; empty if it is."""
+    slope = sympy.diff(-y - y**2 / 2 - sympy.log(1 - y), y)
+    met = c1 * sympy.Rational(9, 64) == sympy.Rational(1, 4) and vanishes(slope - y**2 / (1 - y))
+    return "" if met else "the constant c_1"
+
+
+def flaw_of_products(c3: object) -> str:
+    """Why (26) is not proved with this constant; empty if it is."""
+    golden, g = (sympy.sqrt(5) - 1) / 2, (iv.sqrt(5) - 1) / 2
+    # k = (1 - lambda^2) / 2, as the mean over w is exp(lambda^2 z^2 / 2).
+    lam, k = sympy.symbols("l k", positive=True)
+    over_z = 2 * sympy.integrate(sympy.exp(-k * y**2), (y, 0, sympy.oo)) / sympy.sqrt(2 * sympy.pi)
+    met = vanishes(1 - golden**2 - golden) and surely(g + iv.log(g) / 2 - interval(c3))
+    met = met and vanishes(over_z.subs(k, (1 - lam**2) / 2) - 1 / sympy.sqrt(1 - lam**2))
+    return "" if met else "the constant c_3"
+
+
 @proof("rolora/eq-18")
 def eq_18(values: Values) -> Proof:
     r"""Chernoff's bound.
@@ -89,11 +107,8 @@ def eq_18(values: Values) -> Proof:
     $\log P(\chi^2_m \le (1-\epsilon)m) \le \frac m2(\epsilon + \log(1-\epsilon)) \le -\frac m4\epsilon^2$, as
     $\log(1 - \epsilon) \le -\epsilon - \frac12\epsilon^2$ by its series; $c_1/K^4 = \frac14$ with $K^2 = \frac83$.
     """
-    c1 = sympy.Rational(str(values["c1"]))
-    met = bool(c1 * sympy.Rational(9, 64) == sympy.Rational(1, 4))
-    slope = sympy.diff(-y - y**2 / 2 - sympy.log(1 - y), y)
-    met = met and vanishes(slope - y**2 / (1 - y))
-    return Proof(met, "Chernoff's bound for a chi-square variable" if met else "the constant")
+    flaw = flaw_of_length(sympy.Rational(str(values["c1"])))
+    return Proof(not flaw, flaw or "Chernoff's bound for a chi-square variable")
 
 
 @proof("rolora/eq-26")
@@ -105,13 +120,16 @@ def eq_26(values: Values) -> Proof:
     g^2\epsilon^2) \ge \frac12\epsilon^2\log(1 - g^2)$ by concavity in $\epsilon^2$, so that the exponent is at least
     $\epsilon^2(g + \frac12\log g)$ for $\epsilon \le 1$. For w at an angle to b* the sum is shorter.
     """
-    golden = (sympy.sqrt(5) - 1) / 2
-    g = (iv.sqrt(5) - 1) / 2
-    met = vanishes(1 - golden**2 - golden) and surely(g + iv.log(g) / 2 - interval(values["c3"]))
-    density = sympy.exp(-(y**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    lam = sympy.Symbol("l", positive=True)
-    rate = sympy.Symbol("k", positive=True)  # (1 - lambda^2) / 2: the mean over w is exp(lambda^2 z^2 / 2)
-    over_z = 2 * sympy.integrate(sympy.exp(-rate * y**2), (y, 0, sympy.oo)) / sympy.sqrt(2 * sympy.pi)
-    met = met and vanishes(over_z.subs(rate, (1 - lam**2) / 2) - 1 / sympy.sqrt(1 - lam**2))
-    met = met and vanishes(2 * sympy.integrate(density, (y, 0, sympy.oo)) - 1) and surely(LOG_2)
-    return Proof(bool(met), "Chernoff's bound for products of normal variables" if met else "the constant")
+    flaw = flaw_of_products(values["c3"])
+    return Proof(not flaw, flaw or "Chernoff's bound for products of normal variables")
+
+
+@proof("rolora/eq-36")
+def eq_36(values: Values) -> Proof:
+    r"""On the events of (18) and (26) for one client $|T_i| \le \frac{\epsilon_2}{1-\epsilon_1} \le \epsilon'$.
+
+    The row vector of (19) is a multiple of b*, so that (26) for w along b* is enough and the net is not needed:
+    $P \le 2e^{-c_3\epsilon_2^2m} + e^{-c_1\epsilon_1^2m/K^4} \le p_0$. Then a union over the clients.
+    """
+    flaw = flaw_of_length(sympy.Rational(str(values["c1"]))) or flaw_of_products(values["c3"])
+    return Proof(not flaw, flaw or "(18) and (26), and a union over the clients")
