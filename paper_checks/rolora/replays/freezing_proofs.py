@@ -59,3 +59,21 @@ def s5_rolora_loss(values: Values) -> Proof:
     flaw = flaw_of_loss(four, two) or ("" if fewest >= four and two > 0 else "the number of samples")
     return Proof(not flaw, flaw or "the expected loss of Proposition 5.5 at the last a; its second term is negative "
                  "from 4 samples on")  # fmt: skip
+
+
+@proof("rolora/s5-saturate")
+def s5_saturate(values: Values) -> Proof:
+    r"""Column by column, with $f = \|Xa^0\|^2 > 0$, $h = Xa^0\cdot Xa^*$ and $j = \|Xa^*\|^2$.
+
+    $\|Xa^*b^*_p - Xa^0b_p\|^2 = f(b_p - \frac hfb^*_p)^2 + b_p^{*2}(j - \frac{h^2}f)$, and $fj > h^2$ for independent
+    vectors (Cauchy and Schwarz). Two normal vectors of $m \ge 2$ entries, of correlation below 1 in size, are almost
+    surely independent; two of one entry almost surely are not, and $Xa^0 \ne 0$.
+    """
+    f, h, j, b, own = sympy.symbols("f h j b own")
+    share = sympy.Rational(str(values["share"]))
+    whole = j * own**2 - 2 * h * own * b + f * b**2
+    least = share * own**2 * (j - h**2 / f)
+    met = sympy.simplify(whole - f * (b - h / f * own) ** 2 - least) == 0
+    return Proof(
+        bool(met), "a square is completed, and the inequality of Cauchy and Schwarz" if met else "the least value"
+    )
