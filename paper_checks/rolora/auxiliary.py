@@ -63,8 +63,8 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
 @claim(
     "rolora/def-A.2",
     where="Appendix A.2, Definition A.2, with the constants after eq. (58)",
-    says=r"$\|\xi\|_{\psi_1} = \inf\{t > 0 : E\exp(|\xi|/t) \le 2\}$; a constant c has norm $|c|/\log 2$, and "
-    r"$\|\xi^2\|_{\psi_1} = \|\xi\|_{\psi_2}^2$.",
+    says=r"$\|\xi\|_{\psi_1} = \inf\{t > 0 : E\exp(|\xi|/t) \le 2\}$; a constant c has norm $|c|/\log 2$. "
+    r"(Checked with it, not printed there: $\|\xi^2\|_{\psi_1} = \|\xi\|_{\psi_2}^2$.)",
     measure=lambda context: finite_laws(context, False, 20),
     mutants=[{"base": 3.0}, {"power": 1.0}],
     vary=("base", "power"),

@@ -77,10 +77,11 @@ def search_steps(context: Context) -> Cases:
     control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
         r"For $\eta \le 1/(2L_{max}^2)$ it holds for all samples on which $\|\bar b - g\| \le "
-        r"\epsilon'\delta^t\|b^*\|$ "
-        r"and (76). With infinitely many samples it holds if $\eta\|b^*\|^2 \le (3 + (\delta^0)^2)/4$; beyond that it "
-        r"fails near $a^*$, where $\delta$ shrinks by $|1 - 2\eta\|b^*\|^2|$: by nothing at all at the largest step "
-        r"allowed, $\eta = 1/\|b^*\|^2$.",
+        r"\epsilon'\delta^t\|b^*\|$ and (76), even for thresholds up to $(1-(\delta^0)^2)/10$ (found to hold up to "
+        r"$0.7/L_{max}^2$, and not at $0.72/L_{max}^2$, for thresholds up to the printed ones). With infinitely many "
+        r"samples it holds if and only if $\eta\|b^*\|^2 \le (3 + (\delta^0)^2)/4$: beyond that it fails near $a^*$, "
+        r"where $\delta$ is multiplied by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step allowed, $\eta = "
+        r"1/\|b^*\|^2$.",
         {"limit": 0.5, "sampled": True, "sharp": 1.0},
         mutants=({"limit": 0.75}, {"sharp": 1.02}, {"rate": 3.5}),
     ),

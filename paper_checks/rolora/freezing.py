@@ -126,10 +126,9 @@ def draw_frozen(context: Context) -> list[Frozen]:
         r"The statement for $b^* \ne 0$ and independent $Xa^*$, $Xa^0$.", {"injective": True, "nonzero": True}
     ),
     correction=Form(
-        r"For $b^* \ne 0$ and independent $Xa^*$, $Xa^0$, the least value is $\|b^*\|^2(\|Xa^*\|^2 - "
-        r"(Xa^{0\top}Xa^*)^2/"
-        r"\|Xa^0\|^2) > 0$. With normal X that is almost sure for $m \ge 2$ samples; with one sample the objective is "
-        "almost surely reduced to zero.",
+        r"For $m \ge 2$ normal samples and $b^* \ne 0$ true almost surely. For $b^* \ne 0$ and independent $Xa^*$, "
+        r"$Xa^0$ the least value is $\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2) > 0$; with one sample the "
+        r"objective is almost surely reduced to zero.",
         {"injective": True, "nonzero": True},
         mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
     ),
@@ -188,7 +187,8 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     where="Section 5.1, Proposition 5.5, eq. (11); Appendix A.4.1, eq. (244)",
     says=r"FFA-LoRA's expected global loss is $E[\frac1{Nm}\sum_i\|X_ia^*b^{*\top} - X_ia^0b^{FFA\top}\|^2] = (1 "
     r"+ \tilde "
-    r"c)\|b^*\|^2(\delta^0)^2$ with $\tilde c = O(\frac1{Nm})$ as N and m grow.",
+    r"c)\|b^*\|^2(\delta^0)^2$ with $\tilde c = O(\frac1{Nm})$ as N and m grow (for $m \ge 3$, which is not stated; "
+    r"infinite for m of 1 and 2 and $N \ge 2$).",
     measure=simulate_freezing,
     mutants=[{"of": "nothing"}, {"of": "population"}, {"clients_power": 2.0}, {"samples_power": 2.0}],
     vary=("share", "constant"),

@@ -103,7 +103,7 @@ def chi_square_tails(_: Context) -> Array:
     "rolora/eq-18",
     where="Appendix A.3, eq. (18)",
     says=r"$P(\|X_ia\|^2 \le (1-\epsilon_1)m) \le \exp(-c_1\epsilon_1^2m/K^4)$ for every $\epsilon_1 \in (0,1)$, $K = "
-    r"\sqrt{8/3}$, $c_1$ absolute.",
+    r"\sqrt{8/3}$, $c_1$ absolute, for a independent of the samples.",
     measure=chi_square_tails,
     mutants=[{"c1": 1.9}, {"power": 1.0}],
     vary=("c1", "power"),
@@ -211,7 +211,8 @@ def summed_products(_: Context) -> Array:
     "rolora/eq-26",
     where="Appendix A.3, eqs. (26) to (29)",
     says=r"$P(|\sum_j(a^\top x_j)(x_j^\top v)| \ge \epsilon_2m\|(I - aa^\top)a^*b^{*\top}\|_{op}) \le "
-    r"2\exp(-c_3\epsilon_2^2m)$, $\epsilon_2 \in (0, 1)$, $c_3$ absolute.",
+    r"2\exp(-c_3\epsilon_2^2m)$, $\epsilon_2 \in (0, 1)$, $c_3$ absolute, for a independent of the samples ((29) "
+    r"reads $=$; taken as $\le$).",
     measure=summed_products,
     mutants=[{"c3": 0.42}, {"power": 1.0}],
     vary=("c3", "power"),
@@ -298,9 +299,9 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
 @claim(
     "rolora/eq-36",
     where="Appendix A.3, eqs. (36) and (37)",
-    says=r"$\|\tilde b_i - g\| \le \epsilon'\|(I - aa^\top)a^*b^{*\top}\|_{op}$ for all i with probability at "
-    r"least $1 - "
-    r"Np_0$, $p_0 = 2\exp(d\log(1 + 2/\epsilon_0) - c_3\epsilon_2^2m) + \exp(-c_1\epsilon_1^2m/K^4)$.",
+    says=r"$\|\tilde b_i - g\| \le \epsilon'\|(I - aa^\top)a^*b^{*\top}\|_{op}$ for all i with probability at least "
+    r"$1 - Np_0$, $p_0 = 2\exp(d\log(1 + 2/\epsilon_0) - c_3\epsilon_2^2m) + \exp(-c_1\epsilon_1^2m/K^4)$, for a "
+    r"independent of the samples.",
     measure=union_rows,
     mutants=[{"scale": 20.0}],
     vary=("scale",),

@@ -31,7 +31,8 @@ def lem_A_11(values: Values) -> Violation:
     along = u * (1 - 2 * s * u + 2 * s) ** 2
     return Violation(
         across / (along + across), (1 - u) * (1 - s * D), unmet=unmet(values),
-        reads="squares of the next angle distance and of its bound",
+        reads="share = eta |b*|^2, D = 1 - delta_0^2, squared cosine of the angle D + (1 - D) place, unlimited "
+        "samples; squares of the next angle distance and of its bound",
     )  # fmt: skip
 
 
@@ -45,7 +46,17 @@ def length(values: Values) -> Fraction:
 def eq_100(values: Values) -> Violation:
     """E_1 over delta at b = g."""
     s, D, level, _, _ = numbers(values)
-    return Violation(abs(1 - 2 * s * length(values)), abs(1 - 2 * s * (D - level)), unmet=unmet(values))
+    return Violation(
+        abs(1 - 2 * s * length(values)), abs(1 - 2 * s * (D - level)), unmet=unmet(values),
+        reads="share = eta |b*|^2, D = 1 - delta_0^2, eps' = level D / 16; b = g with |g|^2 / |b*|^2 as near as can "
+        "be to (D - eps') (1 - place) + (1 + eps'^2) place; E_1 over delta against (101)",
+    )  # fmt: skip
+
+
+NUMERATORS = (
+    "share = eta |b*|^2, D = 1 - delta_0^2, eps' = level D / 16, eps~ = tilde D / 16, b = g as for (100); E_1 over "
+    "delta against the numerator of (117) over delta"
+)
 
 
 @replay("rolora/eq-117")
@@ -53,4 +64,4 @@ def eq_117(values: Values) -> Violation:
     """Numerators of (117) over delta, without E_2 on the left: even E_1 alone is larger."""
     s, D, level, tilde, _ = numbers(values)
     right = 1 - 2 * s * (D - level) + 2 * s * tilde * (1 + level) ** 2
-    return Violation(abs(1 - 2 * s * length(values)), right, unmet=unmet(values), reads="numerators over delta")
+    return Violation(abs(1 - 2 * s * length(values)), right, unmet=unmet(values), reads=NUMERATORS)

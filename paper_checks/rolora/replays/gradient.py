@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from mpmath import log, mp, mpf, sqrt
 
 from paper_checks.replay import Violation, replay
@@ -34,19 +32,9 @@ def lem_A_10(values: Values) -> Violation:
         probability = mpf(10) ** -300
     return Violation(
         float(log(probability)), float(log(2) - 10 * log(q)), error=1e-9, unmet=unmet,
-        reads="logarithms of a lower bound of the probability of failure, and of 2 q^-10",
+        reads="eps_3 = eps_2, m = C q samples, delta = 3/5; logarithms of a lower bound of the probability of "
+        "failure, and of 2 q^-10",
     )  # fmt: skip
-
-
-@replay("rolora/eq-48")
-def eq_48(values: Values) -> Violation:
-    """Expectations along a: the gradient's is 0 for one client (normal equation), the other side's is by 1/(m - 2)."""
-    N, m, sine = (Fraction(str(values[name])) for name in ("N", "m", "sine"))
-    unmet = "" if N == 1 and m > 2 and 0 < sine < 1 else "one client, more than two samples, an angle"
-    # a^T grad = 2 (|X a|^2 s - a^T X^T X a*) s / m, and s is the quotient of the two;
-    # E (s - c) s = delta^2 E 1/chi^2_m.
-    right = 2 * sine**2 / (m - 2)
-    return Violation(right, Fraction(0), unmet=unmet, reads="difference of the expectations along a, and 0")
 
 
 @replay("rolora/eq-77")

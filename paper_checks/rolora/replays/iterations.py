@@ -25,7 +25,8 @@ def iteration_count(values: Values) -> Violation:
     unmet = "" if 0 < delta_0 < 1 and 0 < c < 1 and 0 < quotient < 1 else "delta_0, c and epsilon/delta_0 in (0, 1)"
     middle = [Fraction(float(side.mid)) for side in (simple, exact)]
     return Violation(middle[0], middle[1], error=Fraction(1, 10**12), unmet=unmet,
-                     reads="simple number of iterations against the exact one, printed to be larger")  # fmt: skip
+                     reads="quotient = epsilon / delta_0; simple number of iterations against the exact one, "
+                     "printed to be larger")  # fmt: skip
 
 
 @replay("rolora/eq-172")
@@ -43,7 +44,8 @@ def a4_first_step(values: Values) -> Violation:
     along, across = x * (1 - 2 * s * x + 2 * s) ** 2, square * (1 - 2 * s * x) ** 2
     unmet = "" if 0 < square < 1 and 0 < s <= 1 else "delta_0 in (0, 1), eta at most 1/L_max^2 with L_max = ||b*|| = 1"
     return Violation(across / (along + across), square * (1 - s * x), unmet=unmet,
-                     reads="delta_1^2, unlimited samples, against that of the bound")  # fmt: skip
+                     reads="square = delta_0^2, step = eta |b*|^2, unlimited samples; delta_1^2 against that of "
+                     "the bound")  # fmt: skip
 
 
 @replay("rolora/eq-124")
@@ -54,14 +56,4 @@ def eq_124(values: Values) -> Violation:
     allowed = 0 < delta < 1 and 0 < s <= 1 and 0 < eps < x / 16 and values["line"] == "(144)"
     unmet = "" if allowed else "line (144), delta in (0, 1), eta at most 1/L_max^2, eps' < (1 - delta^2)/16"
     return Violation(abs(1 - 2 * s * x), abs(1 - 2 * s * (x - eps)), unmet=unmet,
-                     reads="both sides of (144), ||b*|| = 1, b = g")  # fmt: skip
-
-
-@replay("rolora/eq-175")
-def eq_175(values: Values) -> Violation:
-    """Both sides of (180), ||b*|| = 1."""
-    delta, epsilon, eps, delta_0 = fractions(values, "delta", "epsilon", "eps", "delta_0")
-    allowed = 0 < delta <= epsilon < delta_0 < 1 and 0 < eps < (1 - delta_0**2) / 16
-    unmet = "" if allowed else "delta_T <= epsilon < delta_0 < 1 and eps' < (1 - delta_0^2)/16"
-    return Violation(abs((1 + eps) * epsilon - (eps * delta + delta)), 0, unmet=unmet,
-                     reads="difference of the sides of (180)")  # fmt: skip
+                     reads="step = eta |b*|^2, eps = eps', b = g; both sides of (144) over delta")  # fmt: skip

@@ -31,7 +31,7 @@ def lem_A_9(values: Values) -> Violation:
     level = e[2] / ((1 - e[0]) * (1 - e[1]))
     return Violation(
         float(log(erfc(level * sqrt(m / 2)))), float(-10 * log(q)), error=1e-9, unmet=unmet,
-        reads="logarithms of a lower bound of the probability of failure, and of q^-10",
+        reads="m = C q samples; logarithms of a lower bound of the probability of failure, and of q^-10",
     )  # fmt: skip
 
 
@@ -48,5 +48,9 @@ def eq_43(values: Values) -> Violation:
     top = max(net, lower)
     left = log(mpf(str(values["N"]))) + top + log(2 * exp(net - top) + exp(lower - top))
     return Violation(
-        float(left), float(-4 * q), error=1e-6, unmet=unmet, reads="logarithms of N p_0 and of exp(-C q), C = 4"
+        float(left),
+        float(-4 * q),
+        error=1e-6,
+        unmet=unmet,
+        reads="m = C q samples; logarithms of N p_0 and of exp(-4 q)",
     )

@@ -1,0 +1,135 @@
+r"""Proofs of the corrected concentration lemmas, for normal samples that a is independent of, and $d \ge 2$.
+
+Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector u across a; $A = \log N$, $L = \log\frac2{\epsilon_0} \ge
+\log 2$, $Q = \max\{A, d\} \ge 2$.
+
+The minimisers. Client i has $s_i = c + \delta T_i$ with $T = z^\top w/\|z\|^2$ for the independent standard normal
+vectors $z = X_ia$, $w = X_iu$ of m entries: a normal variable over an independent $\chi_m$. For a standard normal g,
+$P(|g| > y) \le e^{-y^2/2}$ (the difference is 0 at 0 and at infinity and first rises, then falls), so that $P(|T| >
+e) \le E\,e^{-e^2\chi_m^2/2} = (1 + e^2)^{-m/2}$. The mean of the $b_i$ is within the largest of their distances.
+
+The sample count. For $e = \epsilon' \ge \epsilon_2$ and $m \ge Cq$: $\log(1 + e^2) \ge \epsilon_2^2\log 2$
+(concavity) and $q\epsilon_2^2 \ge M = \max\{A, dL\}$. So $\frac m2\log(1 + e^2) \ge \frac C2\log2\,M$, which must be
+at least $A + 10\log Q$, and $\log Q \le Q/e$ with Euler's e. For $A \ge d$ that needs $\frac C2\log2 \ge 1 +
+\frac{10}e$, otherwise $\frac C2(\log2)^2 \ge 1 + \frac{10}e$.
+
+The gradient. Its deviation is $2(\bar S - I)(\bar sa - a^*)\bar s = 2\bar s\delta(\bar S - I)(Ta - u)$ with the mean
+$\bar S$ of n = Nm samples and the mean T: at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S - I)u\|)$,
+whether or not T is from the same samples. Let both norms be at most $\epsilon_3$ and $|T| \le \epsilon'$; then $|\bar
+s| \le 1 + \epsilon'$ gives (76). For a fixed unit vector v the square of $\|(\bar S - I)v\|$ is $(\frac{\chi^2_n}n -
+1)^2 + \frac{\chi^2_n\chi^2_{d-1}}{n^2}$ with independent variables: at most $\epsilon_3^2(\alpha^2 +
+(1+\alpha)\beta)$ where $|\chi^2_n - n| \le \alpha\epsilon_3n$ and $\chi^2_{d-1} \le \beta\epsilon_3^2n$. By
+Chernoff's bound the first fails with probability at most $2\exp(-\frac n2\epsilon_3^2(\alpha - \log(1+\alpha)))$, as
+$(x - \log(1+x))/x^2$ falls in x and the lower tail is lighter; the second, for $n\epsilon_3^2 \ge yK/\beta$ with $K
+\ge d$, with at most $\exp(-\frac K2(y - 1 - \log y))$, which is largest at d = K. Here $n\epsilon_3^2 \ge C\log2\,K$:
+with K = d for $Nm \ge CdL/\epsilon_3^2$, and with K = Q for $m \ge Cq$ and $\epsilon_3 = \epsilon_2$. What is left to
+see is that $4e^{-\kappa K} + 2e^{-\lambda K} \le K^{-10}$ for $K \ge 2$.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+from mpmath import iv, mpf
+
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+iv.dps = 30
+LOG_2, EULER = iv.log(2), iv.exp(1)
+
+
+def interval(number: object) -> iv.mpf:
+    """A stored constant."""
+    exact = Fraction(str(number))
+    return iv.mpf(exact.numerator) / iv.mpf(exact.denominator)
+
+
+def surely(condition: iv.mpf) -> bool:
+    """Whether an interval lies above zero."""
+    return bool(condition.a > mpf(0))
+
+
+def normal_quotient() -> str:
+    """Why the mean of the exponential is not what the docstring says; empty if it is."""
+    m, e, y = sympy.symbols("m e y", positive=True)
+    density = y ** (m / 2 - 1) / (2 ** (m / 2) * sympy.gamma(m / 2))
+    mean = sympy.integrate(density * sympy.exp(-y * (1 + e**2) / 2), (y, 0, sympy.oo))
+    right = sympy.simplify(sympy.expand_log(sympy.log(mean) + m / 2 * sympy.log(1 + e**2), force=True)) == 0
+    # e^(-y^2/2) - erfc(y/sqrt 2) is 0 at both ends; its slope changes its sign once, from + to -.
+    slope = sympy.diff(sympy.exp(-(y**2) / 2) - sympy.erfc(y / sympy.sqrt(2)), y) * sympy.exp(y**2 / 2)
+    once = sympy.simplify(slope - (sympy.sqrt(2 / sympy.pi) - y)) == 0
+    return "" if right and once else "the law of a client's minimiser"
+
+
+def enough_for_minimisers(factor: object) -> str:
+    """Why m >= C q does not give the probability max{log N, d}^-10; empty if it does."""
+    half, needed = interval(factor) / 2, 1 + 10 / EULER
+    met = surely(half * LOG_2 - needed) and surely(half * LOG_2**2 - needed)
+    return "" if met else "the number of samples for the minimisers"
+
+
+def enough_for_gradient(values: Values) -> str:
+    """Why C log(2) K samples times the squared threshold do not give the probability K^-10; empty if they do."""
+    C, alpha, beta = (interval(values[name]) for name in ("samples", "alpha", "beta"))
+    whole = C * LOG_2
+    kappa = whole * (alpha - iv.log(1 + alpha)) / 2
+    y = whole * beta
+    lighter = (y - 1 - iv.log(y)) / 2
+    # 4 e^(-kappa K) + 2 e^(-lambda K) <= 5 e^(-kappa K), as (lambda - kappa) K >= log 2; then
+    # kappa K - 10 log K is least at K = 10 / kappa.
+    met = (
+        surely(1 - alpha**2 - (1 + alpha) * beta) and surely(y - 1) and surely(1 - alpha)
+        and surely(2 * (lighter - kappa) - LOG_2) and surely(10 - 10 * iv.log(10 / kappa) - iv.log(5))
+    )  # fmt: skip
+    return "" if met else "the number of samples for the gradient"
+
+
+@proof("rolora/lem-A.9")
+def lem_A_9(values: Values) -> Proof:
+    """The law of a client's minimiser, a union over clients, and the sample count."""
+    flaw = normal_quotient() or enough_for_minimisers(values["factor"])
+    return Proof(not flaw, flaw or "the exact law of a client's minimiser, a bound on its tail, a union over the "
+                 "clients, and the number of samples by intervals")  # fmt: skip
+
+
+@proof("rolora/lem-A.10")
+def lem_A_10(values: Values) -> Proof:
+    """The minimisers as in Lemma A.9, and two columns of the mean Gram matrix."""
+    flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or enough_for_gradient(values)
+    return Proof(not flaw, flaw or "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "
+                 "of clients and dimensions; constants by intervals")  # fmt: skip
+
+
+@proof("rolora/eq-43")
+def eq_43(values: Values) -> Proof:
+    r"""With $M = \max\{A, dL\} \ge 2\log2$, f the factor: $m\min(\epsilon_1, \epsilon_2)^2 \ge fM$, $Q \le M/\log2$.
+
+    $\log(1 + 2/\epsilon_0) \le 2L$, so that the exponents are at most $\log2 + 3M - c_3fM$ and $M - \frac f4M$
+    ($c_1/K^4 = \frac14$). Plus $4Q \le 4M/\log2$ they fall in M: M = 2 log 2 decides. And $4Q > 10\log Q$, as $\log Q
+    \le Q/e$.
+    """
+    f, C = interval(values["factor"]), interval(values["C"])
+    golden = (iv.sqrt(5) - 1) / 2
+    c3 = golden + iv.log(golden) / 2
+    net, lower = c3 * f - 3 - C / LOG_2, f / 4 - 1 - C / LOG_2
+    sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
+    met = surely(net) and surely(lower) and surely(1 - sums) and surely(C - 10 / EULER)
+    return Proof(met, "exponents by intervals, for any number of clients, dimensions and thresholds" if met else
+                 "the exponents")  # fmt: skip
+
+
+@proof("rolora/eq-77")
+def eq_77(values: Values) -> Proof:
+    r"""The three inequalities that stand.
+
+    $\log2 + d\log(1 + 2/\epsilon_0) - c_5n\epsilon_3^2 \le \log2 + (2 - c_5f)dL < -Cd$ for $n\epsilon_3^2 \ge fdL$:
+    $L \ge \log2$ and $d \ge 2$ decide; $Cd > 10\log d$ as $\log d \le d/e$. The last: $d^{-10} + q^{-10} \le
+    2\min\{q, d\}^{-10}$. For $\epsilon_2 \le 0.8$, $q \ge d\log2/\epsilon_2^2 > d$, so that (79) itself fails.
+    """
+    f, C = interval(values["factor"]), interval(values["C"])
+    c5 = (1 - LOG_2) / 2
+    room = (c5 * f - 2) * LOG_2 - C
+    met = surely(room) and surely(2 * room - LOG_2) and surely(C - 10 / EULER) and surely(LOG_2 / interval("16/25") - 1)
+    return Proof(met, "exponents by intervals, for any dimensions and thresholds" if met else "the exponents")

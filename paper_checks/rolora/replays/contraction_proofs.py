@@ -1,0 +1,261 @@
+r"""Proofs of the corrected contraction: on the events of the lemmas, with unlimited samples, and for fixed samples.
+
+Units: $\|b^*\| = 1$, so that $\eta$ is s; $a^{*\top}a = c > 0$ (else change the signs of a* and b*), $a^* = ca +
+\delta u$ with a unit vector u across a, $D = 1 - (\delta^0)^2 \le c^2$, $S_i = X_i^\top X_i/m$. A client's minimiser
+is $s_ib^*$, $s_i = c + \delta T_i$ with $T_i = a^\top S_iu/a^\top S_ia$; their mean is $\bar s = c + \delta T$.
+
+On the events. $\|\bar b - g\| \le \epsilon'\delta$ gives $\beta = \|\bar b\|^2$ between $(c - \epsilon'\delta)^2 \ge
+D - \epsilon'$ and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$. With (88), (76), (106) and (115) the quotient
+$\delta^{t+1}/\delta^t$ is at most $(|1 - 2s\beta| + 2s\tilde\epsilon(1+\epsilon')^2)$ over the root of $1 -
+4s(\tilde\epsilon(1+\epsilon')^2 + \epsilon'^2 + \epsilon')$. With the thresholds at most $\tau D$ the numerator is at
+most $1 - sD$ for either sign of $1 - 2s\beta$ (where it is negative, the left side grows with s and the right one
+falls, so that the largest s decides), and what is under the root is at least $1 - sD$. So the quotient is at most
+$\sqrt{1 - sD}$, and $\delta^{t+1} \le \delta^t \le \delta^0$ keeps $D \le c^2$.
+
+Unlimited samples. With u the squared cosine, $(1 - sD)(1 + 4s^2u(1-u)) - (1 - 2su)^2 = s\,h(u)$, and h is concave in
+u: its ends D and 1 decide. $h(1) = 4 - D - 4s$ gives the bound on s; $h(D)/D$ is concave in s, where the ends decide
+again.
+
+Fixed samples, the same in both halves and in all iterations: let every $\|S_i - I\| \le \rho = k\sqrt D$ (a smaller
+norm satisfies that too), and $e = \rho/\sqrt{1 - \rho^2}$. $(S_i - I)a$ lies in a ball of radius $\rho$, so that the
+angle of $S_ia$ with a has a sine of at most $\rho$: $|T_i| \le e$. The gradient is $2\bar s\delta\bar S(Ta - u)$, and
+$Ta - u$ has the component $\bar s$ along the unit vector w across a* with $a = ca^* + \delta w$. So the part of $a -
+s\nabla$ across a* is at most $\delta(|1 - 2s\bar s^2| + 2s\bar s\,\rho\sqrt{1 + e^2})$, and $\rho\sqrt{1 + e^2} = e$.
+Along a the gradient is $2\bar s\delta\,\mathrm{mean}((T - T_i)(a^\top S_ia - 1))$, because $a^\top S_ia^* =
+s_i\,a^\top S_ia$: at most $2\bar s\delta \rho e$, so that $\|a - s\nabla\| \ge 1 - 2s\bar s\rho e$. Further $\bar s
+\ge c - \delta e \ge \sqrt D - e\sqrt{1 - D} \ge p\sqrt D$ with $p = 1 - r(1 - D/2)$ for any $r \ge e/\sqrt D$, as c
+grows where $\delta$ falls, and $\bar s^2 \le 1 + e^2$. Let $2s\bar s^2 \le 1$. $(1 - 2s\bar s(\bar s - e))/(1 -
+2s\bar s\rho e)$ falls in $\bar s$ wherever $\bar s \ge e(\frac12 + \rho)$, so that $\bar s = p\sqrt D$ decides: a
+polynomial in $\sqrt D$ and s must be positive. Let $2s\bar s^2 > 1$: the numerator is at most $e^2 + e\sqrt{1 + e^2}$
+for $s \le \frac12$, the other side at least $\sqrt{1/2}$.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import comb
+from typing import Any
+
+import sympy
+
+from paper_checks.replay import Proof, proof
+from paper_checks.rolora.replays.concentration_proofs import enough_for_gradient, enough_for_minimisers
+from paper_checks.stored_values import Values
+
+D, s, u, x = sympy.symbols("D s u x")
+
+
+def flaw_of(condition: bool, words: str) -> str:
+    """The words if the condition is not met."""
+    return "" if condition else words
+
+
+def first(*flaws: str) -> str:
+    """The first flaw, if there is one."""
+    return next((flaw for flaw in flaws if flaw), "")
+
+
+def positive(polynomial: Any, variables: tuple[sympy.Symbol, ...], depth: int = 5, strict: bool = True) -> bool:
+    """Whether a polynomial is positive (or not negative) for all values of its variables in [0, 1].
+
+    All of its coefficients in Bernstein's basis have the sign, on the whole or on each of the halves.
+    """
+    degrees = [max(sympy.degree(polynomial, v), 0) for v in variables]
+    terms = {powers: Fraction(int(c.p), int(c.q)) for powers, c in sympy.Poly(polynomial, *variables).terms()}
+    least = min(
+        sum(
+            (value * _share(at, powers, degrees) for powers, value in terms.items()
+             if all(p <= i for p, i in zip(powers, at, strict=True))),
+            Fraction(0),
+        )
+        for at in product(*(range(n + 1) for n in degrees))
+    )  # fmt: skip
+    if least > 0 or (least == 0 and not strict):
+        return True
+    if depth == 0:
+        return False
+    widest = variables[depth % len(variables)]
+    halves = (polynomial.subs(widest, widest / 2), polynomial.subs(widest, (1 + widest) / 2))
+    return all(positive(sympy.expand(half), variables, depth - 1, strict) for half in halves)
+
+
+def _share(at: tuple[int, ...], powers: tuple[int, ...], degrees: list[int]) -> Fraction:
+    """Weight of a power in a coefficient of Bernstein's basis."""
+    share = Fraction(1)
+    for i, p, n in zip(at, powers, degrees, strict=True):
+        share *= Fraction(comb(i, p), comb(n, p))
+    return share
+
+
+def rational(values: Values, name: str) -> sympy.Rational:
+    """A stored constant."""
+    number = Fraction(str(values[name]))
+    return sympy.Rational(number.numerator, number.denominator)
+
+
+def on_events(limit: Any, threshold: Any) -> str:
+    """Why a step up to ``limit`` does not contract for thresholds up to ``threshold`` times D; empty if it does."""
+    level = threshold * D
+    shift = level * (1 + level) ** 2
+    largest = 2 * limit * (1 + level**2) - 1 + 2 * limit * shift
+    return first(
+        flaw_of(0 < limit <= 1 and threshold > 0, "a step and thresholds"),
+        flaw_of(positive(sympy.expand((D - 2 * level - 2 * shift) / D), (D,), strict=False), "the numerator"),
+        flaw_of(positive(sympy.expand(1 - limit * D - largest), (D,), strict=False), "the numerator, b long"),
+        flaw_of(
+            positive(sympy.expand((D - 4 * (shift + level**2 + level)) / D), (D,), strict=False), "the denominator"
+        ),
+    )  # fmt: skip
+
+
+def unlimited() -> str:
+    """Why the bound (4 - D)/4 on the step is not the one for unlimited samples; empty if it is."""
+    whole = (1 - s * D) * (1 + 4 * s**2 * u * (1 - u)) - (1 - 2 * s * u) ** 2
+    h = sympy.expand(whole / s)
+    near, far = sympy.expand(h.subs(u, 1)), sympy.expand(h.subs(u, D) / D)
+    longest = (4 - D) / 4
+    return first(
+        flaw_of(sympy.expand(whole - s * h) == 0 and sympy.expand(near - (4 - D - 4 * s)) == 0, "h"),
+        # Both second derivatives are negative for s in (0, 1], D in (0, 1].
+        flaw_of(positive(sympy.expand(-h.diff(u, 2) / s), (s, D)), "h is concave"),
+        flaw_of(positive(sympy.expand(-far.diff(s, 2)), (D,), strict=False), "h(D) is concave in s"),
+        flaw_of(far.subs(s, 0) == 3, "h(D) at 0"),
+        flaw_of(positive(sympy.cancel(far.subs(s, longest) / (1 - D)), (D,)), "h(D) at the longest step"),
+    )
+
+
+def fixed_samples(share: Any, more: Any) -> str:
+    """Why a step up to 1/2 does not contract for |S_i - I| <= share sqrt(D); empty if it does.
+
+    ``more`` is a number with e <= share sqrt(D) (1 + more D).
+    """
+    square = x**2  # D
+    r = share * (1 + more * square)
+    p = 1 - r * (1 - square / 2)
+    half = s / 2  # the step: s in [0, 1] here
+    top = 1 - 2 * half * square * p * (p - r)
+    below = 1 - 2 * half * x * square * share * p * r
+    room = sympy.cancel(sympy.expand((1 - half * square) * below**2 - top**2) / (s * square))
+    above = (1 + more * D) ** 2 * (1 - share**2 * D) - 1
+    e = share * (1 + more)
+    over, under = e**2 + e * (1 + e**2 / 2), 1 - (1 + e**2 / 2) * share * e
+    return first(
+        flaw_of(0 < share < 1, "a share of the cosine"),
+        flaw_of(positive(sympy.expand(above / D), (D,), strict=False), "r is above e"),
+        flaw_of(positive(sympy.expand(p - r * (sympy.Rational(1, 2) + share * x)), (x,)), "falls in the length of b"),
+        flaw_of(positive(sympy.expand(top), (x, s)) and positive(sympy.expand(below), (x, s)), "positive sides"),
+        flaw_of(positive(sympy.expand(room), (x, s)), "the contraction"),
+        flaw_of(under > 0 and over**2 * 2 <= under**2, "the contraction, b long"),
+    )  # fmt: skip
+
+
+@proof("rolora/lem-A.11")
+def lem_A_11(values: Values) -> Proof:
+    """The events of the lemmas, and unlimited samples."""
+    flaw = first(on_events(rational(values, "limit"), rational(values, "threshold")), unlimited())
+    return Proof(not flaw, flaw or r"on the events, for thresholds up to " + str(values["threshold"]) + r" of $1 - "
+                 r"(\delta^0)^2$, by the signs of polynomials in it; the bound for unlimited samples from a "
+                 r"function that is concave in the squared cosine")  # fmt: skip
+
+
+@proof("rolora/lem-5.3")
+def lem_5_3(values: Values) -> Proof:
+    r"""The events, fixed samples, and the factor at the largest step for $\delta^0 = 0.28$.
+
+    The events have the stated probability by the proofs of Lemmas A.9 and A.10, with $\epsilon_2$ for $\epsilon_3$
+    (so that $\tilde\epsilon \le \epsilon'$).
+    """
+    flaw = first(
+        enough_for_minimisers(values["samples"]),
+        enough_for_gradient(values),
+        on_events(rational(values, "limit"), rational(values, "threshold")),
+        fixed_samples(rational(values, "share"), rational(values, "more")),
+    )
+    cosine = 1 - Fraction(28, 100) ** 2
+    square = (1 - 2 * cosine) ** 2 / (1 + 4 * cosine * (1 - cosine))
+    told = Fraction(str(values["factor"]))
+    flaw = flaw or flaw_of(abs(square - told**2) < Fraction(1, 1000) * told, "the first factor")
+    return Proof(not flaw, flaw or r"on the events by the signs of polynomials in $1 - (\delta^0)^2$; for fixed "
+                 r"samples by the sign of a polynomial in its root and the step")  # fmt: skip
+
+
+@proof("rolora/thm-5.4")
+def thm_5_4(values: Values) -> Proof:
+    r"""Every iteration contracts, by Lemma 5.3 as corrected.
+
+    So $\delta^T \le \delta^0(1 - y)^{T/2} \le \delta^0e^{-yT/2} \le \epsilon$ with $y = s(1 - (\delta^0)^2)$.
+    $a^T(b^{T+1} - g)^\top$ and $(I - a^Ta^{T\top})a^*b^{*\top}$ are orthogonal, of norms at most $\epsilon'\delta^T$
+    (the event of Lemma A.9 at $a^T$; e in the place of $\epsilon'$ for fixed samples) and $\delta^T$: together at
+    most $\sqrt{1 + \epsilon'^2}\,\epsilon \le (1 + \epsilon')\epsilon$. Normal samples: the singular values of $X_i$
+    are within $\sqrt d + t$ of $\sqrt m$ with probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so that
+    $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d + t)/\sqrt m$; $t^2 = 2\log(2N/p)$ and $mz^2 \le m\rho^2/C$.
+    """
+    share, samples = rational(values, "share"), rational(values, "normal")
+    # 2z + z^2 <= rho for z = rho / sqrt(C): 2 / sqrt(C) <= 1 - rho / C at the largest rho.
+    enough = bool(samples > share and 4 / samples <= (1 - share / samples) ** 2)
+    flaw = first(
+        on_events(rational(values, "limit"), rational(values, "threshold")),
+        fixed_samples(share, rational(values, "more")), flaw_of(enough, "the number of samples"),
+    )  # fmt: skip
+    return Proof(not flaw, flaw or "Lemma 5.3 as corrected, in every iteration; the error of the product from "
+                 "two orthogonal parts; the number of normal samples from the known bound on their singular "
+                 "values")  # fmt: skip
+
+
+@proof("rolora/eq-100")
+def eq_100(values: Values) -> Proof:
+    r"""$|1 - 2s\beta|$ is convex in $\beta$, so that the ends of its range decide.
+
+    $1 - 2s\beta \le 1 - 2s\ell$ for the least $\beta$, and $2s\beta - 1 \le 1 - 2s\ell$ where $s(\beta + \ell) \le 1$,
+    $\ell = D - \epsilon'$; the ends are $\ell$ and $1 + \epsilon'^2$, whose sum is at most 2 for thresholds up to
+    ``threshold`` times D, so that $\eta \le 1/(2L_{max}^2)$ is enough.
+    """
+    beta, low = sympy.symbols("beta low")
+    level = rational(values, "threshold") * D
+    flaw = first(
+        flaw_of(sympy.expand((1 - 2 * s * low) + (1 - 2 * s * beta) - 2 * (1 - s * (beta + low))) == 0, "the identity"),
+        flaw_of(positive(sympy.expand(2 - (1 + level**2) - (D - level)), (D,), strict=False), "half the step"),
+    )
+    return Proof(not flaw, flaw or r"the sum of both sides without bars is $2 - 2s(\beta + \ell)$")
+
+
+@proof("rolora/eq-117")
+def eq_117(values: Values) -> Proof:
+    """(101) without its bars up to half the step, by the proof of (100); the lines after it as on the events."""
+    limit, level = rational(values, "limit"), rational(values, "threshold") * D
+    flaw = first(
+        flaw_of(positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False), "the bars"),
+        on_events(limit, rational(values, "threshold")),
+    )
+    return Proof(not flaw, flaw or r"signs of polynomials in $1 - (\delta^0)^2$")
+
+
+@proof("rolora/a4-c")
+def a4_c(values: Values) -> Proof:
+    r"""On the events c = s up to 1/2; with unlimited samples that too, and for larger c the step 1/2.
+
+    There $(1 - D)(1 + u(1-u)) - (1-u)^2 = (u - D)(1 + u(1-u)) + (1-u)u(2-u)$ is not negative for $D \le u \le 1$.
+    """
+    left = (1 - D) * (1 + u * (1 - u)) - (1 - u) ** 2
+    right = (u - D) * (1 + u * (1 - u)) + (1 - u) * u * (2 - u)
+    half = flaw_of(sympy.expand(left - right) == 0, "half the step")
+    minimisers, gradient = enough_for_minimisers(values["samples"]), enough_for_gradient(values)
+    events = on_events(rational(values, "limit"), rational(values, "threshold"))
+    flaw = first(minimisers, gradient, events, unlimited(), half)
+    return Proof(not flaw, flaw or r"signs of polynomials, and for $m \ge 100q$ the probability by Chernoff's bounds")
+
+
+@proof("rolora/eq-124")
+def eq_124(values: Values) -> Proof:
+    r"""The lines of the first step, $\delta^t = \delta^0$, in the order of the text.
+
+    (129) to (132): the triangle inequality. (134): the hypothesis times $\eta$. (138) to (142): $\|\bar b\| \ge c -
+    \epsilon'\delta$, and $2c\delta \le 1$. (144): as for (101), up to half the step. (153) to (158): $2sa^\top
+    E\nabla = 4s((\bar b - g)^\top g + \|\bar b - g\|^2)$ with $\|\bar b - g\| \le \epsilon'\delta$. (145) to (159):
+    the square without its term of second order. (160): (144), (134) and (159). (162) to (166): as on the events.
+    """
+    limit, level = rational(values, "limit"), rational(values, "threshold") * D
+    bars = positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False)
+    flaw = first(flaw_of(bars, "the bars"), on_events(limit, rational(values, "threshold")))
+    return Proof(not flaw, flaw or r"elementary lines, and signs of polynomials in $1 - \delta_0^2$")

@@ -1,0 +1,79 @@
+r"""Proofs of FFA-LoRA's expected loss, and of RoLoRA's at a given angle, for normal samples that a is independent of.
+
+Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector u across a. Client i has the independent standard
+normal vectors $z_i = X_ia$ and $w_i = X_iu$ of m entries, and its minimiser is $c + \delta T_i$ with $T_i = z_i^\top
+w_i/\|z_i\|^2$. The loss of client 1 at the mean is $\delta^2\|w_1 - \bar Tz_1\|^2/m$, and $w_1 - T_1z_1$ is
+orthogonal to $z_1$: $\|w_1 - \bar Tz_1\|^2 = \|w_1 - T_1z_1\|^2 + (T_1 - \bar T)^2\|z_1\|^2$. The first has the
+expectation m - 1. $T_1\|z_1\|$ is standard normal and independent of $z_1$; the other $T_i$ are independent of client
+1, with mean 0 and $ET_i^2 = E\chi_m^{-2} = \frac1{m-2}$ for $m \ge 3$. So the second has the expectation $(1 -
+\frac1N)^2 + \frac{N-1}{N^2} \cdot\frac m{m-2}$.
+"""
+
+from __future__ import annotations
+
+import sympy
+
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+N, m, n, k = sympy.symbols("N m n k", positive=True)
+
+
+def flaw_of_loss(four: sympy.Expr, two: sympy.Expr) -> str:
+    """Why the expectation is not the printed one; empty if it is."""
+    y = sympy.Symbol("y", positive=True)
+    density = y ** (m / 2 - 1) * sympy.exp(-y / 2) / (2 ** (m / 2) * sympy.gamma(m / 2))
+    inverse = sympy.integrate((density / y).subs(m, k + 2), (y, 0, sympy.oo)).subs(k, m - 2)
+    if sympy.simplify(sympy.gammasimp(inverse) - 1 / (m - 2)) != 0:
+        return "the mean of an inverse chi-square variable"
+    whole = (m - 1 + (1 - 1 / N) ** 2 + (N - 1) / N**2 * m / (m - 2)) / m
+    stated = 1 + (N * (four - m) - two) / (N**2 * m * (m - 2))
+    return "" if sympy.simplify(whole - stated) == 0 else "the expected loss"
+
+
+def at_most(constant: sympy.Expr) -> str:
+    """Why N m |c| is not at most ``constant`` for m >= 3 and whole N; empty if it is. N = n + 1, m = k + 4."""
+    bound = constant * N * (m - 2)
+    # m >= 4, where N (4 - m) - 2 is negative; m = 3, where it is N - 2.
+    room = sympy.expand((bound - (N * (m - 4) + 2)).subs({N: n + 1, m: k + 4}))
+    met = all(c >= 0 for c in sympy.Poly(room, n, k).coeffs()) and constant >= 1
+    return "" if met else "the constant in O(1/(Nm))"
+
+
+@proof("rolora/prop-5.5")
+def prop_5_5(values: Values) -> Proof:
+    r"""The expectation, and $Nm|\tilde c| \le 1$; at m = 3 it is $|N - 2|/N$, at most 1 as $N \ge 1$."""
+    four, two, constant = (sympy.Rational(str(values[name])) for name in ("four", "two", "constant"))
+    flaw = flaw_of_loss(four, two) or at_most(constant)
+    return Proof(not flaw, flaw or r"the loss as a sum of two orthogonal parts, for every $m \ge 3$ and any number of "
+                 r"clients; $Nm|\tilde c| \le 1$")  # fmt: skip
+
+
+@proof("rolora/s5-rolora-loss")
+def s5_rolora_loss(values: Values) -> Proof:
+    r"""The same expectation at $a^T$, with $\delta^T \le \epsilon$ by Theorem 5.4 as corrected.
+
+    $N(4 - m) - 2 < 0$ for $m \ge 4$.
+    """
+    four, two, fewest = (sympy.Rational(str(values[name])) for name in ("four", "two", "fewest"))
+    flaw = flaw_of_loss(four, two) or ("" if fewest >= four and two > 0 else "the number of samples")
+    return Proof(not flaw, flaw or "the expected loss of Proposition 5.5 at the last a; its second term is negative "
+                 "from 4 samples on")  # fmt: skip
+
+
+@proof("rolora/s5-saturate")
+def s5_saturate(values: Values) -> Proof:
+    r"""Column by column, with $f = \|Xa^0\|^2 > 0$, $h = Xa^0\cdot Xa^*$ and $j = \|Xa^*\|^2$.
+
+    $\|Xa^*b^*_p - Xa^0b_p\|^2 = f(b_p - \frac hfb^*_p)^2 + b_p^{*2}(j - \frac{h^2}f)$, and $fj > h^2$ for independent
+    vectors (Cauchy and Schwarz). Two normal vectors of $m \ge 2$ entries, of correlation below 1 in size, are almost
+    surely independent; two of one entry almost surely are not, and $Xa^0 \ne 0$.
+    """
+    f, h, j, b, own = sympy.symbols("f h j b own")
+    share = sympy.Rational(str(values["share"]))
+    whole = j * own**2 - 2 * h * own * b + f * b**2
+    least = share * own**2 * (j - h**2 / f)
+    met = sympy.simplify(whole - f * (b - h / f * own) ** 2 - least) == 0
+    return Proof(
+        bool(met), "a square is completed, and the inequality of Cauchy and Schwarz" if met else "the least value"
+    )
