@@ -60,9 +60,8 @@ ANALYSIS = Page(
             ("rolora/lem-A.16",),
         ),
         Headline(
-            r"For different clients the number of iterations does not say that c depends on the step; with $c = "
-            r"2\eta\|\bar b^*\|^2$ it holds. Followed by the tangent of the angle, a random start in d dimensions "
-            r"costs a number of the order of log d, where the stated $1/(1 - \delta_0^2)$ is of the order of d.",
+            r"Followed by the tangent of the angle, a random start in d dimensions costs a number of iterations of the "
+            r"order of log d, where the stated $1/(1 - \delta_0^2)$ is of the order of d.",
             ("rolora/thm-A.14",),
         ),
     ),
