@@ -79,18 +79,6 @@ def listing(values: Values, text_over_all: bool) -> Violation:
     return Violation(broken, Fraction(0), unmet=unmet, reads=promise)
 
 
-@replay("fedloru-v2/alg-1-init-momentum")
-def init_momentum(values: Values) -> Violation:
-    """The model after the first accumulation against the one before it, both factors kept."""
-    run, tau, _, unmet = start(values)
-    for _ in range(tau):
-        run.step()
-    before = run.W + run.alpha * run.A * run.B
-    run.W += run.alpha * run.A * run.B
-    after = run.W + run.alpha * run.A * run.B
-    return Violation(abs(after - before), Fraction(0), unmet=unmet, reads="change of the model by an accumulation")
-
-
 @replay("fedloru-v2/alg-2")
 def alg_2(values: Values) -> Violation:
     """The listing of pFedLoRU: what is returned against the model of the last round."""
