@@ -176,8 +176,8 @@ def txt_5pct(tables: Versions, bound: float = 5.0, best: bool = True, relative: 
 )
 def txt_beats_avg(tables: Versions, best: bool = True, lead: float = 0.0, clients: int = 100) -> Evidence:
     """FedLoRU against FedAvg plus ``lead`` points in the two settings."""
-    named = [c for c in tables["iclr"] if (c.dataset, c.split, c.clients) in {("CIFAR-10", "IID", clients),
-                                                                              ("CIFAR-100", "IID", clients)}]  # fmt: skip
+    names = ("CIFAR-10", "CIFAR-100")
+    named = [c for c in tables["iclr"] if c.dataset in names and (c.split, c.clients) == ("IID", clients)]
     demanded = Rounded.exact(Fraction(lead))
     sides = sides_by_side(named, best)
     orders = {name: Order(ours, fedavg + demanded, {}) for name, (fedavg, ours) in sides.items()}

@@ -68,9 +68,9 @@ CONVERGENCE_HEADLINES = (
         ("fedloru-v2/thm-4.2", "fedloru-v2/thm-4.2-rate", "fedloru-v2/eq-76", "fedloru-v2/eq-77-K"),
     ),
     Headline(
-        r"The listings restart nothing after an accumulation; read with momentum initialisation, which may be intended, "
-        r"the product counts twice from then on. The analysis needs a restart at $AB = 0$, which leaves the model as "
-        r"it is, and so does not cover that initialisation.",
+        r"The listings restart nothing after an accumulation; read with momentum initialisation, which may be "
+        r"intended, the product counts twice from then on. The analysis needs a restart at $AB = 0$, which leaves the "
+        r"model as it is, and so does not cover that initialisation.",
         ("fedloru-v2/alg-1", "fedloru-v2/alg-1-init-momentum", "fedloru-v2/claim-reinit"),
     ),
     Headline(
@@ -84,7 +84,7 @@ CONVERGENCE_HEADLINES = (
     ),
     Headline(
         "Less is communicated if r is below about the smaller side of W. Every accumulation sends both factors to all "
-        "clients, which the stated cost leaves out (at most 5 per cent for the paper's cycles); it adds at most r to "
+        "clients, which the stated cost leaves out (at most 7 per cent for the paper's cycles); it adds at most r to "
         "the rank, in general position exactly, and need not add to it.",
         ("fedloru-v2/def-commcost", "fedloru-v2/claim-comm", "fedloru-v2/claim-rank-growth"),
     ),
@@ -92,8 +92,8 @@ CONVERGENCE_HEADLINES = (
 NUMBER_HEADLINES = (
     Headline(
         "FedLoRU is best of the three low-rank methods in 20 of 27 cases, as stated. At the best parameter ratio of "
-        "each setting it stays within 5 points of FedAvg and surpasses it on CIFAR with 100 clients, as stated; cell by "
-        "cell it is up to 11.77 points below, and ahead in 3 of these 6 cells.",
+        "each setting it stays within 5 points of FedAvg and surpasses it on CIFAR with 100 clients, as stated; cell "
+        "by cell it is up to 11.77 points below, and ahead in 3 of these 6 cells.",
         ("fedloru-v2/txt-20of27", "fedloru-v2/txt-5pct", "fedloru-v2/txt-beats-avg"),
     ),
     Headline(

@@ -272,7 +272,8 @@ def search_perturbations(context: Context) -> Cases:
     where="Section 3.1, stable rank",
     says=r"Small perturbations of the Hessian do not substantially affect the stable rank, while they do the ordinary "
     r"rank. (No norm is named; read for a given matrix and any norm, and made precise: with $\epsilon = \|E\|_2/"
-    r"\|A\|_2 < 1$ and $\delta = \|E\|_F/\|A\|_F$, $(\frac{1-\delta}{1+\epsilon})^2 \le \mathrm{srank}(A+E)/\mathrm{srank}(A) "
+    r"\|A\|_2 < 1$ and $\delta = \|E\|_F/\|A\|_F$, "
+    r"$(\frac{1-\delta}{1+\epsilon})^2 \le \mathrm{srank}(A+E)/\mathrm{srank}(A) "
     r"\le (\frac{1+\delta}{1-\epsilon})^2$, the lower bound for $\delta \le 1$; both are small if $\|E\|_F \ll "
     r"\|A\|_2$. In high dimension the norm matters: neither a small $\epsilon$ nor a small $\delta$ alone is enough. "
     r"$A = e_1e_1^T$ and $E = \epsilon(I_R - e_1e_1^T)$ give $1 + (R-1)\epsilon^2$, and the noise of eq. (1) is of "
