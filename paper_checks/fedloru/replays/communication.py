@@ -25,7 +25,12 @@ def eq_83(values: Values) -> Violation:
     left, right = (A1 + a * p * q1, A2 + a * p * q2), (u1 * v, u2 * v)
     trained = left[0] * (B1 + b * right[0]) + left[1] * (B2 + b * right[1])
     recovered = left[0] * (B1 + a * right[0]) + left[1] * (B2 + a * right[1])
-    return Violation(abs(trained - recovered), Fraction(0), reads="difference of the two models")
+    return Violation(
+        abs(trained - recovered),
+        Fraction(0),
+        reads="A = (A1, A2), B = (B1, B2), A_d = p, A_u = (q1, q2), B_d = (u1, u2), B_u = v, "
+        "scales a and b; difference of the two models",
+    )
 
 
 @replay("fedloru-v2/claim-rank-growth")
@@ -43,4 +48,5 @@ def claim_rank_growth(values: Values) -> Violation:
         W = [W[0] + A[0] * B[0], W[1] + A[0] * B[1], W[2] + A[1] * B[0], W[3] + A[1] * B[1]]
         ranks.append(2 if W[0] * W[3] != W[1] * W[2] else int(any(W)))
     return Violation(Fraction(ranks[0] + 1), Fraction(ranks[1]), unmet=unmet,
-                     reads="rank after the first accumulation plus 1, and after the second")  # fmt: skip
+                     reads="loss |W - target|^2/2, 2 x 2 by rows, from W = B = 0, one step in each of two cycles with "
+                     "A = (1, 1), then (1, -2); rank after the first accumulation plus 1, and after the second")  # fmt: skip

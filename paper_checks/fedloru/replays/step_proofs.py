@@ -235,3 +235,32 @@ def eq_agg(values: Values) -> Proof:
         flaws.append((agreed == 0, f"{clients} clients that agree"))
     return concluded(flaws, "clients that agree, and the product of the averages, as identities in weights of sum 1 "
                      "and matrices that do not commute")  # fmt: skip
+
+
+@proof("fedloru-v2/eq-59-60")
+def eq_59_60(values: Values) -> Proof:
+    r"""Each step is $A_{i+1} - A_i = -\eta\nabla_i$, i = 0..E-1, so that $A_E - A_0$ is $-\eta$ times their sum."""
+    begins = int(values["begins"])
+    flaws = []
+    for steps in positive_sizes(values, "steps"):
+        slopes = sympy.symbols(f"g0:{steps + 1}")
+        moved = -eta * sum(slopes[:steps])
+        mean = sum(slopes[begins : begins + steps]) / steps
+        flaws.append((sympy.expand(moved + eta * steps * mean) == 0, f"the sum of {steps} steps"))
+    return concluded(flaws, "the sum of the steps, each along the gradient at its start")
+
+
+@proof("fedloru-v2/eq-61-62")
+def eq_61_62(values: Values) -> Proof:
+    r"""With weights of sum 1, $\sum_kw_kA_E^{(k)} - A = \sum_kw_k(A_E^{(k)} - A)$, and (59) for each of the cohort."""
+    begins, total = int(values["begins"]), number(values["total"])
+    flaws = []
+    for clients in positive_sizes(values, "clients"):
+        w = list(sympy.symbols(f"w1:{clients}"))
+        w.append(total - sum(w))
+        slopes = [sympy.symbols(f"g{k}_0:{clients + 2}") for k in range(clients)]
+        steps = clients + 1
+        moved = sum(p * (a - eta * sum(g[:steps])) for p, g in zip(w, slopes, strict=True)) - a
+        means = sum(p * sum(g[begins : begins + steps]) / steps for p, g in zip(w, slopes, strict=True))
+        flaws.append((sympy.expand(moved + eta * steps * means) == 0, f"{clients} clients of {steps} steps"))
+    return concluded(flaws, "the mean of the clients' moves, with weights of sum 1, each the sum of its steps")
