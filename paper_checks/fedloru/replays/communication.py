@@ -48,5 +48,5 @@ def claim_rank_growth(values: Values) -> Violation:
         W = [W[0] + A[0] * B[0], W[1] + A[0] * B[1], W[2] + A[1] * B[0], W[3] + A[1] * B[1]]
         ranks.append(2 if W[0] * W[3] != W[1] * W[2] else int(any(W)))
     return Violation(Fraction(ranks[0] + 1), Fraction(ranks[1]), unmet=unmet,
-                     reads="loss |W - target|^2/2, 2 x 2 by rows, from W = B = 0, one step in each of two cycles with "
-                     "A = (1, 1), then (1, -2); rank after the first accumulation plus 1, and after the second")  # fmt: skip
+                     reads="loss |W - target|^2/2, 2 x 2 by rows, from W = B = 0, in each cycle one step, with "
+                     "A = (1, 1), then (1, -2); rank after the first cycle plus 1, and after the second")  # fmt: skip
