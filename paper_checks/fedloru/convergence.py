@@ -112,8 +112,8 @@ def _raw_cohort() -> tuple[float, float]:
         r"with $K_1 = \frac43EG^2Q$ and $K_2 = \frac13(E-1)^2G^2[(LC_B(C_A^2+C_B^2)+GC_A)^2 + (LC_A(C_A^2+C_B^2)+"
         r"GC_B)^2]$; for $E \ge 2$ neither is the smaller one throughout. The constants do not depend on $\sigma^2$ or "
         r"$\eta$, and keep under changes of units. Factors restart at $AB = 0$; the cohort is chosen independently of "
-        r"the samples, by any rule, with weights that sum to 1 over it and have mean $p^{(k)}$. With the weights "
-        r"$p^{(k)}$ of all clients both bounds fail even from the minimum, at $T = 2$. The first holds with "
+        r"the samples, by any rule, with weights of at least 0 that sum to 1 over it and have mean $p^{(k)}$. With the "
+        r"weights $p^{(k)}$ of all clients both bounds fail even from the minimum, at $T = 2$. The first holds with "
         r"$f(\tilde W_1) - Ef(\tilde W_{T+1})$ for $\Delta_0$ too, and then no factor below $2E-1$ serves as "
         r"$\eta \to 0$.",
         {"form": "corrected"},
