@@ -94,11 +94,13 @@ class Round:
         aggregated: A_t and B_t, as the server has them before any restart.
         base: W as the clients had it in the round.
         starts_from: The model that the next round starts from.
+        factors: The factors that it starts from.
     """
 
     aggregated: AB
     base: Tree
     starts_from: Tree
+    factors: AB
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ def follow(run: Run, restart: str) -> Followed:
     fed = Federation(run.clients)
     start = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
     rounds = [
-        Round(reached.factors, reached.base, algorithm.weights(after))
+        Round(reached.factors, reached.base, algorithm.weights(after), after.factors)
         for reached, after in executed(run, algorithm, fed, start)
     ]
     return Followed(run, tuple(rounds), fed.state.shared["base"])
@@ -284,24 +286,29 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
 
 @claim(
     "fedloru-v2/alg-1-init-momentum",
-    where="Appendix D.2, momentum initialisation, with Appendix B",
-    says=r"The current A and B are kept after an accumulation and trained on; a restart does not affect the loss.",
+    where="Appendix D.2, momentum initialisation",
+    says=r"The current A and B are kept after an accumulation and trained on. (This is deliberate, for the effect of "
+    r"momentum. It moves the model by $\alpha A_tB_t$ at every accumulation, so that Appendix B, where a restart "
+    r"leaves the loss as it is, and with it Theorem 4.2 do not cover this initialisation.)",
     measure=follow_all,
+    mutants=[{"jump": 0.0}, {"jump": 2.0}, {"restart": "random"}, {"restart": "keep A"}],
     vary=("jump",),
-    control=Form("With B set to zero and A kept, an accumulation leaves the model as it is.", {"restart": "keep A"}),
-    correction=Form(
-        r"Keeping both factors adds their product to the model once more at every accumulation: it changes by "
-        r"$\alpha A_tB_t$.",
-        {"jump": 1.0},
-        ({"jump": 0.0}, {"jump": 2.0}, {"restart": "random"}, {"restart": "keep A"}),
-    ),
     kind="algorithm",
-    expect="corrected",
+    expect="holds",
     method="algorithm",
 )
-def init_momentum(followings: Followings, restart: str = "momentum", jump: float = 0.0) -> Evidence:
-    """The model before and after every accumulation."""
-    return judge_restart(followings, restart, jump)
+def init_momentum(followings: Followings, restart: str = "momentum", jump: float = 1.0) -> Evidence:
+    """The factors after every accumulation, and the model."""
+    promises = []
+    for followed in followings[restart]:
+        for t in range(1, followed.run.rounds + 1):
+            if followed.is_accumulated(t):
+                one = followed.rounds[t - 1]
+                left, right = one.aggregated, one.factors
+                promises.append(same("A is kept", right.A["W"], left.A["W"]))
+                promises.append(same("B is kept", right.B["W"], left.B["W"]))
+    kept, moved = judge_promises(promises, SCOPE), judge_restart(followings, restart, jump)
+    return kept if not kept.ok else moved
 
 
 @dataclass(frozen=True)
@@ -340,8 +347,8 @@ def run_beside(context: Context) -> list[Beside]:
     "fedloru-v2/alg-1-fine-tune",
     where="Section 4.1, FedLoRU for fine-tuning, and Appendix C.1",
     says=r"The accumulated pairs are kept beside $W_0$, which stays intact, and make the same model as merging them; "
-    r"at the paper's sizes (4,096 by 4,096, rank 16, an accumulation every 15 of 30 rounds) they stay significantly "
-    r"smaller than the model, read as a tenth.",
+    r"at rank 16 with an accumulation every 15 of 30 rounds, as in Section 5, they stay significantly smaller than the "
+    r"model, read as a tenth of a 4,096 by 4,096 matrix. (No version prints the width: 4,096 is that of LLaMA-2-7B.)",
     measure=run_beside,
     mutants=[{"scale": 0.999}, {"frozen": False}, {"accumulations": 20}],
     vary=("scale", "accumulations"),

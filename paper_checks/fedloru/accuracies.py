@@ -131,78 +131,63 @@ def decreases(cases: Iterable[Case]) -> str:
     )
 
 
+def sides_by_side(cases: Sequence[Case], best: bool) -> dict[str, tuple[Rounded, Rounded]]:
+    """FedAvg and FedLoRU: in every cell, or at FedLoRU's best parameter ratio in every setting."""
+    if not best:
+        return {case.name: (printed(case.fedavg), printed(case.accuracies["FedLoRU"])) for case in cases}
+    return {name: (printed(of[0].fedavg), largest(printed(case.accuracies["FedLoRU"]) for case in of))
+            for name, of in by_setting(cases).items()}  # fmt: skip
+
+
 @claim(
     "fedloru-v2/txt-5pct",
     where=f"Section 5.2 and Appendix F.1 (v2), 4.2 and D.1 (iclr), against Table 5 (v2); {TABLE_1_IS}",
-    says=r"Against FedAvg, FedLoRU shows at most a $5$ % decrease (typically $1$ to $2$ %).",
+    says=r"Against FedAvg, FedLoRU shows at most a $5$ % decrease (typically $1$ to $2$ %). (In percentage points, at "
+    r"the best parameter ratio of each setting: the largest decrease is 4.46 points, CIFAR-10 non-IID. Cell by cell it "
+    r"is up to 11.77 points there, and relative to FedAvg's accuracy up to 14 % even at the best ratio.)",
     measure=lambda context: TABLE_1,
-    control=Form(
-        "At the largest parameter ratio of each data set (44 % or 41 %) the decrease is at most 5 percentage points.",
-        {"sizes": ("44%", "41%")},
-    ),
+    mutants=[{"best": False}, {"relative": True}, {"bound": 4.4}],
     vary=("bound",),
-    expect="refuted",
+    expect="holds",
     method="printed",
 )
-def txt_5pct(tables: Versions, bound: float = 5.0, sizes: tuple[str, ...] = ()) -> Evidence:
-    """Decreases in percentage points, the smaller of the two readings of per cent; what rounds to 5 passes."""
-    cases = [case for case in tables["iclr"] if not sizes or case.size in sizes]
-    most = Rounded.exact(Fraction(str(bound)) + Fraction(1, 2))
+def txt_5pct(tables: Versions, bound: float = 5.0, best: bool = True, relative: bool = False) -> Evidence:
+    """Decreases in percentage points, the smaller of the two readings of per cent, at the best ratio of a setting."""
+    most = Rounded.exact(Fraction(str(bound)))
     orders = {
-        f"bound for {case.name}": Order(
-            most, printed(case.fedavg) - printed(case.accuracies["FedLoRU"]),
-            {"FedAvg": case.fedavg, "FedLoRU": case.accuracies["FedLoRU"], "bound": f"{bound:g}"},
-        )
-        for case in cases
+        f"bound for {name}": Order(most, HUNDRED * (ONE - ours / fedavg) if relative else fedavg - ours, {})
+        for name, (fedavg, ours) in sides_by_side(tables["iclr"], best).items()
     }  # fmt: skip
-    return judge_order(orders, f"FedAvg minus FedLoRU in {len(cases)} cells of iclr Table 1; {decreases(cases)}")
+    return judge_order(orders, f"FedAvg minus FedLoRU in {len(orders)} settings or cells of iclr Table 1; cell by "
+                       f"cell, {decreases(tables['iclr'])}")  # fmt: skip
 
 
 @claim(
     "fedloru-v2/txt-beats-avg",
     where=f"Section 5.2 (v2), 4.2 (iclr), against Table 5 (v2); {TABLE_1_IS}",
-    says="In the CIFAR-10 and CIFAR-100 IID settings with 100 clients, FedLoRU surpasses FedAvg.",
+    says="In the CIFAR-10 and CIFAR-100 IID settings with 100 clients, FedLoRU surpasses FedAvg. (At its best "
+    "parameter ratio in each: 86.10 against 85.14, 57.96 against 55.14. So it is in 3 of the 6 cells, at 31 % and 21 % "
+    "on CIFAR-10 and at 41 % on CIFAR-100; no single ratio wins on both data sets.)",
     measure=lambda context: TABLE_1,
-    control=Form(
-        "In either setting FedLoRU surpasses FedAvg at one parameter ratio at least: at 31 % and 21 % on CIFAR-10, at "
-        "41 % on CIFAR-100.",
-        {"one_ratio": False},
-    ),
+    mutants=[{"best": False}, {"lead": 1.0}, {"clients": 20}],
     vary=("lead",),
-    expect="refuted",
+    expect="holds",
     method="printed",
 )
-def txt_beats_avg(tables: Versions, one_ratio: bool = True, lead: float = 0.0) -> Evidence:
-    """Judges the weakest reading with a ratio in it: at some parameter ratio FedLoRU is ahead on both data sets."""
-    settings = ("CIFAR-10 IID K=100", "CIFAR-100 IID K=100")
-    cells = {name: by_setting(tables["iclr"])[name] for name in settings}
-    leads = {name: [printed(c.accuracies["FedLoRU"]) - printed(c.fedavg) for c in cells[name]] for name in settings}
-    inputs = {
-        f"{case.dataset} {case.split} K={case.clients} {method}": values
-        for name in settings for case in cells[name][:1]
-        for method, values in (("FedAvg", case.fedavg),
-                               ("FedLoRU", " ".join(c.accuracies["FedLoRU"] for c in cells[name])))
-    }  # fmt: skip
+def txt_beats_avg(tables: Versions, best: bool = True, lead: float = 0.0, clients: int = 100) -> Evidence:
+    """FedLoRU against FedAvg plus ``lead`` points in the two settings."""
+    names = ("CIFAR-10", "CIFAR-100")
+    named = [c for c in tables["iclr"] if c.dataset in names and (c.split, c.clients) == ("IID", clients)]
     demanded = Rounded.exact(Fraction(lead))
-    if one_ratio:
-        at_ratio = [smallest(pair) for pair in zip(*leads.values(), strict=True)]
-        orders = {"lead on both data sets at the best common ratio": Order(largest(at_ratio), demanded, inputs)}
-    else:
-        orders = {f"{name}, lead at its best ratio": Order(largest(leads[name]), demanded, inputs) for name in settings}
+    sides = sides_by_side(named, best)
+    orders = {name: Order(ours, fedavg + demanded, {}) for name, (fedavg, ours) in sides.items()}
     ahead = {
-        version: [[c.size for c in by_setting(tables[version])[name] if printed(c.accuracies["FedLoRU"]).low
-                   > printed(c.fedavg).high] for name in settings]
+        version: [c.name for c in tables[version] if (c.split, c.clients) == ("IID", 100)
+                  and c.dataset != "Fashion-MNIST" and printed(c.accuracies["FedLoRU"]).low > printed(c.fedavg).high]
         for version in ("iclr", "v1")
     }  # fmt: skip
-    found = "; ".join(
-        f"{version}: {' and '.join(', '.join(sizes) or 'no size' for sizes in listed)}"
-        for version, listed in ahead.items()
-    )
-    scope = (
-        "judged for the most favourable parameter ratio common to both data sets; FedLoRU is ahead on CIFAR-10 and on "
-        f"CIFAR-100 at {found}"
-    )
-    return judge_order(orders, scope)
+    found = "; ".join(f"{version}: {', '.join(cells)}" for version, cells in ahead.items())
+    return judge_order(orders, f"{len(orders)} settings or cells; FedLoRU is ahead in the cells {found}")
 
 
 @claim(

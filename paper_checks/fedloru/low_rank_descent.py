@@ -159,7 +159,8 @@ def draw_averages(context: Context) -> list[Averaged]:
     measure=draw_averages,
     control=Form("The sums are averages if every client takes part.", {"everyone": True}),
     correction=Form(
-        r"With $p^{(k)}/\sum_{j\in K_M}p^{(j)}$ they are averages: clients that agree are left as they are. The "
+        r"$p^{(k)}$ has to be renormalised over the cohort, to $p^{(k)}/\sum_{j\in K_M}p^{(j)}$: clients that agree "
+        r"are then left as they are. (A usual abbreviation, since the text speaks of averaging.) The "
         r"product of the averages is the average of the products less $\sum_kp^{(k)}(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
         {"normalised": True},
         ({"normalised": False}, {"spread": 0.0}, {"scale": 1.001}),

@@ -212,7 +212,8 @@ def measure_escaping(context: Context) -> list[Escaping]:
         r"$\mu$ exists, is unique and $\mu_n \to \mu$ vaguely (test functions that vanish at infinity); weakly "
         r"(bounded continuous test functions) if and only if $\mu(\mathbb{R}) = 1$. Mass can escape to infinity: for "
         r"$\mu_n = \frac12(\delta_0+\delta_n)$, $g_{\mu_n}(z) \to g_\mu(z)$ with $\mu = \frac12\delta_0$. In the paper "
-        "the limits have mass 1, so that its use of the lemma is not affected.",
+        "the limits have mass 1, so that its use of the lemma is not affected. (The lemma is quoted there, from "
+        "Theorem 2.2 of pielaszkiewicz2015closed, and is right if weakly means vaguely.)",
         {"least_mass": 1.0, "converse": True},
         mutants=({"least_mass": 0.5}, {"least_mass": 1.5}, {"normalised": True}, {"sign": -1}),
     ),

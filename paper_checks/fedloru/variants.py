@@ -27,7 +27,7 @@ def draw_personal(context: Context) -> list[tuple[Run, AB, float]]:
     """Runs with T a multiple of tau and not, with personal factors of rank 1 and their scale."""
     rng = context.rng("personal")
     runs = []
-    for number, run in enumerate([by_hand(**PERSONAL), *draw_runs(context)[2:]]):
+    for number, run in enumerate([by_hand(**PERSONAL, rounds=2), *draw_runs(context)[2:]]):
         if number:
             m, n = run.W.shape
             L, U = (torch.from_numpy(0.3 * rng.standard_normal(size)) for size in ((m, 1), (1, n)))
@@ -176,7 +176,7 @@ def alg_2(endings: Endings, restart: str = "momentum", power: int = 0, personal_
 
 def run_nested(context: Context) -> Endings:
     """MFedLoRU under every restart, clients of several nested ranks and some that opt out."""
-    drawn = [by_hand(), *draw_runs(context)[2:]]
+    drawn = [by_hand(rounds=2), *draw_runs(context)[2:]]
     rng = context.rng("ranks")
     ranks = []
     for run in drawn:

@@ -8,6 +8,10 @@ from fractions import Fraction
 from paper_checks.replay import Violation, replay
 from paper_checks.stored_values import Values, fractions
 
+ONE_WEIGHT = "one weight w = W + alpha A B with loss (w - target)^2/2, one step of both factors a round; "
+PERSONAL = "w = W + alpha A B + personal_alpha L U with loss (w - target)^2/2, a step in L, U, then in A, B; "
+PERSONAL_WEIGHT = "w = W + personal_alpha L U with loss (w - target)^2/2, a step in L, U, then in W; "
+
 
 @dataclass
 class Single:
@@ -76,19 +80,7 @@ def listing(values: Values, text_over_all: bool) -> Violation:
     which = {"after": "continue", "the returned": "returned", "the formula": "text"}
     promise = str(values["promise"])
     broken = next(gaps[short] for begins, short in which.items() if promise.startswith(begins))
-    return Violation(broken, Fraction(0), unmet=unmet, reads=promise)
-
-
-@replay("fedloru-v2/alg-1-init-momentum")
-def init_momentum(values: Values) -> Violation:
-    """The model after the first accumulation against the one before it, both factors kept."""
-    run, tau, _, unmet = start(values)
-    for _ in range(tau):
-        run.step()
-    before = run.W + run.alpha * run.A * run.B
-    run.W += run.alpha * run.A * run.B
-    after = run.W + run.alpha * run.A * run.B
-    return Violation(abs(after - before), Fraction(0), unmet=unmet, reads="change of the model by an accumulation")
+    return Violation(broken, Fraction(0), unmet=unmet, reads=ONE_WEIGHT + promise)
 
 
 @replay("fedloru-v2/alg-2")
@@ -105,7 +97,9 @@ def alg_2(values: Values) -> Violation:
         if t % tau == 0:
             run.W += run.alpha * run.A * run.B
             products += run.A * run.B
-    return Violation(abs(W_0 + products + L * U - trained), Fraction(0), unmet=unmet, reads=str(values["promise"]))
+    return Violation(
+        abs(W_0 + products + L * U - trained), Fraction(0), unmet=unmet, reads=PERSONAL + str(values["promise"])
+    )
 
 
 @replay("fedloru-v2/alg-3")
@@ -119,7 +113,7 @@ def alg_3(values: Values) -> Violation:
         if t % tau == 0:
             run.W += run.alpha * run.A * run.B
             products += run.A * run.B
-    return Violation(abs(W_0 + products - trained), Fraction(0), unmet=unmet, reads=str(values["promise"]))
+    return Violation(abs(W_0 + products - trained), Fraction(0), unmet=unmet, reads=ONE_WEIGHT + str(values["promise"]))
 
 
 @replay("fedloru-v2/alg-4")
@@ -133,4 +127,4 @@ def alg_4(values: Values) -> Violation:
         slope = run.W + own * L * U - run.target  # eq. (84)
         L, U = L - run.rate * slope * own * U, U - run.rate * slope * own * L
         run.W -= run.rate * (run.W + own * L * U - run.target)  # eq. (85)
-    return Violation(abs(L * U - own * L * U), Fraction(0), unmet=unmet, reads=str(values["promise"]))
+    return Violation(abs(L * U - own * L * U), Fraction(0), unmet=unmet, reads=PERSONAL_WEIGHT + str(values["promise"]))

@@ -17,31 +17,6 @@ def accuracies(text: str) -> list[Fraction]:
     return [Fraction(number) for number in text.split()]
 
 
-@replay("fedloru-v2/txt-5pct")
-def txt_5pct(values: Values) -> Violation:
-    """The smallest decrease that rounds to the printed values, in points (relative it is larger)."""
-    (fedavg,), (ours,) = accuracies(values["FedAvg"]), accuracies(values["FedLoRU"])
-    unmet = "" if fedavg <= 100 else "accuracies in per cent"
-    return Violation(
-        fedavg - ours - 2 * HALF, Fraction(values["bound"]) + Fraction(1, 2), unmet=unmet,
-        reads="FedAvg minus FedLoRU in percentage points against the bound and its rounding",
-    )  # fmt: skip
-
-
-@replay("fedloru-v2/txt-beats-avg")
-def txt_beats_avg(values: Values) -> Violation:
-    """At each parameter ratio the larger shortfall of the two data sets; the smallest of these over the ratios."""
-    shortfalls = []
-    for dataset in ("CIFAR-10", "CIFAR-100"):
-        (fedavg,) = accuracies(values[f"{dataset} IID K=100 FedAvg"])
-        shortfalls.append([fedavg - ours - 2 * HALF for ours in accuracies(values[f"{dataset} IID K=100 FedLoRU"])])
-    worst = [max(pair) for pair in zip(*shortfalls, strict=True)]
-    return Violation(
-        min(worst), Fraction(0), unmet="" if len(worst) == 3 else "three parameter ratios", strict=True,
-        reads="shortfall of FedLoRU against FedAvg on one of the data sets, at the most favourable common ratio",
-    )  # fmt: skip
-
-
 def _best_rival(values: Values) -> tuple[Fraction, Fraction]:
     """The best value of the other low-rank methods, rounded down, and FedLoRU's best, rounded up."""
     rivals = accuracies(values["FedLoRA"]) + accuracies(values["FedHM"])

@@ -12,6 +12,9 @@ from fractions import Fraction
 from paper_checks.replay import Violation, replay
 from paper_checks.stored_values import Values, fractions
 
+ONE_WEIGHT = "one weight w = W + AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps, T = rounds, " \
+    "sigma^2 = share G^2; "  # fmt: skip
+
 
 @dataclass
 class Run:
@@ -107,7 +110,7 @@ def lem_B_7_mid(values: Values) -> Violation:
     which = 0 if str(values["promise"]).endswith("A") else 1
     other = one.C_B if which == 0 else one.C_A
     mean = (one.path[one.E][which] - one.path[0][which]) / (one.rate * one.E)
-    return Violation(mean**2, 2 * one.s2 * other**2 / one.E, unmet=one.unmet, reads=str(values["promise"]))
+    return Violation(mean**2, 2 * one.s2 * other**2 / one.E, unmet=one.unmet, reads=ONE_WEIGHT + str(values["promise"]))
 
 
 @replay("fedloru-v2/lem-B.8")
@@ -119,7 +122,7 @@ def lem_B_8(values: Values) -> Violation:
     drift = sum(slopes, Fraction(0)) / one.E - slopes[0]
     bounds = [4 * one.rate**2 * C**2 * one.D for C in (one.C_A, one.C_B)]
     # The larger of the two bounds: whether the lemma or the end of its proof is meant.
-    return Violation(drift**2, max(bounds), unmet=one.unmet, reads=str(values["promise"]))
+    return Violation(drift**2, max(bounds), unmet=one.unmet, reads=ONE_WEIGHT + str(values["promise"]))
 
 
 @replay("fedloru-v2/eq-63-66")
@@ -128,7 +131,9 @@ def eq_63_66(values: Values) -> Violation:
     one = run(values)
     s2, square = one.s2, one.rate**2 * one.E**2
     bound = 12 * square * one.C_A**2 * one.C_B**2 * s2 * (1 + square * s2)
-    return Violation((one.slope(1) - one.slope(0)) ** 2, bound, unmet=one.unmet, reads=str(values["promise"]))
+    return Violation(
+        (one.slope(1) - one.slope(0)) ** 2, bound, unmet=one.unmet, reads=ONE_WEIGHT + str(values["promise"])
+    )
 
 
 @replay("fedloru-v2/eq-76")
@@ -138,7 +143,7 @@ def eq_76(values: Values) -> Violation:
     right = one.loss(0) - Fraction(3, 4) * one.rate * one.E * one.in_factors(0)
     right += 2 * one.rate**2 * one.s2 * one.E**2 * one.brace
     right += 4 * one.rate**3 * one.E * one.D * (one.C_A**2 + one.C_B**2)
-    return Violation(one.loss(one.E), right, unmet=one.unmet, reads="loss after a round")
+    return Violation(one.loss(one.E), right, unmet=one.unmet, reads=ONE_WEIGHT + "loss after a round")
 
 
 @replay("fedloru-v2/thm-4.2")
@@ -149,7 +154,7 @@ def thm_4_2(values: Values) -> Violation:
     K_1 = Fraction(8, 3) * one.E * one.s2 * one.brace
     K_2 = Fraction(16, 3) * one.D * (one.C_A**2 + one.C_B**2)
     right = 4 * one.loss(0) / (3 * one.rate * one.T * one.E) + K_1 * one.rate + K_2 * one.rate**2
-    return Violation(left, right, unmet=one.unmet, reads="mean squared gradient in the factors")
+    return Violation(left, right, unmet=one.unmet, reads=ONE_WEIGHT + "mean squared gradient in the factors")
 
 
 @replay("fedloru-v2/eq-77-K")
@@ -174,4 +179,9 @@ def eq_78_79(values: Values) -> Violation:
     unmet = "" if T >= 1 and len(f) == T + 2 and min(f) >= 0 and min(g) >= 0 else "f, g >= 0 and T >= 1"
     if any(g[t] > f[t] - f[t + 1] + K for t in range(T + 1)):
         unmet = "(77) at every t"
-    return Violation(sum(g[1:], Fraction(0)) / T, f[0] / T + K, unmet=unmet, reads="mean over t = 1..T")
+    return Violation(
+        sum(g[1:], Fraction(0)) / T,
+        f[0] / T + K,
+        unmet=unmet,
+        reads="with f* = 0, in units of 4/(3 eta E), mean of g over t = 1..T",
+    )

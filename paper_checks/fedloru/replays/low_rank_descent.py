@@ -7,6 +7,8 @@ from fractions import Fraction
 from paper_checks.replay import Violation, replay
 from paper_checks.stored_values import Values, fractions
 
+QUADRATIC = "one weight w = W + AB with loss L w^2/2 (within the zone), E = steps; "
+
 
 @replay("fedloru-v2/eq-agg")
 def eq_agg(values: Values) -> Violation:
@@ -16,7 +18,12 @@ def eq_agg(values: Values) -> Violation:
     A, B = fractions(values, "A", "B")
     unmet = "" if sum(shares) == 1 and min(shares) > 0 and cohort <= set(range(len(shares))) else "shares of sum 1"
     total = sum((shares[k] for k in cohort), Fraction(0))
-    return Violation(abs(total * A * total * B - A * B), Fraction(0), unmet=unmet, reads=str(values["promise"]))
+    return Violation(
+        abs(total * A * total * B - A * B),
+        Fraction(0),
+        unmet=unmet,
+        reads="factors A and B sent by every client of the cohort; " + str(values["promise"]),
+    )
 
 
 @replay("fedloru-v2/eq-WT")
@@ -33,7 +40,12 @@ def eq_WT(values: Values) -> Violation:
         slope = alpha * (W + alpha * A * B - target)
         A, B = A - rate * slope * B, B - rate * slope * A
     held, told = W + alpha * A * B, W + A * B
-    return Violation(abs(held - told), Fraction(0), unmet=unmet, reads=str(values["promise"]))
+    return Violation(
+        abs(held - told),
+        Fraction(0),
+        unmet=unmet,
+        reads="loss (w - target)^2/2 at w = W + alpha A B, one step of both factors a round; " + str(values["promise"]),
+    )
 
 
 def _step(values: Values) -> tuple[Fraction, Fraction, str]:
@@ -56,14 +68,16 @@ def _step(values: Values) -> tuple[Fraction, Fraction, str]:
 def eq_59_60(values: Values) -> Violation:
     """The whole move of A over eta E against the mean gradient with the printed indices."""
     moved, told, unmet = _step(values)
-    return Violation(abs(moved - told), Fraction(0), unmet=unmet, reads=str(values["promise"]))
+    return Violation(abs(moved - told), Fraction(0), unmet=unmet, reads=QUADRATIC + str(values["promise"]))
 
 
 @replay("fedloru-v2/eq-61-62")
 def eq_61_62(values: Values) -> Violation:
     """The same for the server, which has one client of weight 1."""
     moved, told, unmet = _step(values)
-    return Violation(abs(moved - told), Fraction(0), unmet=unmet, reads=str(values["promise"]))
+    return Violation(
+        abs(moved - told), Fraction(0), unmet=unmet, reads=QUADRATIC + "one client; " + str(values["promise"])
+    )
 
 
 @replay("fedloru-v2/claim-B3-just")
@@ -82,4 +96,10 @@ def claim_B3_just(values: Values) -> Violation:
     for _ in range(tau * E):
         A, B = A - rate * slopes[0] * B, B - rate * slopes[0] * A
     bound = start * (1 + rate * G) ** (tau * E)
-    return Violation(abs(A) + abs(B), bound, unmet=unmet, reads="norms after a cycle, an event of positive probability")
+    return Violation(
+        abs(A) + abs(B),
+        bound,
+        unmet=unmet,
+        reads="one weight with samples of loss slope x w, each step on the first; "
+        "norms after a cycle, an event of positive probability",
+    )

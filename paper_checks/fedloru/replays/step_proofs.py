@@ -1,0 +1,266 @@
+r"""Proofs of what the local steps do (Lemmas B.5 to B.8, eqs. 63 to 66): all losses, shapes, clients and step sizes.
+
+$\|\cdot\|$ of a random matrix is the root of its mean square, for which the triangle inequality holds. (A.2) and (A.5)
+give $\|\nabla f^{(k)}(W)\| \le G$ at every W, and a fresh sample has $\|g\| \le G$ whatever came before it; (A.3) holds
+without exception. Norms are submultiplicative. Hence a step moves A by at most $\eta GC_B$ and B by at most
+$\eta GC_A$, i steps by i times that, and with $A_iB_i - AB = (A_i - A)B_i + A(B_i - B)$ what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+import sympy
+
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+L, G, a, b, eta, i, more, h = sympy.symbols("L G C_A C_B eta i e h", positive=True)
+E = 1 + more
+"""Local steps: at least one."""
+moved_a, moved_b = i * eta * G * b, i * eta * G * a
+moved_ab = moved_a * b + a * moved_b
+drift_a, drift_b = b * L * moved_ab + G * moved_b, a * L * moved_ab + G * moved_a
+rate_a, rate_b = L * b * (a**2 + b**2) + G * a, L * a * (a**2 + b**2) + G * b
+"""Bounds on what i local steps move, and on the changes of the gradients in the factors."""
+
+
+def non_negative(expression: Any) -> bool:
+    """Whether a polynomial in symbols that are not negative has no negative coefficient."""
+    expanded = sympy.expand(expression)
+    return expanded == 0 or all(c >= 0 for c in sympy.Poly(expanded, *expanded.free_symbols).coeffs())
+
+
+def number(text: Any) -> sympy.Rational:
+    """A stored constant."""
+    exact = Fraction(str(text))
+    return sympy.Rational(exact.numerator, exact.denominator)
+
+
+def concluded(flaws: Iterable[tuple[bool, str]], steps: str) -> Proof:
+    """The proof, or the first step that fails."""
+    failed = next((name for holds, name in flaws if not holds), "")
+    return Proof(not failed, f"this step fails: {failed}" if failed else steps)
+
+
+def positive_sizes(values: Values, name: str) -> list[int]:
+    """Sizes on file, of which there must be some."""
+    sizes = [int(size) for size in values[name]]
+    if not sizes or min(sizes) < 1:
+        raise ValueError(f"{name} must name sizes of at least 1")
+    return sizes
+
+
+def mean_drift() -> sympy.Expr:
+    """The drift of the gradient in A, averaged over i = 0..E-1."""
+    k = sympy.Symbol("k", positive=True)
+    return sympy.expand(sympy.summation(drift_a.subs(i, k), (k, 0, more)) / E)
+
+
+def one_weight(steps: int, slope: Any) -> list[tuple[sympy.Expr, sympy.Expr]]:
+    """A and B of one weight from C_A and C_B on, after every step along ``slope(A, B)``."""
+    path = [(a, b)]
+    for _ in range(steps):
+        A, B = path[-1]
+        s = slope(A, B)
+        path.append((sympy.expand(A - eta * s * B), sympy.expand(B - eta * s * A)))
+    return path
+
+
+def first_order(expression: Any) -> sympy.Expr:
+    """A polynomial in the step size up to its first power."""
+    expanded = sympy.expand(expression)
+    return expanded.coeff(eta, 0) + eta * expanded.coeff(eta, 1)
+
+
+def from_the_edge(steps: int) -> list[tuple[sympy.Expr, sympy.Expr]]:
+    """The same on a parabola, to first order in the step size, which is all that a derivative at 0 can see."""
+    path = [(a, b)]
+    for _ in range(steps):
+        A, B = path[-1]
+        s = first_order(at_the_edge(A, B))
+        path.append((first_order(A - eta * s * B), first_order(B - eta * s * A)))
+    return path
+
+
+def at_the_edge(A: sympy.Expr, B: sympy.Expr) -> sympy.Expr:
+    r"""The slope of $\frac12Lw^2$ at w = AB, whose largest is G at the start: G = L C_A C_B."""
+    return L * A * B
+
+
+@proof("fedloru-v2/lem-B.5")
+def lem_B_5(values: Values) -> Proof:
+    r"""$\|(\nabla(A'B) - \nabla(AB))B^T\| \le L\|(A'-A)B\|\|B\| \le LC_B^2\|A'-A\|$, for f as for each client.
+
+    One weight with loss $\frac12Lw^2$ attains it; both factors at once have the Hessian $L(1, 2; 2, 1)$ at A = B = 1.
+    """
+    constant, power = number(values["constant"]), int(values["power"])
+    joint = sympy.hessian(L * (a * b) ** 2 / 2, (a, b)).subs({a: 1, b: 1})
+    return concluded(
+        [
+            (non_negative(constant * L * b**power - L * b * b), "the product of the bounds"),
+            (sympy.diff(L * a * b * b, a) == L * b**2, "one weight attains it"),
+            (max(joint.eigenvals(), key=lambda v: v / L) == 3 * L, "no such constant for both factors at once"),
+        ],
+        r"Lipschitz gradient times $\|B\|$ on either side; attained by one weight",
+    )
+
+
+@proof("fedloru-v2/lem-B.6")
+def lem_B_6(values: Values) -> Proof:
+    r"""The difference is a sum of two products, and $(x+y)^2 \le 2(x^2+y^2)$.
+
+    With $\Delta = A_{t+1} - A_t$: $A_{t+1}^T(\nabla(A_{t+1}B) - \nabla(A_tB))$ and $\Delta^T\nabla(A_tB)$ have norms
+    of at most $LC_AC_B\|\Delta\|$ and $G\|\Delta\|$.
+    """
+    constant = number(values["constant"])
+    form = sympy.Matrix([[constant - 1, -1], [-1, constant - 1]])  # constant (x^2 + y^2) - (x + y)^2
+    return concluded(
+        [(form.is_positive_semidefinite is True, "the square of the sum of both parts")],
+        r"the difference as two products, of norms $LC_AC_B\|\Delta A\|$ and $G\|\Delta A\|$ at most, and "
+        r"$2(x^2+y^2) - (x+y)^2$ as a square",
+    )
+
+
+@proof("fedloru-v2/lem-B.7")
+def lem_B_7(values: Values) -> Proof:
+    r"""Steps of at most $\eta GC_B$, i of them; the server's move is a mean of its clients'.
+
+    With $\sigma^2 \ge 0$ the printed factor is larger than $G^2$, which one weight with a constant gradient attains as
+    $\eta \to 0$.
+    """
+    constant, variance = number(values["constant"]), h
+    flaws = [(non_negative(constant * (variance + G**2) * eta**2 * i**2 * b**2 - moved_a**2), "the square of the move")]
+    for steps in positive_sizes(values, "steps"):
+        A, _ = one_weight(steps, lambda A, B: G)[-1]
+        attained = sympy.cancel((A - a) / (eta * steps * G)).subs(eta, 0)
+        flaws.append((sympy.expand(attained**2 - b**2) == 0, f"one weight attains G^2 at {steps} steps"))
+    return concluded(flaws, r"steps of at most $\eta GC_B$, added up; $G^2C_B^2$ attained by a constant gradient")
+
+
+@proof("fedloru-v2/lem-B.7-mid")
+def lem_B_7_mid(values: Values) -> Proof:
+    r"""The square of a mean is at most the mean of the squares, each of which is at most $G^2C_B^2$."""
+    constant = number(values["constant"])
+    flaws = [(non_negative(constant * G**2 * b**2 - (moved_a / (i * eta)) ** 2), "the mean of the squares")]
+    for steps in positive_sizes(values, "steps"):
+        v = sympy.symbols(f"v1:{steps + 1}")
+        spread = steps * sum(x**2 for x in v) - sum(v) ** 2
+        squares = sum((x - y) ** 2 for x, y in combinations(v, 2))
+        flaws.append((sympy.expand(spread - squares) == 0, f"the mean of {steps} squares"))
+    return concluded(flaws, "the mean of the squares less the square of the mean is a sum of squares; each step has "
+                     r"$\|g\|\|B\| \le GC_B$")  # fmt: skip
+
+
+@proof("fedloru-v2/lem-B.8")
+def lem_B_8(values: Values) -> Proof:
+    r"""The drift is $(\nabla_i - \nabla_0)B_i^T + \nabla_0(B_i - B)^T$, of norm at most $i\eta Gd_A$.
+
+    The mean over i = 0..E-1 and over the clients has at most $\frac12(E-1)\eta Gd_A$. For B with A and B exchanged.
+
+    One weight at the edge of a parabola, where the slope G is largest, attains it as $\eta \to 0$: to first order i
+    steps move i times what one does.
+    """
+    constant = number(values["constant"])
+    stated = constant * eta**2 * (E - 1) ** 2 * G**2 * rate_a**2
+    swapped = drift_a.subs({a: b, b: a}, simultaneous=True)
+    flaws = [
+        (sympy.expand(drift_a - i * eta * G * rate_a) == 0, "d_A"),
+        (sympy.expand(swapped - drift_b) == 0, "d_B is d_A with A and B exchanged"),
+        (non_negative(stated - mean_drift() ** 2), "the square of the mean drift"),
+    ]
+    for steps in positive_sizes(values, "steps"):
+        path = from_the_edge(steps)[:steps]
+        drift = sum(at_the_edge(A, B) * B for A, B in path) / steps - at_the_edge(a, b) * b
+        limit = sympy.diff(sympy.expand(drift), eta).subs(eta, 0)
+        told = -sympy.Rational(steps - 1, 2) * G * rate_a
+        flaws.append((sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {steps} steps"))
+    return concluded(flaws, r"$d_A$ from two products, the mean over $0..E-1$ as $\frac12(E-1)$; attained by one "
+                     r"weight, by the derivative at $\eta = 0$")  # fmt: skip
+
+
+@proof("fedloru-v2/eq-63-66")
+def eq_63_66(values: Values) -> Proof:
+    r"""L times the move of AB, which is at most $i\eta G(C_A^2 + C_B^2)$; attained as in Lemma B.8."""
+    constant = number(values["constant"])
+    stated = constant * eta**2 * i**2 * G**2 * L**2 * (a**2 + b**2) ** 2
+    flaws = [(non_negative(stated - (L * moved_ab) ** 2), "the square of L times the move of AB")]
+    for steps in positive_sizes(values, "steps"):
+        A, B = from_the_edge(steps)[-1]
+        limit = sympy.diff(sympy.expand(at_the_edge(A, B)), eta).subs(eta, 0)
+        told = -steps * G * L * (a**2 + b**2)
+        flaws.append((sympy.expand(limit - told.subs(G, L * a * b)) == 0, f"one weight attains it at {steps} steps"))
+    return concluded(flaws, r"$\|A_iB_i - AB\| \le i\eta G(C_A^2+C_B^2)$ from two products; attained by one weight, by "
+                     r"the derivative at $\eta = 0$")  # fmt: skip
+
+
+@proof("fedloru-v2/claim-B3-just")
+def claim_B3_just(values: Values) -> Proof:
+    r"""A step adds at most $\eta G\|B\|$ to $\|A\|$ and $\eta G\|A\|$ to $\|B\|$.
+
+    An average does not add to the sum of the norms. One weight with slope -G attains it. A Gaussian has no largest
+    value, so that no bound holds for all cycles that start from one.
+    """
+    factor = number(values["factor"])
+    step = (a + eta * G * b) + (b + eta * G * a)
+    flaws = [(non_negative(factor * (1 + eta * G) * (a + b) - step), "one step")]
+    for steps in positive_sizes(values, "steps"):
+        A, B = one_weight(steps, lambda A, B: -G)[-1]
+        attained = sympy.expand(A + B - (1 + eta * G) ** steps * (a + b)) == 0
+        flaws.append((attained, f"one weight attains it at {steps} steps"))
+    return concluded(flaws, r"$\|A\|+\|B\|$ grows by a factor of at most $1+\eta G$ in a step, one after the other; "
+                     r"one weight with slope $-G$ attains it")  # fmt: skip
+
+
+@proof("fedloru-v2/eq-agg")
+def eq_agg(values: Values) -> Proof:
+    r"""With weights of sum 1, $\sum_kw_k(A_k - A)(B_k - B) = \sum_kw_kA_kB_k - AB$ by linearity.
+
+    Below in products that do not commute; the last weight is what is missing to 1.
+    """
+    scale = number(values["scale"])
+    flaws = []
+    for clients in positive_sizes(values, "clients"):
+        w = list(sympy.symbols(f"w1:{clients}"))
+        w.append(scale - sum(w))
+        A, B = (sympy.symbols(f"{name}1:{clients + 1}", commutative=False) for name in "AB")
+        mean_A, mean_B = (sum(p * x for p, x in zip(w, of, strict=True)) for of in (A, B))
+        products = sum(p * x * y for p, x, y in zip(w, A, B, strict=True))
+        spread = sum(p * (x - mean_A) * (y - mean_B) for p, x, y in zip(w, A, B, strict=True))
+        flaws.append((sympy.expand(mean_A * mean_B - products + spread) == 0, f"the product at {clients} clients"))
+        agreed = sympy.expand(mean_A.subs(dict.fromkeys(A, A[0])) - A[0])
+        flaws.append((agreed == 0, f"{clients} clients that agree"))
+    return concluded(flaws, "clients that agree, and the product of the averages, as identities in weights of sum 1 "
+                     "and matrices that do not commute")  # fmt: skip
+
+
+@proof("fedloru-v2/eq-59-60")
+def eq_59_60(values: Values) -> Proof:
+    r"""Each step is $A_{i+1} - A_i = -\eta\nabla_i$, i = 0..E-1, so that $A_E - A_0$ is $-\eta$ times their sum."""
+    begins = int(values["begins"])
+    flaws = []
+    for steps in positive_sizes(values, "steps"):
+        slopes = sympy.symbols(f"g0:{steps + 1}")
+        moved = -eta * sum(slopes[:steps])
+        mean = sum(slopes[begins : begins + steps]) / steps
+        flaws.append((sympy.expand(moved + eta * steps * mean) == 0, f"the sum of {steps} steps"))
+    return concluded(flaws, "the sum of the steps, each along the gradient at its start")
+
+
+@proof("fedloru-v2/eq-61-62")
+def eq_61_62(values: Values) -> Proof:
+    r"""With weights of sum 1, $\sum_kw_kA_E^{(k)} - A = \sum_kw_k(A_E^{(k)} - A)$, and (59) for each of the cohort."""
+    begins, total = int(values["begins"]), number(values["total"])
+    flaws = []
+    for clients in positive_sizes(values, "clients"):
+        w = list(sympy.symbols(f"w1:{clients}"))
+        w.append(total - sum(w))
+        slopes = [sympy.symbols(f"g{k}_0:{clients + 2}") for k in range(clients)]
+        steps = clients + 1
+        moved = sum(p * (a - eta * sum(g[:steps])) for p, g in zip(w, slopes, strict=True)) - a
+        means = sum(p * sum(g[begins : begins + steps]) / steps for p, g in zip(w, slopes, strict=True))
+        flaws.append((sympy.expand(moved + eta * steps * means) == 0, f"{clients} clients of {steps} steps"))
+    return concluded(flaws, "the mean of the clients' moves, with weights of sum 1, each the sum of its steps")
