@@ -264,7 +264,7 @@ def claim_het_converge(compared: Compared, much: float = 3.0, most: float = floa
     correction=Form(
         "With all points at every client FedAvg's round is FedLin's, and the rounds of FeDLRT's variants are one, "
         "whatever basis, targets, start and truncation: no correction decides whether one of them stands still. FedAvg "
-        "converges to the minimiser. " + DIVIDED,
+        "converges wherever FedLin does, on the points drawn to the minimiser. " + DIVIDED,
         {"stands": False, "bases": BASES},
         ({"stands": True}, {"splits": ("random",)}, {"apart": -1.0}),
     ),
