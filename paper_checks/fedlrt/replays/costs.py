@@ -21,4 +21,9 @@ def table_1(values: Values) -> Violation:
     sent = sum(array.size for arrays in lines.values() for array in arrays)
     full = values["method"] == "FeDLRT, full" and values["cost"] == "communication"
     unmet = "" if full and 1 <= 2 * r <= n else "communication with full correction, 2r at most n"
-    return Violation(Fraction(sent), Fraction(6 * n * r + 10 * r * r), unmet=unmet, reads="numbers per client")
+    return Violation(
+        Fraction(sent),
+        Fraction(6 * n * r + 10 * r * r),
+        unmet=unmet,
+        reads="numbers that travel for a client in a round, against 6nr + 10r^2",
+    )
