@@ -104,7 +104,8 @@ def claim_hom_clients(values: Values) -> Violation:
     unmet = "" if many in (2, 4, 8, 16, 32) and values["rounds"] >= 1 else "several clients, a round"
     return Violation(distances[0], distances[1], error=1e-9, exact=False, unmet=unmet,
                      reads="n = 20, rank 4, 10,000 points, 20 steps of 1e-3, tau = 0.1, "
-                     "a start of size 0.01 and rank 8: distance to the minimiser with all these clients, which should be below that with one")  # fmt: skip
+                     "a start of size 0.01 and rank 8: distance to the minimiser with all these "
+                     "clients, which should be below that with one")  # fmt: skip
 
 
 def four_clients() -> tuple[Array, list[Array], Array]:

@@ -1,4 +1,4 @@
-r"""Proofs of what holds of bases and of whole rounds: Lemmas 1 to 3, Theorem 5, the distance from FedLin's weights."""
+r"""Proofs of what holds of bases and of whole rounds: Lemmas 1 to 3, truncation, Theorem 5, distance from FedLin."""
 
 from __future__ import annotations
 
@@ -85,6 +85,47 @@ def lemma_3(values: Values) -> Proof:
         corner = whole.subs({A[i, j]: 0 for i in range(n) for j in range(n) if i >= r or j >= r})
         flaws.append("" if sympy.expand(constant**2 * corner - part) == 0 else "not the least constant")
     return _answer(flaws, "in completed bases the projection drops entries, and what is left is attained by F(W) = LW")
+
+
+@proof("fedlrt/claim-trunc")
+def claim_trunc(values: Values) -> Proof:
+    r"""The rule asks of $r_1$ what the best matrix of rank $r_1$ misses (Eckart and Young) to be below the threshold.
+
+    The square of that distance is the sum of $\sigma_i^2$ over $i > r_1$. It is 0 at 2r, so that some $r_1$ is
+    admitted, and at 0 it is $\|\tilde S^*\|^2 \ge \vartheta^2$; the smallest admitted one is therefore the least rank within
+    $\vartheta$. Between $r_1 - 1$ and $r_1$ it falls by $\sigma_{r_1}^2$, which is then positive, as the values before
+    it are. With the tail from $\sigma_{r_1}$ on the sum at 2r is $\sigma_{2r}^2$, the smallest of all, so that none is
+    admitted where $\sigma_{2r} \ge \vartheta$.
+    """
+    after, flaws = int(values["after"]), ["" if values["sizes"] else "no sizes"]
+    for size in map(int, values["sizes"]):
+        s = sympy.symbols(f"s_1:{size + 1}", nonnegative=True)
+
+        def tail(first: int, s: tuple[sympy.Symbol, ...] = s) -> sympy.Expr:
+            return sum((x**2 for x in s[first - 1 :]), sympy.Integer(0))
+
+        for rank in range(1, size + 1):
+            missed = tail(rank + 1)
+            flaws.append("" if sympy.expand(tail(rank + after) - missed) == 0 else "not what the best matrix misses")
+            flaws.append("" if sympy.expand(tail(rank) - missed - s[rank - 1] ** 2) == 0 else "not a positive value")
+        flaws.append("" if tail(size + 1) == 0 and tail(size) == s[-1] ** 2 else "the last ranks")
+    return _answer(flaws, "the condition is that of the best approximation, and its left side falls by the square of "
+                   "the value that is kept last")  # fmt: skip
+
+
+@proof("fedlrt/alg-4")
+def alg_4(values: Values) -> Proof:
+    r"""With $V_c = G - G_c$ inside the bracket a step is along $\nabla L_c(w) - (G_c - G)$, as in (4).
+
+    At a stationary point of the global loss G = 0; a client that stands there steps along $G_c + 0 - G_c = 0$ and
+    stays, by induction over the steps.
+    """
+    inside = exact(values["inside"])
+    w, rate, slope, G, G_c = sympy.symbols("w lambda g G G_c")
+    box = w - inside * rate * (slope + (G - G_c))
+    flaws = ["" if sympy.expand(box - (w - rate * (slope - (G_c - G)))) == 0 else "not the step of (4)"]
+    flaws.append("" if sympy.expand(box.subs({G: 0, slope: G_c}) - w) == 0 else "a stationary point moves")
+    return _answer(flaws, "the step is that of (4) for any gradients, and 0 where the global gradient is")
 
 
 @proof("fedlrt/thm-5")
