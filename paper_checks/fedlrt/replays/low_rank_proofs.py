@@ -92,10 +92,10 @@ def claim_trunc(values: Values) -> Proof:
     r"""The rule asks of $r_1$ what the best matrix of rank $r_1$ misses (Eckart and Young) to be below the threshold.
 
     The square of that distance is the sum of $\sigma_i^2$ over $i > r_1$. It is 0 at 2r, so that some $r_1$ is
-    admitted, and at 0 it is $\|\tilde S^*\|^2 \ge \vartheta^2$; the smallest admitted one is therefore the least rank
-    within $\vartheta$. Between $r_1 - 1$ and $r_1$ it falls by $\sigma_{r_1}^2$, which is then positive, as the values before
-    it are. With the tail from $\sigma_{r_1}$ on the sum at 2r is $\sigma_{2r}^2$, the smallest of all, so that none is
-    admitted where $\sigma_{2r} \ge \vartheta$.
+    admitted, and at 0 it is $\|\tilde S^*\|^2 \ge \vartheta^2$; the smallest admitted one is therefore the least
+    rank within $\vartheta$. Between $r_1 - 1$ and $r_1$ it falls by $\sigma_{r_1}^2$, which is then positive, as
+    the values before it are. With the tail from $\sigma_{r_1}$ on the sum at 2r is $\sigma_{2r}^2$, the smallest of
+    all, so that none is admitted where $\sigma_{2r} \ge \vartheta$.
     """
     after, flaws = int(values["after"]), ["" if values["sizes"] else "no sizes"]
     for size in map(int, values["sizes"]):
