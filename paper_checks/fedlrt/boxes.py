@@ -129,7 +129,8 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
 @claim(
     "fedlrt/alg-1",
     where="Algorithm 1 with Section 3.1",
-    says=r"U and V stay orthonormal, S diagonal and of full rank; averaging coefficients in the shared bases averages "
+    says=r"U and V stay orthonormal, S diagonal and of full rank (with the threshold of line 17 on the tail from "
+    r"$\sigma_{r_1+1}$ on, see fedlrt/claim-factors); averaging coefficients in the shared bases averages "
     r"the clients' models; with full correction the first local step is the same at all clients; two communication "
     r"rounds without correction, three with the full one.",
     measure=watch_all,
@@ -189,8 +190,8 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     "fedlrt/alg-2",
     where="Algorithm 2 (auxiliary functions)",
     says=r"`basis_augmentation` returns $\bar B$ of $[B|\bar B] = \mathrm{qr}([B|G_B])$: $[B|\bar B]$ is orthonormal "
-    r"and spans $[B|G_B]$; `aggregate` is the mean; `coefficient_update_var_cor` adds $V_c$ to every gradient and is "
-    r"`coefficient_update` for $V_c = 0$.",
+    "and spans $[B|G_B]$; `aggregate` is the mean (line 5 prints $M_c$ for $M_{c,i}$); `coefficient_update_var_cor` "
+    "adds $V_c$ to every gradient and is `coefficient_update` for $V_c = 0$.",
     measure=measure_auxiliary,
     mutants=[{"assembled": False}, {"share": 1.01}, {"added": 0.99}],
     vary=("share",),

@@ -346,23 +346,22 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
 @claim(
     "fedlrt/lemma-3",
     where="Appendix F, Lemma 3, eqs. (24) and (25), with its proof",
-    says=r"F with Lipschitz constant L, norms by Appendix C (Frobenius): (24) $\|P_U(F(US_1V^\top) - F(US_2V^\top))"
-    r"P_V\| \le L\|S_1 - S_2\|$; (25) the same for $U(F - F)V^\top$; by $\|U\|\|U^\top\|\|F - F\|\|V\|\|V^\top\| \le "
-    r"\|F - F\|$.",
+    says=r"F with Lipschitz constant L, norms by Appendix C (Frobenius, but those of U and V in the proof, which are "
+    r"operator norms by its (I)): (24) $\|P_U(F(US_1V^\top) - F(US_2V^\top))P_V\| \le L\|S_1 - S_2\|$; (25) the same "
+    r"for $U(F - F)V^\top$.",
     measure=measure_lipschitz,
-    control=Form("(24).", {"keep": ("(24)",)}),
+    control=Form("(24), with its proof.", {"keep": ("(24)", "proof")}),
     correction=Form(
-        r"(24), and (25) with $U^\top(F(US_1V^\top) - F(US_2V^\top))V$, the form that is used later; in the proof "
-        r"$\|U\|$ and $\|V\|$ are spectral norms, which are 1. The printed product has r columns against n rows for $r "
-        r"< n$, and the Frobenius norms of U and V are $\sqrt r$. The constant L is the best.",
-        {"form": "U'(.)V", "norm": "spectral"},
-        ({"constant": 0.99}, {"form": "U(.)V'"}, {"norm": "Frobenius"}),
+        r"(24), and (25) with $U^\top(F(US_1V^\top) - F(US_2V^\top))V$, the form that is used later: the printed "
+        r"product has r columns against n rows for $r < n$. The constant L is the best.",
+        {"form": "U'(.)V"},
+        ({"constant": 0.99}, {"form": "U(.)V'"}, {"form": "U'(.)V", "norm": "Frobenius"}),
     ),
     vary=("constant",),
     expect="corrected",
     method="inequality",
 )
-def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", norm: str = "Frobenius", constant: float = 1.0,
+def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", norm: str = "operator", constant: float = 1.0,
             keep: tuple[str, ...] = ("(24)", "(25)", "proof")) -> Evidence:  # fmt: skip
     """Squares of both sides, in fractions; shapes of the product; the first two steps of the proof."""
     promises = []
@@ -383,7 +382,7 @@ def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", norm: str = "Frobenius
             if first.shape[1] == n:
                 promises.append(at_most("(25)", square(first @ one.change @ last), bound))
         if "proof" in keep:
-            # Squares of the norms of U and V: r each by Appendix C, 1 as operators.
+            # Squares of the norms of U and V: 1 as operators; r each if they were Frobenius norms.
             factor = Fraction(r) ** 4 if norm == "Frobenius" else Fraction(1)
             promises.append(at_most("steps (I) and (II) of the proof", factor * square(one.change),
                                     square(one.change)))  # fmt: skip

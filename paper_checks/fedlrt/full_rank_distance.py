@@ -117,14 +117,15 @@ def measure_beside(context: Context) -> list[Beside]:
     "fedlrt/claim-close-to-full",
     where="Section 3.1, end, with Theorem 5",
     says=r"Algorithm 1's solution is close to a full-rank solution, by Theorem 5, which asks for gradients close to "
-    r"$\mathcal M_r$: nearer to it, at least, than the start is.",
+    r"$\mathcal M_r$. (Close is read as: nearer to it, at least, than the start is.)",
     measure=measure_beside,
     control=Form("The statement for targets within the bases of the start.", {"inside": True}),
     correction=Form(
         r"What matters is the part $\epsilon$ of the clients' corrected gradients outside the wide bases (closeness to "
         r"the tangent space, which gradients of rank r need not have): the distance from FedLin's weights after T "
         r"rounds is at most $((3a - 2)^T - 1)(\frac\epsilon{3L} + \frac\vartheta{3(a - 1)})$ with $a = (1 + \lambda "
-        r"L)^{s_*} \approx 1 + \lambda s_*L$; attained for one round of one step.",
+        r"L)^{s_*} \approx 1 + \lambda s_*L$; with $\epsilon$ or $\vartheta$ zero it is attained for one round of one "
+        "step.",
         {"reading": "tangent"},
         ({"missed": 0.0}, {"missed": 0.99}, {"cut": 0.0}, {"cut": 0.99}, {"reading": "printed"}),
     ),

@@ -6,7 +6,7 @@ start. Claims that depend on them name the reading in which they are judged; whe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +20,11 @@ from paper_checks.fedlrt.legendre_runs import (
     WEAKEST,
     Reading,
     Run,
+    apart,
     follow,
     full_rank_distances,
     homogeneous_run,
+    long_run,
     one_target,
 )
 from paper_checks.methods.promises import Promise, judge_promises
@@ -94,7 +96,7 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     """The largest curvature of any client, by basis and number of clients; points dealt at random, and by region."""
     seed, found = stream(context), dict[str, dict[int, float]]()
     for name, basis, split, counts in (
-        ("plain", "plain", "random", CLIENTS), ("dx", "dx", "random", (1, 32)),
+        ("plain", "plain", "random", CLIENTS), ("dx", "dx", "random", (1, 2, 4, 8, 32)),
         ("uniform", "uniform", "random", (1, 32)),
         ("plain, by region", "plain", "region", (32,)),
     ):  # fmt: skip
@@ -109,8 +111,10 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     "fedlrt/claim-hom-stepsize",
     where="Section 4.1, homogeneous test",
     says=r"$\lambda = 10^{-3}$ with $s_* = 20$ satisfies Theorem 2's $\lambda\le1/(12Ls_*)$, L the smoothness of all "
-    "clients' losses, for C = 1 to 32. (Reading: Legendre polynomials with value 1 at 1, points dealt at random; with "
-    "those orthonormal for dx or for the uniform law, or points by region, it does not for all C.)",
+    "clients' losses, for C = 1 to 32. (Reading: Legendre polynomials with value 1 at 1, points dealt at random. With "
+    "points by region it does not for all C; with polynomials orthonormal for dx it does for few clients, up to two to "
+    "eight depending on the points; with those for the uniform law for one client at most, where the largest admitted "
+    "rate is 0.0009 to 0.0017 by the points.)",
     measure=find_smoothness,
     mutants=[{"reading": "dx"}, {"reading": "uniform"}, {"reading": "plain, by region"}, {"steps": 100}],
     vary=("rate",),
@@ -137,11 +141,13 @@ class Followed:
 
     Attributes:
         runs: By reading.
+        away: Largest relative difference of the run from the algorithm's own rounds.
         distances: FedLin's at the rounds of the grid.
         losses: Its excess losses there.
     """
 
     runs: Mapping[str, Run]
+    away: float
     distances: tuple[float, ...]
     losses: tuple[float, ...]
 
@@ -150,111 +156,172 @@ class Followed:
         return float(max((count for count, d in zip(GRID, self.distances, strict=True) if d > distance), default=0))
 
 
+def settled(run: Run, rank: int = RANK) -> int:
+    """The round from which on a run has a rank."""
+    return max((count for count, r in enumerate(run.ranks) if r != rank), default=-1) + 1
+
+
 def follow_all(context: Context) -> Followed:
-    """The long run until 1e-5, shorter ones in other readings, and FedLin from the same start."""
+    """The long runs until 1e-5, shorter ones in other readings, and FedLin from the same start."""
     seed = stream(context)
     runs = {
-        "uniform": homogeneous_run(seed, Reading(), 5000, CLOSE),
-        "plain": homogeneous_run(seed, Reading(basis="plain"), 200),
-        "tau 0.5": homogeneous_run(seed, Reading(tau=0.5), 200),
+        "uniform": long_run(seed, Reading(), 10_000, CLOSE),
+        "dx": long_run(seed, Reading(basis="dx"), 40_000, CLOSE),
+        "plain": long_run(seed, Reading(basis="plain"), 200),
+        "plain, size 1": long_run(seed, Reading(basis="plain", scale=1.0), 200),
+        "tau 0.5": long_run(seed, Reading(tau=0.5), 200),
     }
     W = torch.zeros(1, 20, 20, dtype=torch.float64)
     W[0, range(RANK), range(RANK)] = torch.tensor([1.0, 1.0, 1.0, 0.1], dtype=torch.float64)
     weak = [client.aimed(W) for client in one_target(seed, "uniform", 1)]
     runs["weak target"] = follow(weak, W, Reading(rank=RANK), HOMOGENEOUS, 2)
+    away = apart(runs["uniform"], homogeneous_run(seed, Reading(), 60))
     full = full_rank_distances(seed, "uniform", Reading().scale, GRID)
-    return Followed(runs, *(tuple(part) for part in zip(*full, strict=True)))
+    return Followed(runs, away, *(tuple(part) for part in zip(*full, strict=True)))
 
 
 @claim(
     "fedlrt/claim-hom-rank",
     where="Section 4.1 and Figure 4",
     says="The rank 4 of the target is found within few rounds and never underestimated. (" + UNIFORM + " Few is read "
-    "as a quarter of the rounds to 1e-5. With the polynomials of value 1 at 1 the rank falls below 4 on the way; and a "
-    r"target such as $\mathrm{diag}(1,1,1,0.1)$ is cut to rank 3 by $\vartheta = 0.1\Vert\tilde S^*\Vert$ even from "
-    "itself.)",
+    "as a quarter of the rounds to 1e-5; found are 35 of 1,626 rounds and the like, at most an eighth on ten sets of "
+    "points. The same with polynomials orthonormal for dx, in about four times as many rounds. With those of value 1 "
+    "at 1 the rank falls below 4 from this start, and stays 8 in 200 rounds from one of size 1; and a target such as "
+    r"$\mathrm{diag}(1,1,1,0.1)$ is cut to rank 3 by $\vartheta = 0.1\Vert\tilde S^*\Vert$ even from itself.)",
     measure=follow_all,
-    mutants=[{"reading": "plain"}, {"reading": "weak target"}, {"reading": "tau 0.5"}, {"rank": 5}],
+    mutants=[
+        {"readings": ("plain",)},
+        {"readings": ("plain, size 1",)},
+        {"readings": ("weak target",)},
+        {"readings": ("tau 0.5",)},
+        {"rank": 5},
+        {"own": -1.0},
+    ],
     vary=("early",),
     uses=("fedlrt/exp-homogeneous",),
     expect="holds",
     method="promises",
 )
-def claim_hom_rank(followed: Followed, reading: str = "uniform", rank: int = RANK, early: float = 0.25) -> Evidence:
-    """The least rank of a run, and the last round with another one."""
-    run = followed.runs[reading]
-    settled = max((count for count, r in enumerate(run.ranks) if r != rank), default=-1) + 1
-    promises = [
-        Promise("rank never below the target's", rank, min(run.ranks), at_most=True),
-        Promise("the target's rank from an early round on", settled, early * (len(run.ranks) - 1), at_most=True),
-    ]
+def claim_hom_rank(followed: Followed, readings: tuple[str, ...] = ("uniform", "dx"), rank: int = RANK,
+                   early: float = 0.25, own: float = 1e-8) -> Evidence:  # fmt: skip
+    """The least rank of a run, and the last round with another one; that the run is the algorithm's."""
+    promises = [Promise("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
+    for reading in readings:
+        run = followed.runs[reading]
+        promises.append(Promise("rank never below the target's", rank, min(run.ranks), at_most=True))
+        promises.append(Promise("the target's rank from an early round on", settled(run, rank),
+                                early * (len(run.ranks) - 1), at_most=True))  # fmt: skip
     told = "; ".join(
-        f"{name}: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}"
-        for name, one in followed.runs.items()
-    )
-    return judge_promises(promises, f"{SETTING}, one client; settled at round {settled}; {told}")
+        f"{name}: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}, 4 from round "
+        f"{settled(one)} on" for name, one in followed.runs.items()
+    )  # fmt: skip
+    return judge_promises(promises, f"{SETTING}, one client; {told}; 60 rounds beside the algorithm's own")
 
 
 @claim(
     "fedlrt/claim-hom-error",
     where="Section 4.1 and Figure 4",
     says=r"FeDLRT converges to the minimiser $W_r$ up to an error of $10^{-5}$. (" + UNIFORM + " Error is the distance "
-    r"in the Frobenius norm. The step is not admitted by Theorem 2 in this reading; in the one where it is, the "
-    "slowest direction shrinks by about a millionth in a round.)",
+    r"in the Frobenius norm. So it does with polynomials orthonormal for dx, where Theorem 2 admits the step for few "
+    "clients; in this reading it does for one client on most points, not for 32; with those of value 1 at 1, where it "
+    "does for every C, no run came near in the rounds followed: the slowest direction shrinks by about a millionth in "
+    "one.)",
     measure=follow_all,
-    mutants=[{"reading": "tau 0.5"}, {"reading": "plain"}, {"error": 5e-6}],
+    mutants=[
+        {"readings": ("tau 0.5",)},
+        {"readings": ("plain",)},
+        {"readings": ("plain, size 1",)},
+        {"error": 5e-6},
+    ],
     vary=("error",),
     uses=("fedlrt/exp-homogeneous",),
     expect="holds",
     method="promises",
 )
-def claim_hom_error(followed: Followed, reading: str = "uniform", error: float = CLOSE) -> Evidence:
-    """The distance at the end of a run; the long one ends where it is within 1e-5."""
-    run = followed.runs[reading]
-    promise = Promise("distance at the end", run.distances[-1], error, at_most=True)
+def claim_hom_error(followed: Followed, readings: tuple[str, ...] = ("uniform", "dx"),
+                    error: float = CLOSE) -> Evidence:  # fmt: skip
+    """The distance at the end of a run; the long ones end where it is within 1e-5."""
+    promises = [Promise("distance at the end", followed.runs[reading].distances[-1], error, at_most=True)
+                for reading in readings]  # fmt: skip
     told = "; ".join(
         f"{name}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}" for name, one in followed.runs.items()
     )
-    return judge_promises([promise], f"{SETTING}, one client; distances: {told}; runs end at 1e-5 or at 200 rounds")
+    return judge_promises(promises, f"{SETTING}, one client; distances: {told}; runs end at 1e-5 or at 200 rounds")
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rounds to a distance with one client and with 32.
+
+    Attributes:
+        basis: Of the polynomials.
+        distance: Which.
+        one: With one client.
+        many: With 32, by correction.
+        away: Largest relative difference from the algorithm's own rounds in the first ones.
+    """
+
+    basis: str
+    distance: float
+    one: float
+    many: Mapping[str, float]
+    away: float
+
+
+def count_rounds(context: Context) -> list[Counts]:
+    """Rounds to 1e-2 at the quick budget; to 1e-5, and with another basis, at the full one."""
+    seed, found = stream(context), []
+    plans = (("uniform", 1e-2), ("uniform", 1e-5), ("dx", 0.1))
+    for basis, distance in plans[: context.size(1, 3)]:
+        one = long_run(seed, Reading(basis), 10_000, distance)
+        runs = {kind: long_run(seed, Reading(basis, 32, correction=kind), 10_000, distance)
+                for kind in ("simplified", "full")}  # fmt: skip
+        own = {kind: homogeneous_run(seed, Reading(basis, 32, correction=kind), 4) for kind in runs}
+        away = max(apart(runs[kind], own[kind]) for kind in runs)
+        found.append(
+            Counts(basis, distance, one.reaches(distance), {k: r.reaches(distance) for k, r in runs.items()}, away)
+        )
+    return found
 
 
 @claim(
     "fedlrt/claim-hom-clients",
     where="Section 4.1 and Figure 4",
-    says="FeDLRT converges faster with more clients. (Figure 4's variant, simplified correction; in any normalisation "
-    "of the polynomials. The mean loss is the same for every C.)",
-    measure=lambda context: {
-        (basis, correction, C): homogeneous_run(stream(context), Reading(basis, C, correction=correction), 6)
-        for basis in ("uniform", "plain") for correction in ("simplified", "full") for C in (1, 32)
-    },
-    control=Form("With the full correction it is, by less than a thousandth in distance.", {"correction": "full"}),
+    says="FeDLRT converges faster with more clients. (Figure 4's variant, simplified correction. " + UNIFORM + " The "
+    "mean loss is the same for every C; means are weighted by the points held.)",
+    measure=count_rounds,
+    control=Form("32 clients do not need more than 6 % more rounds than one.", {"least": -10.0, "most": 0.06}),
     correction=Form(
-        "With the simplified correction the distance after the same number of rounds is larger with 32 clients than "
-        "with one, by less than one per cent: the number of clients hardly matters.",
-        {"direction": -1.0, "within": 0.01},
-        ({"direction": 1.0}, {"correction": "full"}, {"within": 1e-6}),
+        "With the simplified correction 32 clients need somewhat more rounds than one: 1 to 4 % to 1e-2 and to 1e-5 on "
+        "the sets of points tried, 0.1 to 0.3 % to 0.1 with polynomials orthonormal for dx. With the full correction "
+        "they need the same number within one round.",
+        {"least": 0.0, "most": 0.06, "within": 1.0},
+        ({"least": 0.1}, {"most": 1e-4}, {"within": -1.0}, {"kind": "full"}, {"own": -1.0}),
     ),
-    vary=("within",),
+    vary=("most",),
     uses=("fedlrt/exp-homogeneous",),
     expect="corrected",
     method="promises",
 )  # fmt: skip
-def claim_hom_clients(runs: Mapping[tuple[str, str, int], Run], correction: str = "simplified", direction: float = 1.0,
-                      within: float = 1.0) -> Evidence:  # fmt: skip
-    """Distances with 32 clients and with one after the same rounds, from the same start on the same points."""
+def claim_hom_clients(counts: Sequence[Counts], kind: str = "simplified", least: float = float("-inf"),
+                      most: float = 0.0, within: float = float("inf"), own: float = 1e-8) -> Evidence:  # fmt: skip
+    """Shares of rounds more with 32 clients than with one, strictly between two bounds; and with full correction."""
     promises, told = [], []
-    for basis in ("uniform", "plain"):
-        one, many = (runs[basis, correction, C] for C in (1, 32))
-        for count in range(2, len(one.distances)):
-            change = many.distances[count] / one.distances[count] - 1.0
-            case = {"basis": basis, "clients": 32, "rounds": count}
-            promises.append(Promise("32 clients are nearer after the same rounds", direction * change, 0.0,
-                                    at_most=True, case=case))  # fmt: skip
-            promises.append(Promise("by how much at most", abs(change), within, at_most=True))
-        told.append(f"{basis}: {change:+.1e}")
-    promises.sort(key=lambda promise: -promise.excess)
-    return judge_promises(promises, f"{SETTING}; 32 clients and one, six rounds; last relative changes, {correction}, "
-                          f"{'; '.join(told)}")  # fmt: skip
+    case = {"basis": "uniform", "clients": 32, "rounds": 10}
+    for one in counts:
+        more = one.many[kind] / one.one - 1.0
+        # A whole round is the least that can be seen.
+        promises.append(Promise("share of rounds more with 32 clients, at most", more, most, -0.5 / one.one,
+                                at_most=True, case=case))  # fmt: skip
+        promises.append(
+            Promise("share of rounds more with 32 clients, at least", least, more, -0.5 / one.one, at_most=True)
+        )
+        promises.append(Promise("full correction: rounds more or fewer", abs(one.many["full"] - one.one), within,
+                                at_most=True))  # fmt: skip
+        promises.append(Promise("the first rounds are the algorithm's own", one.away, own, at_most=True))
+        told.append(f"{one.basis}, to {one.distance:g}: {one.one:.0f} with one, {one.many['simplified']:.0f} with 32 "
+                    f"(simplified), {one.many['full']:.0f} (full)")  # fmt: skip
+    return judge_promises(promises, f"{SETTING}; rounds, {'; '.join(told)}")
 
 
 LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
@@ -263,9 +330,12 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
 @claim(
     "fedlrt/claim-hom-10x",
     where="Section 4.1",
-    says="FeDLRT shows up to ten times faster convergence than FedLin. (" + UNIFORM + " Faster: rounds to one of the "
-    "distances 1e-2 to 1e-5; up to ten times: ten within a factor of two is reached, on these points, whose smallest "
-    "curvature decides on FedLin's rounds. Its attribution to degrees of freedom is not judged.)",
+    says="FeDLRT shows up to ten times faster convergence than FedLin. ("
+    + UNIFORM
+    + " Faster: fewer rounds to each of "
+    "the distances 1e-2 to 1e-5; up to ten times, read as an order: at one of them at least five times fewer. No upper "
+    "bound is judged: the largest quotient was 9 to 290 on ten sets of points, whose smallest curvature decides on "
+    "FedLin's rounds. Its attribution to degrees of freedom is not judged.)",
     measure=follow_all,
     mutants=[{"factor": 1e5}, {"swapped": True}],
     vary=("factor",),
@@ -277,9 +347,11 @@ def claim_hom_10x(followed: Followed, factor: float = 5.0, swapped: bool = False
     """The largest quotient of rounds over the distances; FedLin's rounds from below."""
     run = followed.runs["uniform"]
     pairs = {level: (followed.full_rank(level), run.reaches(level)) for level in LEVELS}
-    best = max(ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values())
+    quotients = [ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values()]
     told = ", ".join(f"{level:.0e}: {ours:.0f} and {theirs:.0f}" for level, (theirs, ours) in pairs.items())
-    return judge_promises([Promise("times fewer rounds", factor, best, at_most=True)],
+    promises = [Promise("fewer rounds to every distance", 1.0, min(quotients), at_most=True),
+                Promise("times fewer rounds to one of them", factor, max(quotients), at_most=True)]  # fmt: skip
+    return judge_promises(promises,
                           f"{SETTING}, one client; rounds of FeDLRT and, at least, of FedLin to {told}")  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
 from figures.legendre_readings import minimisers
 from figures.seeds_at_once import affine_map, powers, run_fedlrt
+from paper_checks.fedlrt.legendre_grid import Grid, Rounds, low_rank_rounds, on_grid
 from toymodels.legendre import many_targets, random_targets
 from toymodels.product_features import ProductGram
 
@@ -65,15 +66,30 @@ class Run:
 
 
 @cache
-def one_target(seed: int, basis: str, clients: int, split: str = "random", samples: int = SAMPLES) -> list[ProductGram]:
-    """Clients of the homogeneous test, n = 20, with one target of rank 4."""
+def target_of(seed: int) -> Tensor:
+    """The target of rank 4 of the homogeneous test, n = 20: ``(1, 20, 20)``."""
     rng = np.random.default_rng([seed, 1])
     while True:
         target = random_targets(1, (20, 20), 4, rng)
         if target_share(target) > WEAKEST:
-            break
+            return target
+
+
+@cache
+def one_target(seed: int, basis: str, clients: int, split: str = "random", samples: int = SAMPLES) -> list[ProductGram]:
+    """Clients of the homogeneous test with one target."""
     points = np.random.default_rng([seed, 2])
-    return many_targets(target.expand(clients, 1, 20, 20), points, samples=samples, basis=basis, split=split)
+    targets = target_of(seed).expand(clients, 1, 20, 20)
+    return many_targets(targets, points, samples=samples, basis=basis, split=split)
+
+
+@cache
+def one_target_on_grid(seed: int, basis: str, clients: int) -> Grid:
+    """The same clients on a grid, points dealt at random."""
+    rng = np.random.default_rng([seed, 2])
+    x, y = rng.uniform(-1.0, 1.0, (2, SAMPLES))
+    parts = np.array_split(rng.permutation(SAMPLES), clients)
+    return on_grid([(x[rows], y[rows]) for rows in parts], target_of(seed)[0].numpy(), basis)
 
 
 def target_share(W: Tensor, rank: int = 4) -> float:
@@ -90,10 +106,17 @@ def own_targets(seed: int, basis: str, split: str = "all") -> list[ProductGram]:
     return many_targets(targets[:, None], points, samples=SAMPLES, basis=basis, split=split)
 
 
-def start_of(seed: int, clients: Sequence[ProductGram], scale: float) -> Tensor:
-    """Normal weights ``(1, m, n)``."""
-    m, n = clients[0].B.shape[-2:]
-    return torch.from_numpy(scale * np.random.default_rng([seed, 5]).standard_normal((1, m, n)) / np.sqrt(max(m, n)))
+@cache
+def mean_target_on_grid(seed: int, basis: str) -> Grid:
+    """The mean loss of these clients with all points at each: that of one client with the mean of their targets."""
+    targets = random_targets(4, (10, 10), 1, np.random.default_rng([seed, 3]))
+    x, y = np.random.default_rng([seed, 4]).uniform(-1.0, 1.0, (2, SAMPLES))
+    return on_grid([(x, y)], targets.mean(dim=0).numpy(), basis)
+
+
+def normal_start(seed: int, n: int, scale: float) -> Tensor:
+    """Normal weights ``(1, n, n)``."""
+    return torch.from_numpy(scale * np.random.default_rng([seed, 5]).standard_normal((1, n, n)) / np.sqrt(n))
 
 
 def follow(clients: Sequence[ProductGram], start: Tensor, reading: Reading, local: Descent, rounds: int,
@@ -118,7 +141,40 @@ def follow(clients: Sequence[ProductGram], start: Tensor, reading: Reading, loca
 def homogeneous_run(seed: int, reading: Reading, rounds: int, until: float = 0.0) -> Run:
     """FeDLRT on the homogeneous test."""
     clients = one_target(seed, reading.basis, reading.clients, reading.split)
-    return follow(clients, start_of(seed, clients, reading.scale), reading, HOMOGENEOUS, rounds, until)
+    return follow(
+        clients, normal_start(seed, clients[0].B.shape[-1], reading.scale), reading, HOMOGENEOUS, rounds, until
+    )
+
+
+def on_grid_run(grid: Grid, start: Tensor, reading: Reading, local: Descent, rounds: int, until: float) -> Run:
+    """FeDLRT by `legendre_grid`, for long runs."""
+    settings = Rounds(
+        reading.rank, reading.correction, local.learning_rate, local.steps, reading.tau, rounds, until
+    )  # fmt: skip
+    distances, ranks, losses = low_rank_rounds(grid, start[0].numpy(), settings)
+    return Run(tuple(distances), tuple(ranks), tuple(losses))
+
+
+@cache
+def long_run(seed: int, reading: Reading, rounds: int, until: float = 0.0) -> Run:
+    """The same as `homogeneous_run`, on a grid; points dealt at random."""
+    grid = one_target_on_grid(seed, reading.basis, reading.clients)
+    return on_grid_run(grid, normal_start(seed, 20, reading.scale), reading, HOMOGENEOUS, rounds, until)
+
+
+@cache
+def long_heterogeneous_run(seed: int, reading: Reading, rounds: int, until: float = 0.0) -> Run:
+    """FeDLRT on the heterogeneous test with all points at every client, as one client of the mean loss."""
+    start = normal_start(seed, 10, reading.scale)
+    return on_grid_run(mean_target_on_grid(seed, reading.basis), start, reading, HETEROGENEOUS, rounds, until)
+
+
+def apart(one: Run, other: Run) -> float:
+    """Largest relative difference of the distances, in the rounds of both; infinite if a rank differs."""
+    shared = range(min(len(one.ranks), len(other.ranks)))
+    if any(one.ranks[count] != other.ranks[count] for count in shared):
+        return float("inf")
+    return max(abs(one.distances[count] / other.distances[count] - 1.0) for count in shared)
 
 
 @cache
@@ -128,7 +184,10 @@ def full_rank_distances(
     """FedLin on the homogeneous test with one client: distance and excess loss after some rounds."""
     clients = one_target(seed, basis, 1)
     W_star, H = minimisers(clients)
-    E = (powers(*affine_map(FedLin(HOMOGENEOUS), clients), start_of(seed, clients, scale), rounds) - W_star).flatten(-2)
+    E = (
+        powers(*affine_map(FedLin(HOMOGENEOUS), clients), normal_start(seed, clients[0].B.shape[-1], scale), rounds)
+        - W_star
+    ).flatten(-2)
     losses = 0.5 * ((E @ H) * E).sum(dim=-1)
     return tuple(zip(torch.linalg.vector_norm(E, dim=-1)[:, 0].tolist(), losses[:, 0].tolist(), strict=True))
 
@@ -167,7 +226,9 @@ def limits(seed: int, basis: str, split: str) -> Limits:
 def heterogeneous_run(seed: int, reading: Reading, rounds: int, until: float = 0.0) -> Run:
     """FeDLRT on the heterogeneous test."""
     clients = own_targets(seed, reading.basis, reading.split)
-    return follow(clients, start_of(seed, clients, reading.scale), reading, HETEROGENEOUS, rounds, until)
+    return follow(
+        clients, normal_start(seed, clients[0].B.shape[-1], reading.scale), reading, HETEROGENEOUS, rounds, until
+    )
 
 
 @cache
@@ -175,5 +236,9 @@ def heterogeneous_full_rank(seed: int, basis: str, scale: float, rounds: int) ->
     """FedLin's distances on the heterogeneous test, round by round."""
     clients = own_targets(seed, basis, "all")
     W_star, _ = minimisers(clients)
-    W = powers(*affine_map(FedLin(HETEROGENEOUS), clients), start_of(seed, clients, scale), range(rounds + 1))
+    W = powers(
+        *affine_map(FedLin(HETEROGENEOUS), clients),
+        normal_start(seed, clients[0].B.shape[-1], scale),
+        range(rounds + 1),
+    )
     return tuple(torch.linalg.vector_norm((W - W_star).flatten(-2), dim=-1)[:, 0].tolist())

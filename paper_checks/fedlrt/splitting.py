@@ -246,9 +246,11 @@ def measure_flows(context: Context) -> list[Flowed]:
     "fedlrt/thm-5",
     where="Appendix D, Theorem 5 (cited)",
     says=r"K, L and S integrated exactly over one step from a common start: $\|W(\Delta t) - W_r(\Delta t)\| \le "
-    r"d_1\epsilon + d_2\Delta t + d_3\vartheta/\Delta t$, the constants depending on L and on a bound B of the "
-    r"gradient only ($\Delta t \le 1$). Over the one step printed, $d_1 = 0$, $d_2 = Be^L$, $d_3 = 1$ serve, whatever "
-    r"$\epsilon$; over many steps closeness to the tangent space is needed (see claim-close-to-full).",
+    r"d_1\epsilon + d_2\Delta t + d_3\vartheta/\Delta t$, the constants depending on L and B only. (Two readings: B "
+    r"bounds the gradient, where the paper bounds the loss by it; and $\Delta t \le 1$, which the paper does not say: "
+    r"some such bound is needed, as a truncated part $\vartheta$ is not within $\vartheta/\Delta t$ for longer "
+    r"steps.) Over the one step printed, $d_1 = 0$, $d_2 = Be^L$, $d_3 = 1$ serve, whatever $\epsilon$; over many "
+    "steps closeness to the tangent space is needed (see claim-close-to-full).",
     measure=measure_flows,
     mutants=[{"d_2": 0.98}, {"d_3": 0.0}, {"d_3": 0.99}],
     vary=("d_2", "d_3"),

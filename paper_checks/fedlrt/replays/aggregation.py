@@ -35,7 +35,8 @@ def claim_factors(values: Values) -> Violation:
     smallest = sigma[min(ranks) - 1] if ranks else Fraction(1)
     met = start != 0 and 0 < tau <= 1 and rate > 0 and sigma[0] > 0 and int(values["size"]) >= 2
     return Violation(Fraction(0), smallest, strict=True, unmet="" if met else "a start of rank one, 0 < tau <= 1",
-                     reads="0 against the smallest kept singular value, which should be greater")  # fmt: skip
+                     reads="loss |W - target e1 e1'|^2 / 2 from start e1 e1', one step: "
+                     "0 against the smallest kept singular value, which should be greater")  # fmt: skip
 
 
 @replay("fedlrt/claim-alg6")
@@ -49,5 +50,9 @@ def claim_alg6(values: Values) -> Violation:
     # With orthonormal columns side by side, U core V' has the singular values of the core; nothing is left over.
     mean = sum((U[:, c] * V[:, c].T * core[c, c] for c in range(count)), sympy.zeros(size, size))
     found = axes and mean == U * core * V.T
-    return Violation(Fraction(size), Fraction(count), unmet="" if found and count < size else "orthonormal columns",
-                     reads="n against the size of a matrix with the same singular values")  # fmt: skip
+    return Violation(
+        Fraction(size),
+        Fraction(count),
+        unmet="" if found and count < size else "orthonormal columns",
+        reads="mean of U_c V_c' over the columns: n against the size of a matrix with the same singular values",
+    )

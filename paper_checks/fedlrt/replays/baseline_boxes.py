@@ -25,7 +25,12 @@ def alg_4(values: Values) -> Violation:
         ends.append(w)
     unmet = "" if slope == 0 and rate > 0 and steps >= 1 else "a stationary point at 0, a positive rate, a step"
     mean = sum(ends, Fraction(0)) / len(ends)
-    return Violation(abs(mean), Fraction(0), unmet=unmet, reads="distance of the next weight from the stationary point")
+    return Violation(
+        abs(mean),
+        Fraction(0),
+        unmet=unmet,
+        reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: distance of the next weight",
+    )
 
 
 @replay("fedlrt/alg-6")
@@ -58,4 +63,5 @@ def alg_6(values: Values) -> Violation:
                    if i not in {0, *rows} or j not in {0, *columns}]  # fmt: skip
         missed.append(max(outside, default=Fraction(0)))
     return Violation(min(missed), Fraction(0), unmet=unmet,
-                     reads="an entry of the mean model that is 0 in the bases of either client")  # fmt: skip
+                     reads="losses |W - T|^2 / 2 from W = e1 e1', one step: an entry of "
+                     "the mean model that is 0 in the bases of either client")  # fmt: skip

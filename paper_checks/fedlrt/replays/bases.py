@@ -18,5 +18,9 @@ def eq_5(values: Values) -> Violation:
     moved = [[S_dot, s * V_dot[1]], [s * U_dot[1], Fraction(0)]]
     projected = [[-G[0][0], -G[0][1]], [-G[1][0], Fraction(0)]]
     apart = max(abs(moved[i][j] - projected[i][j]) for i in range(2) for j in range(2))
-    return Violation(apart, Fraction(0), unmet="" if s != 0 and len(G) == 2 else "S of full rank, two rows",
-                     reads="largest entry of the flow by (5) minus the projected gradient flow")  # fmt: skip
+    return Violation(
+        apart,
+        Fraction(0),
+        unmet="" if s != 0 and len(G) == 2 else "S of full rank, two rows",
+        reads="with U = V = e1 and gradient G, the largest entry of the flow by (5) minus the projected flow",
+    )

@@ -17,8 +17,12 @@ def eq_26_gradients(values: Values) -> Violation:
     slope = [[zero[i][j] - target[i][j] for j in range(size)] for i in range(size)]
     force = [[-entry for entry in row] for row in slope]
     apart = max(abs(force[i][j] - slope[i][j]) for i in range(size) for j in range(size))
-    return Violation(apart, Fraction(0), unmet="" if size == 2 else "two rows and columns",
-                     reads="largest entry of the left side minus the right one")  # fmt: skip
+    return Violation(
+        apart,
+        Fraction(0),
+        unmet="" if size == 2 else "two rows and columns",
+        reads="losses |W - A|^2 / 2, A a target, at W = 0: largest entry of the left side minus the right one",
+    )
 
 
 @replay("fedlrt/lemma-3")

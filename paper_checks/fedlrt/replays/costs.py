@@ -21,16 +21,9 @@ def table_1(values: Values) -> Violation:
     sent = sum(array.size for arrays in lines.values() for array in arrays)
     full = values["method"] == "FeDLRT, full" and values["cost"] == "communication"
     unmet = "" if full and 1 <= 2 * r <= n else "communication with full correction, 2r at most n"
-    return Violation(Fraction(sent), Fraction(6 * n * r + 10 * r * r), unmet=unmet, reads="numbers per client")
-
-
-@replay("fedlrt/fig-3")
-def fig_3(values: Values) -> Violation:
-    """Table 1's client compute with one step on one sample, at a rank a quarter below 200."""
-    n, r = int(values["n"]), int(values["r"])
-    extra = {"FeDLRT": 0, "FeDLRT, simplified": 1, "FeDLRT, full": 4}[values["method"]]
-    low_rank, full_rank = 4 * n * r + 4 * r * r + extra * r * r, n * n
-    compute = values["cost"] == "client compute"
-    unmet = "" if compute and n == 512 and r <= 150 else "client compute at n = 512, r at most 150"
-    return Violation(Fraction(low_rank), Fraction(full_rank), unmet=unmet,
-                     reads="operations of FeDLRT, which should be fewer than at full rank")  # fmt: skip
+    return Violation(
+        Fraction(sent),
+        Fraction(6 * n * r + 10 * r * r),
+        unmet=unmet,
+        reads="numbers that travel for a client in a round, against 6nr + 10r^2",
+    )

@@ -24,4 +24,5 @@ def claim_close(values: Values) -> Violation:
         low -= rate * (low - 1) if entry in basis else 0
     met = completion != 0 and entry != 0 and 0 < rate < 1 and rounds >= 1
     return Violation(abs(free - low), abs(free), strict=True, unmet="" if met else "an entry outside e1, 0 < rate < 1",
-                     reads="distance from the full-rank weights, against the start's")  # fmt: skip
+                     reads="loss (W_33 - 1)^2 / 2 from e1 e1', second basis vectors e2: "
+                     "distance from the full-rank weights, against the start's")  # fmt: skip

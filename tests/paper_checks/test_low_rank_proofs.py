@@ -1,0 +1,62 @@
+"""Proofs about bases and whole rounds of FeDLRT, and the grid that stands for many points."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from paper_checks.fedlrt.legendre_grid import on_grid
+from paper_checks.fedlrt.paper import PAPER
+from paper_checks.replay import Stored, replay_in_fresh_process, stored
+from toymodels.legendre import data_client, legendre_features
+
+TAMPERED: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
+    ("lemma-1", lambda v: v.update(corner="2")),
+    ("lemma-1", lambda v: v.update(ranks=[])),
+    ("lemma-2", lambda v: v.update(share="2")),
+    ("lemma-2", lambda v: v.update(ranks=[])),
+    ("lemma-3", lambda v: v.update(constant="99/100")),
+    ("lemma-3", lambda v: v.update(constant="101/100")),
+    ("lemma-3", lambda v: v.update(sizes=[[2, 3]])),
+    ("claim-trunc", lambda v: v.update(after=0)),
+    ("claim-trunc", lambda v: v.update(sizes=[])),
+    ("alg-4", lambda v: v.update(inside="2")),
+    ("thm-5", lambda v: v.update(d_2="99/100")),
+    ("thm-5", lambda v: v.update(d_3="99/100")),
+    ("thm-5", lambda v: v.update(longest="2")),
+    ("claim-close-to-full", lambda v: v.update(stale="3")),
+    ("claim-close-to-full", lambda v: v.update(own="2")),
+    ("claim-het-plateau", lambda v: v.update(curvature="2")),
+    ("claim-het-plateau", lambda v: v.update(steps=[])),
+]
+
+
+def test_proofs_verify_and_tampered_ones_do_not():
+    files = {}
+    for label in dict.fromkeys(label for label, _ in TAMPERED):
+        (files[label],) = (file for file in stored(PAPER.folder, f"fedlrt/{label}") if file.kind == "certificate")
+    changed, empty = [], [replace(file, values={}) for file in files.values()]
+    for label, change in TAMPERED:
+        values = dict(files[label].values)
+        change(values)
+        changed.append(Stored(f"fedlrt/{label}", "certificate", values))
+    answers = replay_in_fresh_process(PAPER.package, [*files.values(), *changed, *empty])
+    verified = [answer.confirmed for answer in answers]
+    assert verified == [True] * len(files) + [False] * (len(changed) + len(empty))
+
+
+@pytest.mark.parametrize("basis", ["plain", "uniform"])
+def test_weights_on_the_nodes_give_the_loss_over_the_points(basis):
+    rng = np.random.default_rng(0)
+    x, y = rng.uniform(-1.0, 1.0, (2, 30))
+    target, W = rng.standard_normal((2, 4, 4))
+    p, q = legendre_features(x, 4, basis), legendre_features(y, 4, basis)
+    plain = data_client(x, y, np.einsum("si,ij,sj->s", p, target, q), (4, 4), basis)
+    grid = on_grid([(x, y)], target, basis)
+    w = {"W": torch.from_numpy(W)}
+    assert grid.excess(W) == pytest.approx(float(plain.loss(w)), rel=1e-12)
+    assert np.allclose(grid.gradients(W)[0], plain.gradient(w)["W"].numpy(), rtol=0, atol=1e-11)
+    assert np.allclose(grid.hessians(np.eye(4), np.eye(4))[0], plain.matrix.numpy(), rtol=0, atol=1e-11)
