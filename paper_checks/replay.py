@@ -188,7 +188,7 @@ class _Guard(MetaPathFinder):
     def __init__(self, package: str) -> None:
         parents = package.split(".")
         self.replays = f"{package}.replays"
-        self.own = {"paper_checks", "paper_checks.replay", "paper_checks.stored_values", self.replays}
+        self.own = {f"paper_checks{own}" for own in ("", ".replay", ".stored_values", ".proof_steps")} | {self.replays}
         self.own |= {".".join(parents[: i + 1]) for i in range(len(parents))}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:

@@ -27,12 +27,11 @@ from paper_checks.fedloru.replays.step_proofs import (
     mean_drift,
     moved_a,
     moved_b,
-    non_negative,
-    number,
     positive_sizes,
     rate_a,
     rate_b,
 )
+from paper_checks.proof_steps import non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
@@ -81,7 +80,7 @@ def thm_4_2(values: Values) -> Proof:
     """
     A, B, U, V = sympy.symbols("A B U V", commutative=False)
     k = sympy.Symbol("k", positive=True)
-    steps_factor, start, first, second = (number(values[n]) for n in ("steps_factor", "start", "first", "second"))
+    steps_factor, start, first, second = (rational(values[n]) for n in ("steps_factor", "start", "first", "second"))
     products = sympy.expand((A + U) * (B + V) - A * B)
     rest = G * u * v + L * (u * b + a * v) ** 2 / 2
     drifts = [sympy.expand(eta * (E - 1) * G * rate / 2) for rate in (rate_a, rate_b)]
@@ -124,7 +123,7 @@ def thm_4_2_rate(values: Values) -> Proof:
     $(\Delta_0/(\eta_0E) + (2E-1)G^2Q\eta_0)T^{-1/2}$. The gradient in W need not fall: at
     $A = B = 0$ that in the factors is 0 and nothing moves.
     """
-    start, power = number(values["start"]), number(values["power"])
+    start, power = rational(values["start"]), rational(values["power"])
     above, eta_0, T = sympy.symbols("Delta_0 eta_0 T", positive=True)
     rate = eta_0 * T**-power
     bound = start * above / (rate * T * E) + (2 * E - 1) * G**2 * Q * rate
@@ -168,7 +167,7 @@ def eq_67_70(values: Values) -> Proof:
     $\langle\delta, v\rangle \le \frac14\|\delta\|^2 + \|v\|^2$, Lemma B.6 for $\delta$, and $-\langle x, x+y\rangle
     \le -\frac34|x|^2 + |y|^2$ for the mean of v.
     """
-    kept, square, change, cross, drift = (number(values[n]) for n in ("kept", "square", "change", "cross", "drift"))
+    kept, square, change, cross, drift = (rational(values[n]) for n in ("kept", "square", "change", "cross", "drift"))
     half = sympy.Rational(1, 2)
     product = sympy.Matrix([[change, -half], [-half, square]])
     return concluded(
@@ -184,7 +183,7 @@ def eq_67_70(values: Values) -> Proof:
 @proof("fedloru-v2/eq-71-75")
 def eq_71_75(values: Values) -> Proof:
     """Smoothness in A at B, the mean of u as in (70), and the sum with (70)."""
-    kept, smooth, change, cross, drift = (number(values[n]) for n in ("kept", "smooth", "change", "cross", "drift"))
+    kept, smooth, change, cross, drift = (rational(values[n]) for n in ("kept", "smooth", "change", "cross", "drift"))
     derived = L * b**2 / 2 + change * 2 * _changes(sympy.Integer(1))
     stated = smooth * L * b**2 + _changes(cross)
     return concluded(
@@ -200,7 +199,7 @@ def eq_71_75(values: Values) -> Proof:
 @proof("fedloru-v2/eq-76")
 def eq_76(values: Values) -> Proof:
     r"""(75) with $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and the drifts of the corrected Lemma B.8."""
-    kept, first, drift = (number(values[name]) for name in ("kept", "first", "drift"))
+    kept, first, drift = (rational(values[name]) for name in ("kept", "first", "drift"))
     changes = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2
     second = first * eta**2 * G**2 * E**2 * (changes * b**2 + (1 + L * a**2 / 2) * a**2)
     third = drift * eta**3 * E * (E - 1) ** 2 * G**2 * (rate_a**2 + rate_b**2)
@@ -218,7 +217,7 @@ def eq_76(values: Values) -> Proof:
 @proof("fedloru-v2/eq-77-K")
 def eq_77_K(values: Values) -> Proof:
     r"""The last terms of (76) times $4/(3\eta E)$, with the largest step size $\eta + h$ in D."""
-    first, second = number(values["first"]), number(values["second"])
+    first, second = rational(values["first"]), rational(values["second"])
     s2 = sympy.Symbol("s2", positive=True)  # sigma^2 + G^2
     brace = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2 + (1 + L * a**2 / 2) * a**2
 

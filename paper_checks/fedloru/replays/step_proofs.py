@@ -9,12 +9,12 @@ $\eta GC_A$, i steps by i times that, and with $A_iB_i - AB = (A_i - A)B_i + A(B
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
 import sympy
 
+from paper_checks.proof_steps import non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
@@ -26,18 +26,6 @@ moved_ab = moved_a * b + a * moved_b
 drift_a, drift_b = b * L * moved_ab + G * moved_b, a * L * moved_ab + G * moved_a
 rate_a, rate_b = L * b * (a**2 + b**2) + G * a, L * a * (a**2 + b**2) + G * b
 """Bounds on what i local steps move, and on the changes of the gradients in the factors."""
-
-
-def non_negative(expression: Any) -> bool:
-    """Whether a polynomial in symbols that are not negative has no negative coefficient."""
-    expanded = sympy.expand(expression)
-    return expanded == 0 or all(c >= 0 for c in sympy.Poly(expanded, *expanded.free_symbols).coeffs())
-
-
-def number(text: Any) -> sympy.Rational:
-    """A stored constant."""
-    exact = Fraction(str(text))
-    return sympy.Rational(exact.numerator, exact.denominator)
 
 
 def concluded(flaws: Iterable[tuple[bool, str]], steps: str) -> Proof:
@@ -97,7 +85,7 @@ def lem_B_5(values: Values) -> Proof:
 
     One weight with loss $\frac12Lw^2$ attains it; both factors at once have the Hessian $L(1, 2; 2, 1)$ at A = B = 1.
     """
-    constant, power = number(values["constant"]), int(values["power"])
+    constant, power = rational(values["constant"]), int(values["power"])
     joint = sympy.hessian(L * (a * b) ** 2 / 2, (a, b)).subs({a: 1, b: 1})
     return concluded(
         [
@@ -116,7 +104,7 @@ def lem_B_6(values: Values) -> Proof:
     With $\Delta = A_{t+1} - A_t$: $A_{t+1}^T(\nabla(A_{t+1}B) - \nabla(A_tB))$ and $\Delta^T\nabla(A_tB)$ have norms
     of at most $LC_AC_B\|\Delta\|$ and $G\|\Delta\|$.
     """
-    constant = number(values["constant"])
+    constant = rational(values["constant"])
     form = sympy.Matrix([[constant - 1, -1], [-1, constant - 1]])  # constant (x^2 + y^2) - (x + y)^2
     return concluded(
         [(form.is_positive_semidefinite is True, "the square of the sum of both parts")],
@@ -132,7 +120,7 @@ def lem_B_7(values: Values) -> Proof:
     With $\sigma^2 \ge 0$ the printed factor is larger than $G^2$, which one weight with a constant gradient attains as
     $\eta \to 0$.
     """
-    constant, variance = number(values["constant"]), h
+    constant, variance = rational(values["constant"]), h
     flaws = [(non_negative(constant * (variance + G**2) * eta**2 * i**2 * b**2 - moved_a**2), "the square of the move")]
     for steps in positive_sizes(values, "steps"):
         A, _ = one_weight(steps, lambda A, B: G)[-1]
@@ -144,7 +132,7 @@ def lem_B_7(values: Values) -> Proof:
 @proof("fedloru-v2/lem-B.7-mid")
 def lem_B_7_mid(values: Values) -> Proof:
     r"""The square of a mean is at most the mean of the squares, each of which is at most $G^2C_B^2$."""
-    constant = number(values["constant"])
+    constant = rational(values["constant"])
     flaws = [(non_negative(constant * G**2 * b**2 - (moved_a / (i * eta)) ** 2), "the mean of the squares")]
     for steps in positive_sizes(values, "steps"):
         v = sympy.symbols(f"v1:{steps + 1}")
@@ -164,7 +152,7 @@ def lem_B_8(values: Values) -> Proof:
     One weight at the edge of a parabola, where the slope G is largest, attains it as $\eta \to 0$: to first order i
     steps move i times what one does.
     """
-    constant = number(values["constant"])
+    constant = rational(values["constant"])
     stated = constant * eta**2 * (E - 1) ** 2 * G**2 * rate_a**2
     swapped = drift_a.subs({a: b, b: a}, simultaneous=True)
     flaws = [
@@ -185,7 +173,7 @@ def lem_B_8(values: Values) -> Proof:
 @proof("fedloru-v2/eq-63-66")
 def eq_63_66(values: Values) -> Proof:
     r"""L times the move of AB, which is at most $i\eta G(C_A^2 + C_B^2)$; attained as in Lemma B.8."""
-    constant = number(values["constant"])
+    constant = rational(values["constant"])
     stated = constant * eta**2 * i**2 * G**2 * L**2 * (a**2 + b**2) ** 2
     flaws = [(non_negative(stated - (L * moved_ab) ** 2), "the square of L times the move of AB")]
     for steps in positive_sizes(values, "steps"):
@@ -204,7 +192,7 @@ def claim_B3_just(values: Values) -> Proof:
     An average does not add to the sum of the norms. One weight with slope -G attains it. A Gaussian has no largest
     value, so that no bound holds for all cycles that start from one.
     """
-    factor = number(values["factor"])
+    factor = rational(values["factor"])
     step = (a + eta * G * b) + (b + eta * G * a)
     flaws = [(non_negative(factor * (1 + eta * G) * (a + b) - step), "one step")]
     for steps in positive_sizes(values, "steps"):
@@ -221,7 +209,7 @@ def eq_agg(values: Values) -> Proof:
 
     Below in products that do not commute; the last weight is what is missing to 1.
     """
-    scale = number(values["scale"])
+    scale = rational(values["scale"])
     flaws = []
     for clients in positive_sizes(values, "clients"):
         w = list(sympy.symbols(f"w1:{clients}"))
@@ -253,7 +241,7 @@ def eq_59_60(values: Values) -> Proof:
 @proof("fedloru-v2/eq-61-62")
 def eq_61_62(values: Values) -> Proof:
     r"""With weights of sum 1, $\sum_kw_kA_E^{(k)} - A = \sum_kw_k(A_E^{(k)} - A)$, and (59) for each of the cohort."""
-    begins, total = int(values["begins"]), number(values["total"])
+    begins, total = int(values["begins"]), rational(values["total"])
     flaws = []
     for clients in positive_sizes(values, "clients"):
         w = list(sympy.symbols(f"w1:{clients}"))

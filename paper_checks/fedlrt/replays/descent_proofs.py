@@ -7,15 +7,14 @@ then no coefficient may be negative.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 import sympy
 
 from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_series
 from paper_checks.fedlrt.replays.simplified_rounds import flaw_of_certificates
 from paper_checks.fedlrt.replays.worst_cases import dominates
+from paper_checks.proof_steps import first_flaw, non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
@@ -24,27 +23,12 @@ SQUARE_OF_ROOT = Fraction(2)
 """1 + delta^2 at most, for delta <= 1."""
 
 
-def non_negative(expression: Any) -> bool:
-    """Whether a polynomial in symbols that are not negative has no negative coefficient."""
-    expanded = sympy.expand(expression)
-    return expanded == 0 or all(c >= 0 for c in sympy.Poly(expanded, *expanded.free_symbols).coeffs())
-
-
-def rational(number: Fraction) -> sympy.Rational:
-    """The same number in sympy."""
-    return sympy.Rational(number.numerator, number.denominator)
-
-
-def _first(flaws: Iterable[str]) -> str:
-    return next((flaw for flaw in flaws if flaw), "")
-
-
 def _flaw_of_local_steps(values: Values, square: Fraction) -> str:
     """The descent of the local steps, with the clients' gradients at most the root of ``square`` times the mean one."""
     largest, limit = Fraction(values["largest"]), Fraction(values["limit"])
     enough = "" if largest**2 >= square else "the largest R is below what the assumption allows"
     steps = [flaw_of_series(int(s)) for s in values["steps"]] or ["no steps"]
-    return _first([flaw_of_bracket(largest, limit), enough, *steps])
+    return first_flaw(flaw_of_bracket(largest, limit), enough, *steps)
 
 
 def _flaw_of_truncation(share: Fraction) -> str:
@@ -68,7 +52,7 @@ def eq_36(values: Values) -> Proof:
 @proof("fedlrt/thm-2")
 def thm_2(values: Values) -> Proof:
     """Full correction: every client starts along g, so that R = 1 - 1/s < 1; then truncation."""
-    flaw = _first([_flaw_of_local_steps(values, Fraction(1)), _flaw_of_truncation(Fraction(values["square"]))])
+    flaw = first_flaw(_flaw_of_local_steps(values, Fraction(1)), _flaw_of_truncation(Fraction(values["square"])))
     return Proof(not flaw, flaw or r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
                  "(a client's drift by induction, then a rational inequality in one variable), and smoothness along "
                  "the truncation")  # fmt: skip
@@ -92,7 +76,7 @@ def thm_3(values: Values) -> Proof:
         K = 2 / (1 - (1 - step) ** (2 * s))
         if K * (1 - w**2) / 2 != 1 or 1 / (limit * (1 - limit)) < K:
             flaws.append(f"the bowl does not attain K at {s} steps, or K is above 1/(x(1 - x))")
-    flaw = _first([*flaws, "" if values["steps"] else "no steps", _flaw_of_truncation(Fraction(1, 2))])
+    flaw = first_flaw(*flaws, "" if values["steps"] else "no steps", _flaw_of_truncation(Fraction(1, 2)))
     return Proof(not flaw, flaw or "the exact worst case of the local steps, attained by a bowl, smoothness along the "
                  "truncation, and the mean over the rounds")  # fmt: skip
 
@@ -104,10 +88,10 @@ def thm_4(values: Values) -> Proof:
     $\frac1C\sum|p_c|^2 \le |g|^2 + \delta^2|g|^2$, so that $R = (1 - \frac1s)\sqrt{1+\delta^2}$. The certificates prove
     the same for some clients and steps with nothing but the inequalities of smooth functions.
     """
-    flaw = _first([
+    flaw = first_flaw(
         _flaw_of_local_steps(values, SQUARE_OF_ROOT), _flaw_of_truncation(Fraction(values["square"])),
         flaw_of_certificates(values["certificates"]),
-    ])  # fmt: skip
+    )  # fmt: skip
     return Proof(
         not flaw,
         flaw
@@ -138,7 +122,8 @@ def cor_1(values: Values) -> Proof:
         at = Fraction(place)
         if not 0 < at <= Fraction(1, 2) or Fraction(constant) * at * (1 - kappa * at) < 1:
             flaws.append(f"the constant at {place}")
-    flaw = _first([*flaws, "" if values["constants"] else "no constants", _flaw_of_local_steps(values, SQUARE_OF_ROOT)])
+    flaws.append("" if values["constants"] else "no constants")
+    flaw = first_flaw(*flaws, _flaw_of_local_steps(values, SQUARE_OF_ROOT))
     shown = ", ".join(f"{constant} at {place}" for place, constant in values["constants"].items())
     return Proof(not flaw, flaw or rf"the corrected Theorem 4, its mean over the rounds, and the constants {shown} of "
                  r"$s_*\lambda L$")  # fmt: skip
@@ -152,11 +137,11 @@ def cor_2_proof(values: Values) -> Proof:
     bracket = 1 - delta**2 - 12 * rate * L + delta**2 * rate
     stated = delta**2 * (2 - 12 * L - delta**2) / (12 * L + delta**2)
     kappa, at, constant = Fraction(values["kappa"]), Fraction(values["at"]), Fraction(values["constant"])
-    flaw = _first([
+    flaw = first_flaw(
         "" if sympy.simplify(bracket - stated) == 0 else "the printed bracket",
         "" if _kappa_is_below(kappa) else "kappa can be larger",
         "" if at == Fraction(1, 24) and constant * at * (1 - kappa * at) >= 1 else "the constant",
-    ])  # fmt: skip
+    )  # fmt: skip
     return Proof(not flaw, flaw or "the bracket as an identity, and the constant for every kappa that the corrected "
                  "Theorem 4 has")  # fmt: skip
 
@@ -169,7 +154,7 @@ def assumption_1(values: Values) -> Proof:
     $a = b + h$ with $\delta g = h + f$.
     """
     b = sympy.Symbol("b", positive=True)
-    factor, delta = rational(Fraction(values["factor"])), 1 - d
+    factor, delta = rational(values["factor"]), 1 - d
     start = delta * (factor - delta) * G**2 - (G**2 - (d * G + f) ** 2)
     client = (h + f) * (factor * b + h + f) - ((b + h) ** 2 - b**2)
     proved = non_negative(start) and non_negative(client)
@@ -181,7 +166,7 @@ def assumption_1(values: Values) -> Proof:
 def thm_11_combine(values: Values) -> Proof:
     r"""With $|U^TFV|^2 = (1 - \delta^2)G + f$ and $1 - 12x = h \ge 0$ the right side minus the left is $xhf$."""
     delta = sympy.Symbol("delta", positive=True)
-    loss, half = rational(Fraction(values["loss"])), rational(Fraction(values["half"]))
+    loss, half = rational(values["loss"]), rational(values["half"])
     block = (1 - delta**2) * G + f
     left = -x * (1 - 12 * x) * block + delta**2 * x * G + x**2 * delta**2 * G / 2
     right = -x * (1 - loss * delta**2 - 12 * (1 - delta**2) * x - half * delta**2 * x) * G

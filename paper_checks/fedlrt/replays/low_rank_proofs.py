@@ -2,19 +2,11 @@ r"""Proofs of what holds of bases and of whole rounds: Lemmas 1 to 3, truncation
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import sympy
 
-from paper_checks.fedlrt.replays.descent_proofs import non_negative
+from paper_checks.proof_steps import non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
-
-
-def exact(text: object) -> sympy.Rational:
-    """A constant of a certificate."""
-    number = Fraction(str(text))
-    return sympy.Rational(number.numerator, number.denominator)
 
 
 def _symbols(name: str, rows: int, columns: int) -> sympy.Matrix:
@@ -33,7 +25,7 @@ def lemma_1(values: Values) -> Proof:
     Then $\tilde U^\top USV^\top\tilde V$ is S between two such matrices, the corner of zeros. The product is done for
     the ranks of the file; every entry outside the corner has a factor zero whatever the rank.
     """
-    corner, flaws = exact(values["corner"]), ["" if values["ranks"] else "no ranks"]
+    corner, flaws = rational(values["corner"]), ["" if values["ranks"] else "no ranks"]
     for r in map(int, values["ranks"]):
         S = _symbols("S", r, r)
         tall = sympy.eye(r).col_join(sympy.zeros(r, r))
@@ -51,7 +43,7 @@ def lemma_2(values: Values) -> Proof:
     \lambda S_0^{-\top}\end{pmatrix}$, of determinant $\lambda^r/\det S_0 \ne 0$. So the spans are one; for V and L take
     the transposed problem.
     """
-    share, flaws = exact(values["share"]), ["" if values["ranks"] else "no ranks"]
+    share, flaws = rational(values["share"]), ["" if values["ranks"] else "no ranks"]
     rate = sympy.Symbol("lambda", positive=True)
     for r in map(int, values["ranks"]):
         U, GV, S = _symbols("U", r + 1, r), _symbols("X", r + 1, r), _symbols("S", r, r)
@@ -75,7 +67,7 @@ def lemma_3(values: Values) -> Proof:
     their norm is less by a sum of squares. Then $\|A\| \le L\|U(S_1 - S_2)V^\top\| = L\|S_1 - S_2\|$, by
     $U^\top U = V^\top V = I$ in the trace. F(W) = LW attains it.
     """
-    constant, flaws = exact(values["constant"]), ["" if values["sizes"] else "no sizes"]
+    constant, flaws = rational(values["constant"]), ["" if values["sizes"] else "no sizes"]
     for n, r in values["sizes"]:
         A = _symbols("A", n, n)
         whole = sum(a**2 for a in A)
@@ -120,7 +112,7 @@ def alg_4(values: Values) -> Proof:
     At a stationary point of the global loss G = 0; a client that stands there steps along $G_c + 0 - G_c = 0$ and
     stays, by induction over the steps.
     """
-    inside = exact(values["inside"])
+    inside = rational(values["inside"])
     w, rate, slope, G, G_c = sympy.symbols("w lambda g G G_c")
     box = w - inside * rate * (slope + (G - G_c))
     flaws = ["" if sympy.expand(box - (w - rate * (slope - (G_c - G)))) == 0 else "not the step of (4)"]
@@ -137,7 +129,7 @@ def thm_5(values: Values) -> Proof:
     $xe^x - (e^x - 1)$ is 0 at 0 and has the derivative $xe^x \ge 0$, so that $y \le Be^{Lt}t \le Be^Lt$ for $t \le 1$.
     Truncation adds at most $\vartheta \le \vartheta/t$.
     """
-    d_2, d_3, longest = exact(values["d_2"]), exact(values["d_3"]), exact(values["longest"])
+    d_2, d_3, longest = rational(values["d_2"]), rational(values["d_3"]), rational(values["longest"])
     t, L, B, x, A = sympy.symbols("t L B x A", positive=True)
     y = B * (sympy.exp(L * t) - 1) / L
     flaws = ["" if sympy.simplify(sympy.diff(y, t) - L * y - B) == 0 and y.subs(t, 0) == 0 else "not the solution"]
@@ -163,7 +155,7 @@ def claim_close(values: Values) -> Proof:
     stated follows by induction over T. For one step of one round it is $\lambda\epsilon + \vartheta$; then what the
     projection leaves out of the only direction, and what is cut, each alone are the distance.
     """
-    own, stale = exact(values["own"]), exact(values["stale"])
+    own, stale = rational(values["own"]), rational(values["stale"])
     rate, L, eps, theta, D, d, a, q = sympy.symbols("lambda L epsilon theta D d a q", positive=True)
     step = d + rate * (own * L * d + stale * L * D + eps)
     kept = 2 * D + eps / L
@@ -189,7 +181,7 @@ def claim_het_plateau(values: Values) -> Proof:
     variants send the same mean factor gradients, have the same wide bases, hence the same mean coefficients, and
     truncate the same matrix. By induction all rounds are the same, and where one method converges the other does.
     """
-    other, flaws = exact(values["curvature"]), ["" if values["clients"] and values["steps"] else "no sizes"]
+    other, flaws = rational(values["curvature"]), ["" if values["clients"] and values["steps"] else "no sizes"]
     H, start = sympy.symbols("H w", commutative=False)  # H stands for the step times the second derivative
     for clients in map(int, values["clients"]):
         given = sympy.symbols(f"b_0:{clients}", commutative=False)

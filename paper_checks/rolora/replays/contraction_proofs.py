@@ -39,6 +39,7 @@ from typing import Any
 
 import sympy
 
+from paper_checks.proof_steps import first_flaw, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.rolora.replays.concentration_proofs import enough_for_gradient, enough_for_minimisers
 from paper_checks.stored_values import Values
@@ -49,11 +50,6 @@ D, s, u, x = sympy.symbols("D s u x")
 def flaw_of(condition: bool, words: str) -> str:
     """The words if the condition is not met."""
     return "" if condition else words
-
-
-def first(*flaws: str) -> str:
-    """The first flaw, if there is one."""
-    return next((flaw for flaw in flaws if flaw), "")
 
 
 def positive(polynomial: Any, variables: tuple[sympy.Symbol, ...], depth: int = 5, strict: bool = True) -> bool:
@@ -88,18 +84,12 @@ def _share(at: tuple[int, ...], powers: tuple[int, ...], degrees: list[int]) -> 
     return share
 
 
-def rational(values: Values, name: str) -> sympy.Rational:
-    """A stored constant."""
-    number = Fraction(str(values[name]))
-    return sympy.Rational(number.numerator, number.denominator)
-
-
 def on_events(limit: Any, threshold: Any) -> str:
     """Why a step up to ``limit`` does not contract for thresholds up to ``threshold`` times D; empty if it does."""
     level = threshold * D
     shift = level * (1 + level) ** 2
     largest = 2 * limit * (1 + level**2) - 1 + 2 * limit * shift
-    return first(
+    return first_flaw(
         flaw_of(0 < limit <= 1 and threshold > 0, "a step and thresholds"),
         flaw_of(positive(sympy.expand((D - 2 * level - 2 * shift) / D), (D,), strict=False), "the numerator"),
         flaw_of(positive(sympy.expand(1 - limit * D - largest), (D,), strict=False), "the numerator, b long"),
@@ -115,7 +105,7 @@ def unlimited() -> str:
     h = sympy.expand(whole / s)
     near, far = sympy.expand(h.subs(u, 1)), sympy.expand(h.subs(u, D) / D)
     longest = (4 - D) / 4
-    return first(
+    return first_flaw(
         flaw_of(sympy.expand(whole - s * h) == 0 and sympy.expand(near - (4 - D - 4 * s)) == 0, "h"),
         # Both second derivatives are negative for s in (0, 1], D in (0, 1].
         flaw_of(positive(sympy.expand(-h.diff(u, 2) / s), (s, D)), "h is concave"),
@@ -140,7 +130,7 @@ def fixed_samples(share: Any, more: Any) -> str:
     above = (1 + more * D) ** 2 * (1 - share**2 * D) - 1
     e = share * (1 + more)
     over, under = e**2 + e * (1 + e**2 / 2), 1 - (1 + e**2 / 2) * share * e
-    return first(
+    return first_flaw(
         flaw_of(0 < share < 1, "a share of the cosine"),
         flaw_of(positive(sympy.expand(above / D), (D,), strict=False), "r is above e"),
         flaw_of(positive(sympy.expand(p - r * (sympy.Rational(1, 2) + share * x)), (x,)), "falls in the length of b"),
@@ -153,7 +143,7 @@ def fixed_samples(share: Any, more: Any) -> str:
 @proof("rolora/lem-A.11")
 def lem_A_11(values: Values) -> Proof:
     """The events of the lemmas, and unlimited samples."""
-    flaw = first(on_events(rational(values, "limit"), rational(values, "threshold")), unlimited())
+    flaw = first_flaw(on_events(rational(values["limit"]), rational(values["threshold"])), unlimited())
     return Proof(not flaw, flaw or r"on the events, for thresholds up to " + str(values["threshold"]) + r" of $1 - "
                  r"(\delta^0)^2$, by the signs of polynomials in it; the bound for unlimited samples from a "
                  r"function that is concave in the squared cosine")  # fmt: skip
@@ -166,11 +156,11 @@ def lem_5_3(values: Values) -> Proof:
     The events have the stated probability by the proofs of Lemmas A.9 and A.10, with $\epsilon_2$ for $\epsilon_3$
     (so that $\tilde\epsilon \le \epsilon'$).
     """
-    flaw = first(
+    flaw = first_flaw(
         enough_for_minimisers(values["samples"]),
         enough_for_gradient(values),
-        on_events(rational(values, "limit"), rational(values, "threshold")),
-        fixed_samples(rational(values, "share"), rational(values, "more")),
+        on_events(rational(values["limit"]), rational(values["threshold"])),
+        fixed_samples(rational(values["share"]), rational(values["more"])),
     )
     cosine = 1 - Fraction(28, 100) ** 2
     square = (1 - 2 * cosine) ** 2 / (1 + 4 * cosine * (1 - cosine))
@@ -191,12 +181,12 @@ def thm_5_4(values: Values) -> Proof:
     are within $\sqrt d + t$ of $\sqrt m$ with probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so that
     $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d + t)/\sqrt m$; $t^2 = 2\log(2N/p)$ and $mz^2 \le m\rho^2/C$.
     """
-    share, samples = rational(values, "share"), rational(values, "normal")
+    share, samples = rational(values["share"]), rational(values["normal"])
     # 2z + z^2 <= rho for z = rho / sqrt(C): 2 / sqrt(C) <= 1 - rho / C at the largest rho.
     enough = bool(samples > share and 4 / samples <= (1 - share / samples) ** 2)
-    flaw = first(
-        on_events(rational(values, "limit"), rational(values, "threshold")),
-        fixed_samples(share, rational(values, "more")), flaw_of(enough, "the number of samples"),
+    flaw = first_flaw(
+        on_events(rational(values["limit"]), rational(values["threshold"])),
+        fixed_samples(share, rational(values["more"])), flaw_of(enough, "the number of samples"),
     )  # fmt: skip
     return Proof(not flaw, flaw or "Lemma 5.3 as corrected, in every iteration; the error of the product from "
                  "two orthogonal parts; the number of normal samples from the known bound on their singular "
@@ -212,8 +202,8 @@ def eq_100(values: Values) -> Proof:
     ``threshold`` times D, so that $\eta \le 1/(2L_{max}^2)$ is enough.
     """
     beta, low = sympy.symbols("beta low")
-    level = rational(values, "threshold") * D
-    flaw = first(
+    level = rational(values["threshold"]) * D
+    flaw = first_flaw(
         flaw_of(sympy.expand((1 - 2 * s * low) + (1 - 2 * s * beta) - 2 * (1 - s * (beta + low))) == 0, "the identity"),
         flaw_of(positive(sympy.expand(2 - (1 + level**2) - (D - level)), (D,), strict=False), "half the step"),
     )
@@ -223,10 +213,10 @@ def eq_100(values: Values) -> Proof:
 @proof("rolora/eq-117")
 def eq_117(values: Values) -> Proof:
     """(101) without its bars up to half the step, by the proof of (100); the lines after it as on the events."""
-    limit, level = rational(values, "limit"), rational(values, "threshold") * D
-    flaw = first(
+    limit, level = rational(values["limit"]), rational(values["threshold"]) * D
+    flaw = first_flaw(
         flaw_of(positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False), "the bars"),
-        on_events(limit, rational(values, "threshold")),
+        on_events(limit, rational(values["threshold"])),
     )
     return Proof(not flaw, flaw or r"signs of polynomials in $1 - (\delta^0)^2$")
 
@@ -241,8 +231,8 @@ def a4_c(values: Values) -> Proof:
     right = (u - D) * (1 + u * (1 - u)) + (1 - u) * u * (2 - u)
     half = flaw_of(sympy.expand(left - right) == 0, "half the step")
     minimisers, gradient = enough_for_minimisers(values["samples"]), enough_for_gradient(values)
-    events = on_events(rational(values, "limit"), rational(values, "threshold"))
-    flaw = first(minimisers, gradient, events, unlimited(), half)
+    events = on_events(rational(values["limit"]), rational(values["threshold"]))
+    flaw = first_flaw(minimisers, gradient, events, unlimited(), half)
     return Proof(not flaw, flaw or r"signs of polynomials, and for $m \ge 100q$ the probability by Chernoff's bounds")
 
 
@@ -255,7 +245,7 @@ def eq_124(values: Values) -> Proof:
     E\nabla = 4s((\bar b - g)^\top g + \|\bar b - g\|^2)$ with $\|\bar b - g\| \le \epsilon'\delta$. (145) to (159):
     the square without its term of second order. (160): (144), (134) and (159). (162) to (166): as on the events.
     """
-    limit, level = rational(values, "limit"), rational(values, "threshold") * D
+    limit, level = rational(values["limit"]), rational(values["threshold"]) * D
     bars = positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False)
-    flaw = first(flaw_of(bars, "the bars"), on_events(limit, rational(values, "threshold")))
+    flaw = first_flaw(flaw_of(bars, "the bars"), on_events(limit, rational(values["threshold"])))
     return Proof(not flaw, flaw or r"elementary lines, and signs of polynomials in $1 - \delta_0^2$")

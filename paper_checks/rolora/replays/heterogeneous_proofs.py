@@ -11,6 +11,7 @@ from typing import Any
 
 import sympy
 
+from paper_checks.proof_steps import non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.rolora.replays.rank_one import (
     COSINE,
@@ -29,10 +30,8 @@ from paper_checks.rolora.replays.rank_one import (
     frobenius,
     inner,
     minus,
-    non_negative,
     over_clients,
     plus,
-    rational,
     same,
     same_vector,
 )

@@ -8,7 +8,6 @@ is linear, so that it may be taken of what is linear in the products with $b_i^*
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -27,12 +26,6 @@ _PRODUCTS = {
     ("b_i*", "b_i*"): OWN_SQUARED, ("b_i*", "mean"): OWN_MEAN, ("b", "b_i*"): OWN_B,
     ("mean", "mean"): MEAN_SQUARED, ("b", "mean"): MEAN_B, ("b", "b"): SQUARE_B,
 }  # fmt: skip
-
-
-def rational(text: Any) -> sympy.Rational:
-    """An exact constant of a file."""
-    number = Fraction(text)
-    return sympy.Rational(number.numerator, number.denominator)
 
 
 def plus(*terms: tuple[Any, Vector]) -> Vector:
@@ -86,10 +79,3 @@ def same(one: Any, other: Any) -> bool:
 def same_vector(one: Vector, other: Vector) -> bool:
     """Whether two combinations are identical for a unit vector a."""
     return all(same(share, 0) for share in plus((1, one), (-1, other)).values())
-
-
-def non_negative(expression: Any) -> bool:
-    """Whether a polynomial in symbols that are not negative has no negative coefficient."""
-    expanded = sympy.expand(expression)
-    symbols = sorted(expanded.free_symbols, key=str)
-    return bool(all(c >= 0 for c in sympy.Poly(expanded, *symbols).coeffs()) if symbols else expanded >= 0)

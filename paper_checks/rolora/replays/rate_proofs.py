@@ -12,8 +12,8 @@ from typing import Any
 
 import sympy
 
+from paper_checks.proof_steps import rational
 from paper_checks.replay import Proof, proof
-from paper_checks.rolora.replays.rank_one import rational
 from paper_checks.stored_values import Values
 
 u, h, w, s, y, z = sympy.symbols("u h w s y z", positive=True)

@@ -1,0 +1,38 @@
+"""Steps that proofs share: exact constants, and polynomials without a negative coefficient.
+
+Proofs run in the fresh process of the replays; this module is theirs and imports nothing else of the toolkit.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+
+def rational(value: Any) -> sympy.Rational:
+    """A stored constant, or a fraction, as an exact number; decimals are taken as they are written.
+
+    >>> rational("2.5"), rational(Fraction(1, 3))
+    (5/2, 1/3)
+    """
+    number = Fraction(str(value))
+    return sympy.Rational(number.numerator, number.denominator)
+
+
+def non_negative(expression: Any) -> bool:
+    """Whether a polynomial in symbols that are not negative has no negative coefficient.
+
+    >>> x, y = sympy.symbols("x y", positive=True)
+    >>> non_negative(2 * x * y), non_negative(x**2 - 2 * x * y + y**2)
+    (True, False)
+    """
+    expanded = sympy.expand(expression)
+    symbols = sorted(expanded.free_symbols, key=str)
+    return bool(all(c >= 0 for c in sympy.Poly(expanded, *symbols).coeffs()) if symbols else expanded >= 0)
+
+
+def first_flaw(*flaws: str) -> str:
+    """The first flaw, or nothing."""
+    return next((flaw for flaw in flaws if flaw), "")
