@@ -80,7 +80,7 @@ def certificates() -> dict[str, dict[str, Any]]:
         "fedlrt/eq-36": {"square": "1/2"},
         "fedlrt/thm-2": {"largest": "1", **local, "square": "1/2"},
         "fedlrt/thm-3": {"limit": "1/2", "steps": [1, 2, 3, 10, *FURTHER_STEPS]},
-        "fedlrt/thm-4": {**wide, "square": "1/2", "certificates": [c.as_json() for c in simplified]},
+        "fedlrt/thm-4": {**wide, "square": "1/2", "least": "1", "certificates": [c.as_json() for c in simplified]},
         "fedlrt/eq-46": wide,
         "fedlrt/cor-1": {
             **wide,

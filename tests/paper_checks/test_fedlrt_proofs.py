@@ -4,9 +4,10 @@ import copy
 from fractions import Fraction
 
 import pytest
+import sympy
 
 from paper_checks.fedlrt.paper import PAPER
-from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_series
+from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_least, flaw_of_series
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
 from paper_checks.replay import Stored, replay_in_fresh_process, stored
 
@@ -16,7 +17,7 @@ TOO_MUCH = {
     "eq-36": ({"square": "2/5"},),
     "thm-2": ({"largest": "1/2"}, {"limit": "2"}, {"square": "0"}, {"steps": []}),
     "thm-3": ({"limit": "3/4"}, {"limit": "0"}, {"steps": []}),
-    "thm-4": ({"largest": "6/5"}, {"largest": "2"}, {"certificates": []}, {"square": "1/3"}),
+    "thm-4": ({"largest": "6/5"}, {"largest": "2"}, {"certificates": []}, {"square": "1/3"}, {"least": "99/100"}),
     "eq-46": ({"largest": "1"}, {"limit": "3/2"}),
     "cor-1": ({"kappa": "6/5"}, {"constants": {"1/12": "13"}}, {"constants": {}}, {"constants": {"1": "96"}}),
     "cor-2-proof": ({"constant": "25.2"}, {"at": "1/12"}, {"kappa": "1"}),
@@ -54,3 +55,4 @@ def test_the_inequality_of_the_local_steps_ends_where_it_should():
     assert flaw_of_bracket(F(2), F(1)) != ""
     assert flaw_of_bracket(F(1), F(11, 10)) != ""
     assert all(flaw_of_series(steps) == "" for steps in (1, 2, 7, 400))
+    assert flaw_of_least(sympy.Integer(1)) == "" != flaw_of_least(sympy.Rational(101, 100))

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_series
+from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_least, flaw_of_series
 from paper_checks.fedlrt.replays.simplified_rounds import flaw_of_certificates
 from paper_checks.fedlrt.replays.worst_cases import dominates
 from paper_checks.proof_steps import first_flaw, non_negative, rational
@@ -90,13 +90,14 @@ def thm_4(values: Values) -> Proof:
     """
     flaw = first_flaw(
         _flaw_of_local_steps(values, SQUARE_OF_ROOT), _flaw_of_truncation(Fraction(values["square"])),
-        flaw_of_certificates(values["certificates"]),
+        flaw_of_certificates(values["certificates"]), flaw_of_least(rational(values["least"])),
     )  # fmt: skip
     return Proof(
         not flaw,
         flaw
-        or "all clients, steps and learning rates by a client's drift and a rational inequality"
-        f"; {len(values['certificates'])} certificates of its instances; smoothness along the truncation",
+        or "all clients, steps and learning rates by a client's drift and a rational inequality; "
+        f"{len(values['certificates'])} certificates of its instances; smoothness along the truncation; two clients "
+        r"whose gradients leave no smaller $\kappa$, by the interpolation conditions of smooth functions",
     )
 
 

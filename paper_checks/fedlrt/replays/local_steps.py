@@ -19,6 +19,8 @@ from math import comb, factorial
 
 import sympy
 
+from paper_checks.proof_steps import non_negative
+
 
 def flaw_of_bracket(largest: Fraction, limit: Fraction) -> str:
     """Why the last inequality is not proved for all R up to ``largest`` and x up to ``limit``; empty if it is.
@@ -37,6 +39,36 @@ def flaw_of_bracket(largest: Fraction, limit: Fraction) -> str:
     for part in sympy.fraction(sympy.together(room)):
         signs |= {sympy.sign(c) for c in sympy.Poly(part, A).coeffs()}
     return "" if signs in ({1}, {-1}) else f"not proved for all x <= {limit} and R <= {largest}"
+
+
+def flaw_of_least(constant: sympy.Rational) -> str:
+    r"""Why $\frac{1+R}2$, times a constant, is not the least one for all small rates; empty if it is.
+
+    Two clients start along $p = g \pm \delta n$ (n a unit vector across g, $|g| = 1$, so that $|p| = \rho$) and have,
+    up to terms of higher order in the rate, gradients $D(-tp) = -t\rho g$ on their ways, $t = k\lambda$, and $D(-xg) =
+    -xg$ at the server's point. Smooth functions with L = 1 through these exist: by the interpolation conditions, each
+    of which is an equality or has a rest without negative coefficients in $\rho - 1$. With all gradients times
+    $1 - \eta$ they are strict, and the higher orders fit in. The mean step is then $-yg$, $y = x - \frac12(1 -
+    \frac1s)\rho x^2$ to second order, and the change $-y + \frac12y^2$.
+    """
+    x, t, q, h, s = sympy.symbols("x t q h s", positive=True)
+    rho = 1 + h
+
+    def inner(one: tuple[sympy.Expr, sympy.Expr], other: tuple[sympy.Expr, sympy.Expr]) -> sympy.Expr:
+        return one[0] * other[0] + one[0] * other[1] + one[1] * other[0] + rho**2 * one[1] * other[1]  # along g and p
+
+    zero = sympy.Integer(0)
+    way = {at: ((zero, -at), (-at * rho, zero), at**2 * rho / 2) for at in (t, q)}
+    end = ((-x, zero), (-x, zero), x**2 / 2)
+    for one, other in ((way[t], way[q]), (way[t], end), (end, way[t])):
+        apart, turn = (tuple(b - a for a, b in zip(one[i], other[i], strict=True)) for i in (0, 1))
+        bent = (inner(turn, turn) - inner(apart, apart) + 2 * inner(turn, apart)) / 4
+        if not non_negative(other[2] - one[2] - inner(one[1], apart) - bent):
+            return "no smooth function has these gradients"
+    y = x - (1 - 1 / s) * rho * x**2 / 2
+    second = sympy.expand(-y + y**2 / 2).coeff(x, 2)
+    needed = sympy.simplify(second - constant * (1 + (1 - 1 / s) * rho) / 2)
+    return "" if needed == 0 else "another constant"
 
 
 def flaw_of_series(steps: int, terms: int = 12) -> str:
