@@ -78,6 +78,8 @@ def certificates() -> dict[str, dict[str, Any]]:
     wide = {"largest": "3/2", **local}
     return {
         "fedlrt/eq-36": {"square": "1/2"},
+        "fedlrt/lemma-4": {"half": "1/2"},
+        "fedlrt/lemma-6": {"factor": "1", "clients": [1, 2, 3, 7]},
         "fedlrt/thm-2": {"largest": "1", **local, "square": "1/2"},
         "fedlrt/thm-3": {"limit": "1/2", "steps": [1, 2, 3, 10, *FURTHER_STEPS]},
         "fedlrt/thm-4": {**wide, "square": "1/2", "least": "1", "certificates": [c.as_json() for c in simplified]},

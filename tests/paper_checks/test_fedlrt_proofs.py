@@ -15,6 +15,8 @@ F = Fraction
 
 TOO_MUCH = {
     "eq-36": ({"square": "2/5"},),
+    "lemma-4": ({"half": "2/5"},),
+    "lemma-6": ({"factor": "1/2"}, {"clients": []}),
     "thm-2": ({"largest": "1/2"}, {"limit": "2"}, {"square": "0"}, {"steps": []}),
     "thm-3": ({"limit": "3/4"}, {"limit": "0"}, {"steps": []}),
     "thm-4": ({"largest": "6/5"}, {"largest": "2"}, {"certificates": []}, {"square": "1/3"}, {"least": "99/100"}),

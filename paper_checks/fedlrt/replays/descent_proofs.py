@@ -41,6 +41,30 @@ def _flaw_of_truncation(share: Fraction) -> str:
     return "" if non_negative(theta * a + rational(share) * theta**2 - left) else "the cost of the truncation"
 
 
+@proof("fedlrt/lemma-4")
+def lemma_4(values: Values) -> Proof:
+    r"""With $\phi(t) = L(Y_2 + t(Y_1 - Y_2))$ the derivative is at most $\phi'(0) + tL\|Y_1 - Y_2\|^2$; integrate."""
+    half, t = rational(values["half"]), sympy.Symbol("t", positive=True)
+    rest = sympy.integrate(t * G, (t, 0, 1))  # G stands for L times the squared distance
+    flaw = "" if non_negative(half * G - rest) else "the integral of the Lipschitz bound"
+    return Proof(not flaw, flaw or "the Lipschitz bound of the gradient, integrated along the segment")
+
+
+@proof("fedlrt/lemma-6")
+def lemma_6(values: Values) -> Proof:
+    r"""$C\sum_c\|x_c\|^2 - \|\sum_cx_c\|^2 = \sum_{c<k}\|x_c - x_k\|^2$: entry by entry, for any C.
+
+    On the left $x_c^2$ has the factor C - 1 and $x_cx_k$ the factor -2; on the right each c is in C - 1 pairs.
+    """
+    factor, flaw = rational(values["factor"]), "" if values["clients"] else "no numbers of clients"
+    for C in map(int, values["clients"]):
+        xs = sympy.symbols(f"x_0:{C}")
+        pairs = sum(((a - b) ** 2 for i, a in enumerate(xs) for b in xs[:i]), sympy.Integer(0))
+        left = factor * C * sum(a**2 for a in xs) - sum(xs) ** 2
+        flaw = flaw or ("" if sympy.expand(left - pairs) == 0 else f"not the sum over pairs at {C} clients")
+    return Proof(not flaw, flaw or "the difference is the sum of the squares of all differences")
+
+
 @proof("fedlrt/eq-36")
 def eq_36(values: Values) -> Proof:
     """Smoothness between the model before and after truncation, then Cauchy and Schwarz."""
