@@ -162,7 +162,10 @@ def settled(run: Run, rank: int = RANK) -> int:
 
 
 def follow_all(context: Context) -> Followed:
-    """The long runs until 1e-5, shorter ones in other readings, and FedLin from the same start."""
+    """The long runs until 1e-5, shorter ones in other readings, and FedLin from the same start.
+
+    The algorithm's own rounds are followed for a while, at the full budget to the end of the first run.
+    """
     seed = stream(context)
     runs = {
         "uniform": long_run(seed, Reading(), 10_000, CLOSE),
@@ -175,7 +178,7 @@ def follow_all(context: Context) -> Followed:
     W[0, range(RANK), range(RANK)] = torch.tensor([1.0, 1.0, 1.0, 0.1], dtype=torch.float64)
     weak = [client.aimed(W) for client in one_target(seed, "uniform", 1)]
     runs["weak target"] = follow(weak, W, Reading(rank=RANK), HOMOGENEOUS, 2)
-    away = apart(runs["uniform"], homogeneous_run(seed, Reading(), 60))
+    away = apart(runs["uniform"], homogeneous_run(seed, Reading(), context.size(60, 10_000), CLOSE))
     full = full_rank_distances(seed, "uniform", Reading().scale, GRID)
     return Followed(runs, away, *(tuple(part) for part in zip(*full, strict=True)))
 
