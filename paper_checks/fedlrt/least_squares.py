@@ -189,11 +189,11 @@ def follow_all(context: Context) -> Followed:
     says="The rank 4 of the target is found within few rounds and never underestimated. (" + UNIFORM + " Few is read "
     "as a quarter of the rounds to 1e-5; found are 35 of 1,626 rounds and the like, at most an eighth on ten sets of "
     "points. The same with polynomials orthonormal for dx, in about four times as many rounds. With those of value 1 "
-    "at 1 the rank falls below 4 from this start, and stays 8 in 200 rounds from one of size 1; and a target such as "
+    "at 1 the rank falls below 4 from this start on most sets of points, 18 of 20, and stays 8 in 200 rounds from one "
+    "of size 1; and a target such as "
     r"$\mathrm{diag}(1,1,1,0.1)$ is cut to rank 3 by $\vartheta = 0.1\Vert\tilde S^*\Vert$ even from itself.)",
     measure=follow_all,
     mutants=[
-        {"readings": ("plain",)},
         {"readings": ("plain, size 1",)},
         {"readings": ("weak target",)},
         {"readings": ("tau 0.5",)},
@@ -299,7 +299,7 @@ def count_rounds(context: Context) -> list[Counts]:
         "the sets of points tried, 0.1 to 0.3 % to 0.1 with polynomials orthonormal for dx. With the full correction "
         "they need the same number within one round.",
         {"least": 0.0, "most": 0.06, "within": 1.0},
-        ({"least": 0.1}, {"most": 1e-4}, {"within": -1.0}, {"kind": "full"}, {"own": -1.0}),
+        ({"least": 0.1}, {"most": 1e-4}, {"within": -1.0}, {"kind": "full", "least": 0.005}, {"own": -1.0}),
     ),
     vary=("most",),
     uses=("fedlrt/exp-homogeneous",),
