@@ -218,7 +218,7 @@ def claim_hom_rank(followed: Followed, readings: tuple[str, ...] = ("uniform", "
         f"{name}: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}, 4 from round "
         f"{settled(one)} on" for name, one in followed.runs.items()
     )  # fmt: skip
-    return judge_promises(promises, f"{SETTING}, one client; {told}; 60 rounds beside the algorithm's own")
+    return judge_promises(promises, f"{SETTING}, one client; {told}; its first rounds beside the algorithm's own")
 
 
 @claim(

@@ -10,6 +10,7 @@ import numpy as np
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.worst_case.closed_form import best_constant
 
 LIMIT = 1.0 / 12.0
 """Of s λ L."""
@@ -91,7 +92,7 @@ def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, 
     """
     cases = [case for case in cases if case.steps * case.step <= limit * (1.0 + 1e-12)]
     wholes = np.array([case.steps * case.step for case in cases])
-    factors = constant * np.array([1.0 - 0.5 / case.steps if best else 1.0 for case in cases])
+    factors = constant * np.array([float(best_constant(case.steps)) if best else 1.0 for case in cases])
     theta, before, slope, change = np.array([(c.theta, c.before, c.slope, c.change) for c in cases]).T
     cost = share * (theta if loss == "L theta" else theta * before + theta**2 / 2.0)
     descent = leading * wholes * (1.0 - factors * wholes) * slope**2

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from mpmath import mp, mpf, sqrt
 
-from paper_checks.fedlrt.replays.truncation_steps import inner, minus, one_step
+from paper_checks.fedlrt.replays.truncation_steps import inner, minus, one_step, truncated
 from paper_checks.replay import Violation, replay
 from paper_checks.stored_values import Values
 
@@ -15,18 +15,9 @@ from paper_checks.stored_values import Values
 def thm_3(values: Values) -> Violation:
     """T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
     at = one_step(values)
-    theta = Fraction(values["theta"])
-    vector, kept, tail = [Fraction(v) for v in values["vector"]], Fraction(values["kept"]), Fraction(values["tail"])
-    other = [-vector[1], vector[0]]
-    spectral = [[kept * vector[i] * vector[j] + tail * other[i] * other[j] for j in range(2)] for i in range(2)]
-    unmet = at.unmet
-    if spectral != at.star or inner([vector, other], [vector, other]) != 2 or not kept > tail > 0:
-        unmet = unmet or "the singular values are the stated ones"
-    if not tail < theta or not tail**2 + kept**2 < theta**2:
-        unmet = unmet or "truncation to rank 1 at this threshold, in either reading of the criterion"
+    end, theta, unmet = truncated(values, at)
     if at.rate != Fraction(1, 24):
         unmet = unmet or "the learning rate of the proof"
-    end = [[kept * vector[i] * vector[j] for j in range(2)] for i in range(2)]
     after = minus(end, at.B)
     square = inner(at.F, at.F)
     descent = (square - inner(after, after)) / 2

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import permutations
 from typing import Any
 
-from paper_checks.fedlrt.replays.worst_cases import SIZES, Row, Slack, plus
+from paper_checks.fedlrt.replays.worst_cases import Row, Slack, all_proved, flaw_of_multipliers, plus
 
 Pair = tuple[Row, Row]
 """Parts of a vector inside and outside of the block, which are orthogonal."""
@@ -78,31 +77,10 @@ def _flaw(content: Mapping[str, Any]) -> str:
     for push in parts.pushes:
         beyond = (parts.nothing[0], push[1])
         parts.add(outside / clients, beyond, beyond)
-    left = {name: Fraction(name == "+") for name in names}
-    for i, j in permutations(range(len(names)), 2):
-        weight = multipliers.pop(f"{names[i]},{names[j]}", Fraction(0))
-        left[names[j]] -= weight
-        left[names[i]] += weight
-        for D, walk in zip(slopes, walks, strict=True):
-            at = [*walk[:steps], end]
-            apart, turn, share = _plus((1, at[i]), (-1, at[j])), _plus((1, D[i]), (-1, D[j])), weight / clients
-            parts.add(share, D[j], apart)
-            for factor, one, other in ((1, turn, turn), (-1, apart, apart), (2, turn, apart)):
-                parts.add(factor * share / 4, one, other)
-    if multipliers:
-        return f"there is no inequality {next(iter(multipliers))}"
-    if any(left[name] for name in names if name != "0"):
-        return "function values do not cancel"
-    return "" if parts.non_negative() else "the slack is not positive semidefinite"
+    points = [[*walk[:steps], end] for walk in walks]
+    return flaw_of_multipliers(parts, _plus, names, slopes, points, multipliers, Fraction(-1))
 
 
 def flaw_of_certificates(certificates: Sequence[Mapping[str, Any]]) -> str:
     """The first flaw; the sizes that were promised must be among them."""
-    missing = SIZES - {(int(c["clients"]), int(c["steps"])) for c in certificates}
-    if missing:
-        return f"no certificate for {sorted(missing)[0]} clients and steps"
-    for content in certificates:
-        flaw = _flaw(content)
-        if flaw:
-            return f"{content['clients']} clients, {content['steps']} steps: {flaw}"
-    return ""
+    return all_proved(certificates, _flaw)

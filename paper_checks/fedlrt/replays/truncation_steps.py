@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from paper_checks.replay import Violation, replay
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, fractions
 
 Matrix = list[list[Fraction]]
 _PAIRS = [(i, j) for i in range(2) for j in range(2)]
@@ -49,6 +49,23 @@ def minus(one: Matrix, other: Matrix) -> Matrix:
     return [[one[i][j] - other[i][j] for j in range(2)] for i in range(2)]
 
 
+def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, str]:
+    """The model cut to rank 1, the threshold, and what is not met, the step included.
+
+    Rank 1 is the least positive one, both with the tail after it and with the tail printed, from sigma_1 on.
+    """
+    theta, kept, tail = fractions(values, "theta", "kept", "tail")
+    vector = [Fraction(v) for v in values["vector"]]
+    other = [-vector[1], vector[0]]
+    spectral = [[kept * vector[i] * vector[j] + tail * other[i] * other[j] for j in range(2)] for i in range(2)]
+    unmet = at.unmet
+    if spectral != at.star or inner([vector, other], [vector, other]) != 2 or not kept > tail > 0:
+        unmet = unmet or "the singular values are the stated ones"
+    if not tail < theta or not tail**2 + kept**2 < theta**2:
+        unmet = unmet or "truncation to rank 1 at this threshold, in either reading of the criterion"
+    return [[kept * vector[i] * vector[j] for j in range(2)] for i in range(2)], theta, unmet
+
+
 @replay("fedlrt/eq-32")
 def eq_32(values: Values) -> Violation:
     """The printed right side W - lambda F against the model after a step."""
@@ -83,16 +100,7 @@ def eq_33(values: Values) -> Violation:
 def eq_36(values: Values) -> Violation:
     """The rise of the loss by the truncation to rank 1, against the threshold (L = 1)."""
     at = one_step(values)
-    theta = Fraction(values["theta"])
-    vector, kept, tail = [Fraction(v) for v in values["vector"]], Fraction(values["kept"]), Fraction(values["tail"])
-    other = [-vector[1], vector[0]]
-    spectral = [[kept * vector[i] * vector[j] + tail * other[i] * other[j] for j in range(2)] for i in range(2)]
-    unmet = at.unmet
-    if spectral != at.star or inner([vector, other], [vector, other]) != 2 or not kept > tail > 0:
-        unmet = unmet or "the singular values are the stated ones"
-    if not tail < theta or not tail**2 + kept**2 < theta**2:
-        unmet = unmet or "truncation to rank 1 at this threshold, in either reading of the criterion"
-    end = [[kept * vector[i] * vector[j] for j in range(2)] for i in range(2)]
+    end, theta, unmet = truncated(values, at)
     after, before = minus(end, at.B), minus(at.star, at.B)
     rise = (inner(after, after) - inner(before, before)) / 2
     return Violation(

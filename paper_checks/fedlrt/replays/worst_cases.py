@@ -6,7 +6,7 @@ function is known by the inequalities between its points that hold for every fun
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
 from math import ceil, factorial
@@ -97,33 +97,50 @@ def _proves(content: Mapping[str, Any]) -> str:
     else:
         for walk in walks:
             slack.add(Fraction(-1, clients), walk[-1], walk[-1])
+    return flaw_of_multipliers(slack, plus, names, slopes, [[*walk[:steps], end] for walk in walks], multipliers, low)
+
+
+def flaw_of_multipliers(
+    slack: Any, plus: Any, names: Sequence[str], slopes: Sequence[Any], walks: Sequence[Any],
+    multipliers: dict[str, Fraction], low: Fraction,
+) -> str:  # fmt: skip
+    """Adds each pair of a client's points to the slack of the bound, and says what is missing for a proof.
+
+    Args:
+        slack: what is left so far: its ``add`` and ``non_negative`` take the vectors that ``plus`` combines.
+        plus: combines vectors.
+        names: of the points.
+        slopes: changes of each client's gradient at its points.
+        walks: each client's points.
+        multipliers: by pairs of names.
+        low: least curvature.
+    """
     left = {name: ONE if name == "+" else Fraction(0) for name in names}
     for i, j in permutations(range(len(names)), 2):
         weight = multipliers.pop(f"{names[i]},{names[j]}", Fraction(0))
         left[names[j]] -= weight
         left[names[i]] += weight
-        for D, walk in zip(slopes, walks, strict=True):
-            x = [*walk[:steps], end]
-            apart, turn, share = plus((1, x[i]), (-1, x[j])), plus((1, D[i]), (-1, D[j])), weight / clients
+        for D, x in zip(slopes, walks, strict=True):
+            apart, turn, share = plus((1, x[i]), (-1, x[j])), plus((1, D[i]), (-1, D[j])), weight / len(walks)
             slack.add(share, D[j], apart)  # value at j <= value at i - <gradient at j, apart> - bent / (2 (1 - low))
             bent = share / (2 * (1 - low))
             slack.add(bent, turn, turn)
             slack.add(bent * low, apart, apart)
             slack.add(-2 * bent * low, turn, apart)
     if multipliers:
-        return f"there is no pair {next(iter(multipliers))}"
+        return f"there is no inequality {next(iter(multipliers))}"
     if any(left[name] for name in names if name != "0"):
         return "function values do not cancel"
     return "" if slack.non_negative() else "the slack is not positive semidefinite"
 
 
-def _all_proved(certificates: Sequence[Mapping[str, Any]]) -> str:
+def all_proved(certificates: Sequence[Mapping[str, Any]], flaw_of: Callable[[Mapping[str, Any]], str] = _proves) -> str:
     """The first flaw; the sizes that were promised must be among them."""
     missing = SIZES - {(int(c["clients"]), int(c["steps"])) for c in certificates}
     if missing:
         return f"no certificate for {sorted(missing)[0]} clients and steps"
     for content in certificates:
-        flaw = _proves(content)
+        flaw = flaw_of(content)
         if flaw:
             return f"{content['clients']} clients, {content['steps']} steps: {flaw}"
     return ""
@@ -140,7 +157,7 @@ def thm_1(values: Values) -> Proof:
     |e_{k+1}| <= (1 + x)|e_k| + x|g| gives |e_k| <= ((1 + x)^k - 1)|g|; with x = 1/s this is below (e - 1)|g|, because
     each term of (1 + 1/s)^s is at most the one of the series of e.
     """
-    flaw = _all_proved(values["certificates"])
+    flaw = all_proved(values["certificates"])
     for content in values["certificates"]:
         steps, step = int(content["steps"]), Fraction(content["step"])
         if content["goal"] != "drift" or step * steps > 1:
@@ -180,7 +197,7 @@ def thm_8(values: Values) -> Proof:
     The constant 1 - 1/(2s), which is below 12, serves for x = sλL <= 1, by `local_steps` with R = 1 - 1/s. Up to 1/2
     the exact worst case follows from the dominance of `coupling`.
     """
-    flaw = _all_proved(values["certificates"])
+    flaw = all_proved(values["certificates"])
     for content in values["certificates"]:
         whole = int(content["steps"]) * Fraction(content["step"])
         if content["goal"] != "descent" or not 0 < whole <= 2:
