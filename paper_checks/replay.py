@@ -13,12 +13,42 @@ import json
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+from paper_checks.evaluation import (
+    KINDS,
+    Hypothesis,
+    Kind,
+    Proof,
+    Replay,
+    Replayed,
+    Violation,
+    evaluated,
+    proof,
+    replay,
+)
+
+__all__ = [
+    "KINDS",
+    "Hypothesis",
+    "Kind",
+    "Proof",
+    "Replay",
+    "ReplayError",
+    "Replayed",
+    "Stored",
+    "Violation",
+    "proof",
+    "replay",
+    "replay_in_fresh_process",
+    "replays_of",
+    "stored",
+    "stored_path",
+]
 
 _ALLOWED = {"numpy", "mpmath", "sympy", "gmpy2", "flint"}
 
@@ -28,95 +58,12 @@ class ReplayError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Violation:
-    """A statement ``left <= right`` (or ``left < right``) at a witness; an equality is ``|a - b| <= 0``.
-
-    Attributes:
-        left: left side.
-        right: right side.
-        error: bound on the error of ``left - right``; 0 for exact arithmetic.
-        exact: whether the error bound is rigorous (fractions, intervals) rather than statistical.
-        unmet: an assumption that the witness does not satisfy, in words; empty if it satisfies all.
-        reads: how to read the two sides.
-        strict: whether the statement is ``left < right``, which exact equality violates.
-    """
-
-    left: Fraction | float
-    right: Fraction | float
-    error: Fraction | float = 0
-    exact: bool = True
-    unmet: str = ""
-    reads: str = ""
-    strict: bool = False
-
-
-@dataclass(frozen=True)
-class Proof:
-    """A certificate checked step by step.
-
-    Attributes:
-        verified: whether every step holds exactly.
-        steps: what was checked.
-    """
-
-    verified: bool
-    steps: str
-
-
-Kind = Literal["witness", "certificate"]
-KINDS: tuple[Kind, ...] = ("witness", "certificate")
-
-
-@dataclass(frozen=True)
-class Replayed:
-    """What the fresh process said.
-
-    Attributes:
-        kind: whether a witness or a certificate was replayed.
-        confirmed: the witness violates its statement, or the certificate proves it.
-        exact: by exact arithmetic.
-        left: left side, rounded for reading.
-        right: right side.
-        detail: one line for people.
-    """
-
-    kind: Kind
-    confirmed: bool
-    exact: bool
-    left: float | None
-    right: float | None
-    detail: str
-
-
-@dataclass(frozen=True)
 class Stored:
     """A witness or certificate on file."""
 
     id: str
     kind: Kind
     values: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Replay:
-    """A naive evaluation declared for one claim: of its witness, or of its certificate."""
-
-    id: str
-    kind: Kind
-    evaluate: Callable[[Mapping[str, Any]], Violation | Proof]
-
-
-def replay(id: str) -> Callable[[Callable[[Mapping[str, Any]], Violation]], Replay]:
-    """Declares the decorated function as the replay of one claim's witness."""
-    return lambda evaluate: Replay(id, "witness", evaluate)
-
-
-def proof(id: str) -> Callable[[Callable[[Mapping[str, Any]], Proof]], Replay]:
-    """Declares the decorated function as the verification of one claim's certificate.
-
-    It proves the printed statement of a claim that holds, and the correction of one that is corrected.
-    """
-    return lambda evaluate: Replay(id, "certificate", evaluate)
 
 
 def stored_path(folder: Path, id: str, kind: str) -> Path:
@@ -188,7 +135,9 @@ class _Guard(MetaPathFinder):
     def __init__(self, package: str) -> None:
         parents = package.split(".")
         self.replays = f"{package}.replays"
-        self.own = {f"paper_checks{own}" for own in ("", ".replay", ".stored_values", ".proof_steps")} | {self.replays}
+        self.own = {
+            f"paper_checks{own}" for own in ("", ".replay", ".evaluation", ".stored_values", ".proof_steps")
+        } | {self.replays}
         self.own |= {".".join(parents[: i + 1]) for i in range(len(parents))}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
@@ -203,31 +152,20 @@ def _serve() -> None:
     """Body of the fresh process: stored files on standard input, what they came to on standard output."""
     question = json.load(sys.stdin)
     sys.meta_path.insert(0, _Guard(question["package"]))
-    replays = importlib.import_module(f"{question['package']}.replays")
+    known = replays_of(question["package"])
+    json.dump([asdict(_answer(known, Stored(**file))) for file in question["files"]], sys.stdout)
+
+
+def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
+    """The replays that a paper's package declares, by claim and kind."""
+    replays = importlib.import_module(f"{package}.replays")
     themes = [importlib.import_module(f"{replays.__name__}.{theme.name}")
               for theme in pkgutil.iter_modules(getattr(replays, "__path__", []))]  # fmt: skip
-    known = {(item.id, item.kind): item for module in (replays, *themes) for item in vars(module).values()
-             if isinstance(item, Replay)}  # fmt: skip
-    json.dump([asdict(_answer(known, Stored(**file))) for file in question["files"]], sys.stdout)
+    return {(item.id, item.kind): item for module in (replays, *themes) for item in vars(module).values()
+            if isinstance(item, Replay)}  # fmt: skip
 
 
 def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
     if (file.id, file.kind) not in known:
         return Replayed(file.kind, False, False, None, None, f"no replay is written for the {file.kind} of this claim")
-    try:
-        outcome = known[file.id, file.kind].evaluate(file.values)
-    except (ArithmeticError, ImportError, KeyError, TypeError, ValueError) as error:
-        return Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
-    if isinstance(outcome, Proof):
-        return Replayed(file.kind, outcome.verified, outcome.verified, None, None, outcome.steps)
-    left, right = float(outcome.left), float(outcome.right)
-    if outcome.unmet:
-        return Replayed(file.kind, False, outcome.exact, left, right, f"an assumption is not met: {outcome.unmet}")
-    gap = outcome.left - outcome.right
-    equal = outcome.strict and outcome.exact and gap == 0 == outcome.error
-    confirmed = bool(gap > outcome.error) or equal
-    reads = f"{outcome.reads}: " if outcome.reads else ""
-    sign = "=" if equal else ">" if confirmed else "<="
-    bound = f" (error at most {float(outcome.error):.3g})" if outcome.error else " (exact)" if outcome.exact else ""
-    return Replayed(file.kind, confirmed, outcome.exact and confirmed, left, right,
-                    f"{reads}{left:.6g} {sign} {right:.6g}{bound}")  # fmt: skip
+    return evaluated(known[file.id, file.kind], file.values)
