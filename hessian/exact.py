@@ -168,7 +168,7 @@ def _by_columns(chunks: _Chunks, parameters: list[nn.Parameter], columns: int) -
             for start in range(0, parameter.numel(), columns):
                 count = min(columns, parameter.numel() - start)
                 directions = parameter.new_zeros(count, parameter.numel())
-                directions[torch.arange(count), start + torch.arange(count)] = 1
+                directions[:, start : start + count].fill_diagonal_(1)
                 # The rest follows by symmetry.
                 products = _batched(gradient, parameters[: position + 1], directions.view(count, *parameter.shape))
                 block = torch.cat([product.reshape(count, -1) for product in products], dim=1)
@@ -286,11 +286,11 @@ def _order(layers: list[nn.Linear], offsets: list[int], parameters: list[nn.Para
     """Place of every parameter in the layered layout, where each unit has its weights and then its bias."""
     places = {}
     for layer, first, last in zip(layers, offsets, offsets[1:], strict=False):
-        place = torch.arange(first, last).view(layer.out_features, -1)
+        place = torch.arange(first, last, device=layer.weight.device).view(layer.out_features, -1)
         places[id(layer.weight)] = place[:, :-1]
         if layer.bias is not None:
             places[id(layer.bias)] = place[:, -1]
-    return torch.cat([places[id(p)].reshape(-1) for p in parameters]).to(parameters[0].device)
+    return torch.cat([places[id(p)].reshape(-1) for p in parameters])
 
 
 def _per_sample_jacobian(values: Tensor, shifts: list[Tensor]) -> list[Tensor]:
@@ -305,7 +305,7 @@ def _per_sample_jacobian(values: Tensor, shifts: list[Tensor]) -> list[Tensor]:
 def _disagreement(hessian: Tensor, chunks: _Chunks, parameters: list[nn.Parameter]) -> str | None:
     """Compare with one exact product, because the layered route misses a parameter that is used outside its layer."""
     generator = torch.Generator().manual_seed(0)
-    direction = torch.randn(len(hessian), generator=generator, dtype=torch.float64).to(hessian)
+    direction = torch.randn(len(hessian), generator=generator, dtype=torch.float64, device="cpu").to(hessian)
     parts = [d.view_as(p) for d, p in zip(direction.split([p.numel() for p in parameters]), parameters, strict=True)]
     product = torch.zeros_like(direction)
     for _, share in chunks.shares(report=False):

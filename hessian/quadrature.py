@@ -115,7 +115,7 @@ def spectral_measure(
     """
     if probes < 1 or steps < 1:
         raise CurvatureError(f"probes and steps must be positive, got {probes} and {steps}")
-    V = without.vectors if without is not None else torch.empty((0, operator.P), dtype=operator.dtype)
+    V = without.vectors if without is not None else normal_rows(operator, rng, 0)
     V = V.to(operator.device)
     atoms = without.values if without is not None else np.empty(0)
     left = operator.P - len(V)
