@@ -49,12 +49,14 @@ class Memory:
         personal: What it keeps for good.
         shared: What every client was told.
         drawn: Random numbers for this work, drawn before it from (seed, round, trip, client).
+        number: Its own; none where one evaluation stands for several clients.
     """
 
     round: Mapping[str, Any] = field(default_factory=dict)
     personal: Mapping[str, Any] = field(default_factory=dict)
     shared: Mapping[str, Any] = field(default_factory=dict)
     drawn: Any = None
+    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -256,4 +258,4 @@ class Federation:
         drawn = None
         if draw is not None:
             drawn = draw(self.clients[number], np.random.default_rng([self.seed, self._round, self._trip, number]))
-        return Memory(self._kept.get(number, {}), self._personal.get(number, {}), self._shared, drawn)
+        return Memory(self._kept.get(number, {}), self._personal.get(number, {}), self._shared, drawn, number)

@@ -232,11 +232,20 @@ class NestedFedLoRU(FedLoRU):
             raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
         fed.agree(turn=state.rounds)
         uploads = fed.gather(
-            train_nested, to=cohort, draw=self.local.draw, factors=state.factors, algorithm=self,
-            numbers={id(fed.clients[k]): k for k in cohort},
+            train_nested, to=cohort, draw=self.local.draw, factors=state.factors, algorithm=self
         )  # fmt: skip
         recovered = [self._recovered(state.factors, upload) for upload in uploads]
         return self._accumulated(fed, state, fed.average(recovered, of=cohort))
+
+    def ranks_of(self, client: int | None) -> tuple[int, int] | None:
+        """The ranks of a client, by its number; without one, those that all clients have.
+
+        Raises:
+            FederationError: No number, and clients of several ranks.
+        """
+        if client is None and len(set(self.ranks)) > 1:
+            raise FederationError("clients of several ranks cannot be stacked; use the sequential executor")
+        return self.ranks[client or 0]
 
     def fresh(self, factors: AB, ranks: tuple[int, int], turn: int) -> Nested:
         """Nested factors whose products are zero: A_u with orthonormal rows, B_d with orthonormal columns, zeros.
@@ -272,11 +281,9 @@ def _orthonormal(columns: Tensor) -> Tensor:
     return torch.linalg.qr(columns)[0]
 
 
-def train_nested(
-    client: Client, memory: Memory, factors: AB, algorithm: NestedFedLoRU, numbers: Mapping[int, int]
-) -> Reply:
+def train_nested(client: Client, memory: Memory, factors: AB, algorithm: NestedFedLoRU) -> Reply:
     """Local steps in the nested factors; or in A and B, for a client that opts out."""
-    base, ranks = memory.shared["base"], algorithm.ranks[numbers[id(client)]]
+    base, ranks = memory.shared["base"], algorithm.ranks_of(memory.number)
     outer = algorithm.adapter.over(base)
     if ranks is None:
         return Reply(upload=descend(client, factors, algorithm.local, memory, outer))

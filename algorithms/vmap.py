@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
 import torch
@@ -28,7 +29,7 @@ class StackableClient(Client, Protocol):
 
 
 class Vmap:
-    """The work of all clients in one batched evaluation.
+    """The work of all clients in one batched evaluation, which knows no client's number.
 
     Clients of unequal data must have been brought to equal shapes, by sufficient statistics or by samples of weight
     zero. The work must not branch on values. The data of the last cohort stay stacked from trip to trip, and what all
@@ -54,7 +55,7 @@ class Vmap:
         data, data_places, data_form = self._data(clients)
         held, held_places, held_form = _columns([(m.round, m.personal, () if nothing else m.drawn) for m in memories])
         if not any(place == 0 for place in data_places + held_places):  # all clients are one and the same
-            return [work(first, memories[0], **sent)] * len(clients)
+            return [work(first, replace(memories[0], number=None), **sent)] * len(clients)
         form: list[Any] = []
 
         def one(*given: Tensor) -> list[Tensor]:
@@ -65,7 +66,12 @@ class Vmap:
             form[:] = [structure]
             return answer
 
-        answers = torch.vmap(one, in_dims=tuple(data_places + held_places))(*data, *held)
+        try:
+            answers = torch.vmap(one, in_dims=tuple(data_places + held_places))(*data, *held)
+        except RuntimeError as error:
+            if "vmap" not in str(error):
+                raise
+            raise FederationError("its steps depend on each client's values; use the sequential executor") from error
         replies = []
         for number in range(len(clients)):
             upload, keep, personal = pytree.tree_unflatten([answer[number] for answer in answers], form[0])

@@ -1,16 +1,16 @@
-"""Algorithms and toy problems by name, with the settings that a command line can give them."""
+"""Algorithms and toy problems by name."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Executor, FederationError, Sequential
+from algorithms.federation import Executor, Sequential
 from algorithms.fedlin import FedLin
 from algorithms.fedloru import FedLoRU, FineTuneFedLoRU, NestedFedLoRU, PersonalFedLoRU
 from algorithms.fedlrt import FeDLRT
@@ -20,6 +20,7 @@ from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.vmap import Vmap
 from runs.run import Algorithm, FederatedProblem
+from runs.settings import RunError, TrainSettings
 from toymodels.legendre import heterogeneous, homogeneous
 from toymodels.quadratic import random_quadratics
 from toymodels.regression import regression
@@ -28,82 +29,39 @@ from toymodels.ridges import ridge_problem
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class TrainSettings:
-    """Settings of algorithms, problems and runs; each uses those that concern it.
+def _local(s: TrainSettings) -> Descent:
+    return Descent(s.steps, s.learning_rate)
 
-    Attributes:
-        clients: Number of clients.
-        cohort: Clients of a round; default: all.
-        rounds: Rounds.
-        steps: Local steps of a round.
-        learning_rate: Of the local steps.
-        rank: Of factors; of the start, for FeDLRT.
-        tau: Rounds between accumulations (FedLoRU).
-        restart: Of the factors after one (FedLoRU).
-        scale: Of the product of the factors (LoRA).
-        truncation: Relative threshold of singular values (FeDLRT).
-        rows: Of the weights.
-        columns: Of the weights.
-        heterogeneity: How much clients differ.
-        samples: Of each client (regression, Legendre).
-        seed: Of everything random.
-        executor: `sequential` or `vmap`.
-    """
 
-    clients: int = 4
-    cohort: int | None = None
-    rounds: int = 100
-    steps: int = 10
-    learning_rate: float = 0.05
-    rank: int = 2
-    tau: int = 10
-    restart: str = "random"
-    scale: float = 1.0
-    truncation: float = 0.01
-    rows: int = 10
-    columns: int = 8
-    heterogeneity: float = 0.5
-    samples: int = 50
-    seed: int = 0
-    executor: str = "sequential"
-
-    @property
-    def local(self) -> Descent:
-        """Local steps."""
-        return Descent(self.steps, self.learning_rate)
-
-    @property
-    def adapter(self) -> Adapter:
-        """Rank, scale and start of factors."""
-        return Adapter(self.rank, self.scale, self.seed)
+def _adapter(s: TrainSettings) -> Adapter:
+    return Adapter(s.rank, s.scale, s.seed)
 
 
 def _fedlrt(correction: str) -> Callable[[TrainSettings], Algorithm]:
-    return lambda s: FeDLRT(s.local, s.rank, Truncation(s.truncation), correction)
+    return lambda s: FeDLRT(_local(s), s.rank, Truncation(s.truncation), correction)
 
 
 ALGORITHMS: Mapping[str, Callable[[TrainSettings], Algorithm]] = {
-    "fedavg": lambda s: FedAvg(s.local),
-    "fedlin": lambda s: FedLin(s.local),
+    "fedavg": lambda s: FedAvg(_local(s)),
+    "fedlin": lambda s: FedLin(_local(s)),
     "fedlrt": _fedlrt("simplified"),
     "fedlrt-full": _fedlrt("full"),
     "fedlrt-plain": _fedlrt("none"),
-    "fedlora": lambda s: FedLoRA(s.local, s.adapter),
-    "ffa-lora": lambda s: FFALoRA(s.local, s.adapter),
-    "rolora": lambda s: RoLoRA(s.local, s.adapter),
-    "flexlora": lambda s: FlexLoRA(s.local, s.adapter),
-    "fedloru": lambda s: FedLoRU(s.local, s.adapter, s.tau, s.restart),
-    "fedloru-finetune": lambda s: FineTuneFedLoRU(s.local, s.adapter, s.tau, s.restart),
+    "fedlora": lambda s: FedLoRA(_local(s), _adapter(s)),
+    "ffa-lora": lambda s: FFALoRA(_local(s), _adapter(s)),
+    "rolora": lambda s: RoLoRA(_local(s), _adapter(s)),
+    "flexlora": lambda s: FlexLoRA(_local(s), _adapter(s)),
+    "fedloru": lambda s: FedLoRU(_local(s), _adapter(s), s.tau, s.restart),
+    "fedloru-finetune": lambda s: FineTuneFedLoRU(_local(s), _adapter(s), s.tau, s.restart),
     "pfedloru": lambda s: PersonalFedLoRU(
-        s.local, s.adapter, s.tau, s.restart, personal=s.local, personal_adapter=Adapter(1, s.scale, s.seed + 1)
+        _local(s), _adapter(s), s.tau, s.restart, personal=_local(s), personal_adapter=Adapter(1, s.scale, s.seed + 1)
     ),
-    "pfedlora-1": lambda s: PersonalFedLoRA(s.local, s.local, s.adapter),
-    "pfedlora-2": lambda s: PersonalFedLoRA(s.local, s.local, s.adapter, jointly=True),
-    "fedlrt-naive": lambda s: NaiveFeDLRT(s.local, s.rank, Truncation(s.truncation)),
+    "pfedlora-1": lambda s: PersonalFedLoRA(_local(s), _local(s), _adapter(s)),
+    "pfedlora-2": lambda s: PersonalFedLoRA(_local(s), _local(s), _adapter(s), jointly=True),
+    "fedlrt-naive": lambda s: NaiveFeDLRT(_local(s), s.rank, Truncation(s.truncation)),
     "rolora-exact": lambda s: ExactRoLoRA(s.learning_rate),
     "mfedloru": lambda s: NestedFedLoRU(
-        s.local, s.adapter, s.tau, s.restart, ranks=((max(1, s.rank // 2),) * 2,) * s.clients
+        _local(s), _adapter(s), s.tau, s.restart, ranks=((max(1, s.rank // 2),) * 2,) * s.clients
     ),
 }
 
@@ -158,6 +116,17 @@ PROBLEMS: Mapping[str, Callable[[TrainSettings], FederatedProblem]] = {
     "ridges": _ridges("pseudo-huber"),
     "ridges-nonconvex": _ridges("welsch"),
 }
+ENTRIES: Mapping[str, Callable[[TrainSettings], int]] = {
+    **dict.fromkeys(("quadratics", "indefinite-quadratics"), lambda s: s.clients * (s.rows * s.columns) ** 2),
+    **dict.fromkeys(
+        ("legendre", "legendre-heterogeneous"),
+        lambda s: s.clients * (s.samples + s.rows * s.columns) * s.rows * s.columns,
+    ),
+    "regression": lambda s: s.clients * (s.rows + s.columns) * s.rows + s.samples * s.rows,
+    "regression-population": lambda s: s.clients * (s.rows + s.columns) * s.rows,
+    **dict.fromkeys(("ridges", "ridges-nonconvex"), lambda s: s.clients * s.samples * s.rows * s.columns),
+}
+"""Numbers that a problem holds at least, by its name."""
 EXECUTORS: Mapping[str, Callable[[], Executor]] = {"sequential": Sequential, "vmap": Vmap}
 
 
@@ -165,7 +134,8 @@ def algorithm_of(name: str, settings: TrainSettings) -> Algorithm:
     """An algorithm by its name.
 
     Raises:
-        FederationError: An unknown name, or settings that it does not take.
+        RunError: An unknown name.
+        FederationError: Settings that it does not take.
     """
     return _named(ALGORITHMS, "algorithm", name)(settings)
 
@@ -174,21 +144,29 @@ def problem_of(name: str, settings: TrainSettings) -> FederatedProblem:
     """A problem by its name.
 
     Raises:
-        FederationError: An unknown name.
+        RunError: An unknown name, or more numbers than the machine's memory holds.
     """
-    return _named(PROBLEMS, "problem", name)(settings)
+    made = _named(PROBLEMS, "problem", name)
+    remedy = "lower rows, columns, samples or clients"
+    needed, memory = 8 * ENTRIES[name](settings), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise RunError(f"{name} of this size takes {needed / 1e9:,.0f} GB, {memory / 1e9:,.0f} GB are here; {remedy}")
+    try:
+        return made(settings)
+    except MemoryError as error:
+        raise RunError(f"{name} of this size does not fit in memory; {remedy}") from error
 
 
 def executor_of(name: str) -> Executor:
     """An executor by its name.
 
     Raises:
-        FederationError: An unknown name.
+        RunError: An unknown name.
     """
     return _named(EXECUTORS, "executor", name)()
 
 
 def _named(known: Mapping[str, T], kind: str, name: str) -> T:
     if name not in known:
-        raise FederationError(f"unknown {kind} {name!r}; known: {', '.join(known)}")
+        raise RunError(f"unknown {kind} {name!r}; known: {', '.join(known)}")
     return known[name]

@@ -3,37 +3,28 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-_OPTIONS: dict[str, tuple[Any, str]] = {
-    "clients": (int, "number of clients; default: 4"),
-    "cohort": (int, "clients of a round; default: all"),
-    "rounds": (int, "default: 100"),
-    "steps": (int, "local steps of a round; default: 10"),
-    "learning-rate": (float, "of the local steps; default: 0.05"),
-    "rank": (int, "of the factors; of the start, for FeDLRT; default: 2"),
-    "tau": (int, "rounds between accumulations, for FedLoRU; default: 10"),
-    "restart": (str, "of the factors after one: random, momentum or 'keep A'; default: random"),
-    "scale": (float, "of the product of the factors; default: 1"),
-    "truncation": (float, "relative threshold of singular values, for FeDLRT; default: 0.01"),
-    "rows": (int, "of the weights; default: 10"),
-    "columns": (int, "of the weights; default: 8"),
-    "heterogeneity": (float, "how much clients differ; default: 0.5"),
-    "samples": (int, "of each client, for regression and Legendre; default: 50"),
-    "seed": (int, "of everything random; default: 0"),
-    "executor": (str, "sequential or vmap; default: sequential"),
-}
+from runs.settings import OPTIONS, RunError, TrainSettings, default
+
+_PROBLEM = "quadratics"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `rankproof train`."""
     parser.add_argument("algorithm", nargs="?", metavar="ALGORITHM", help="such as fedlrt; see --list")
-    parser.add_argument("--data", metavar="PROBLEM", default="quadratics", help="default: quadratics; see --list")
+    parser.add_argument("--data", metavar="PROBLEM", help=f"default: {_PROBLEM}; see --list")
     parser.add_argument("--list", action="store_true", help="list algorithms and problems")
-    for name, (kind, text) in _OPTIONS.items():
-        parser.add_argument(f"--{name}", type=kind, metavar="N" if kind is not str else "WORD", help=text)
+    for name, option in OPTIONS.items():
+        given = "" if option.optional else f"; default: {default(name)}"
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=option.kind, metavar="WORD" if option.kind is str else "N",
+            help=f"{option.text}; {option.takes}{given}",
+        )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", help="folder of the run; default: results/ALGORITHM-PROBLEM")
+    parser.add_argument("--force", action="store_true", help="remove the run that stands in the folder, and start anew")
     parser.add_argument(
         "--resume", metavar="DIR", help="go on where the run in this folder stood; --rounds may be raised"
     )
@@ -43,43 +34,52 @@ def train(options: argparse.Namespace) -> int:
     """Runs, resumes or lists.
 
     Raises:
-        FederationError: What a user can mend.
+        RunError: What a user can mend.
+        FederationError: A run that cannot go on.
     """
-    from dataclasses import replace
-
     from tqdm import tqdm
 
-    from algorithms.federation import FederationError
-    from runs.catalogue import ALGORITHMS, PROBLEMS, TrainSettings
-    from runs.folder import METRICS, stored_run
+    from runs.catalogue import ALGORITHMS, PROBLEMS
+    from runs.folder import METRICS
     from runs.folder import train as run
 
     if options.list:
         print(f"algorithms: {', '.join(ALGORITHMS)}\nproblems:   {', '.join(PROBLEMS)}")
         return 0
-    keys = [name.replace("-", "_") for name in _OPTIONS]
-    given = {key: getattr(options, key) for key in keys if getattr(options, key) is not None}
-    if options.resume:
-        folder = Path(options.resume)
-        algorithm, problem, settings = stored_run(folder)
-        if options.algorithm or set(given) - {"rounds"}:
-            raise FederationError("a resumed run keeps its algorithm and settings; only --rounds may be named")
-    elif options.algorithm:
-        algorithm, problem, settings = options.algorithm, options.data, TrainSettings()
-        folder = Path(options.out or f"results/{algorithm}-{problem}")
-    else:
-        raise FederationError("name an algorithm, or a folder to --resume; --list shows what there is")
-    settings = replace(settings, **given)
+    algorithm, problem, settings, folder = _asked(options)
     with tqdm(total=settings.rounds, unit="round", desc=f"{algorithm} on {problem}", disable=None, leave=False) as bar:
 
         def progress(metrics: dict[str, float]) -> None:
             bar.update(metrics["round"] - bar.n)
             bar.set_postfix(loss=f"{metrics['loss']:.3g}", refresh=False)
 
-        last = run(algorithm, problem, settings, folder, progress)
+        last = run(algorithm, problem, settings, folder, progress, _tell_removed if options.force else None)
     print(f"{algorithm} on {problem}: " + ", ".join(f"{name} {_shown(value)}" for name, value in last.items()))
     print(folder / METRICS)
     return 0
+
+
+def _asked(options: argparse.Namespace) -> tuple[str, str, TrainSettings, Path]:
+    from runs.folder import stored_run
+
+    given = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
+    if "" in (options.out, options.resume):
+        raise RunError("a folder needs a name; . is the current one")
+    if options.resume is not None:
+        if options.algorithm or options.data or options.out or options.force or set(given) - {"rounds"}:
+            raise RunError("a resumed run keeps its algorithm, settings and folder; only --rounds may be named")
+        folder = Path(options.resume)
+        algorithm, problem, settings = stored_run(folder)
+        return algorithm, problem, replace(settings, **given), folder
+    if not options.algorithm:
+        raise RunError("name an algorithm, or a folder to --resume; --list shows what there is")
+    algorithm, problem = options.algorithm, options.data or _PROBLEM
+    return algorithm, problem, TrainSettings(**given), Path(options.out or f"results/{algorithm}-{problem}")
+
+
+def _tell_removed(files: Sequence[Path]) -> None:
+    if files:
+        print(f"removed {', '.join(map(str, files))}")
 
 
 def _shown(value: float) -> str:

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 from algorithms.federation import Cohort, Executor, Federation, FederationError, FederationState
 from algorithms.ledger import Ledger
 from algorithms.tree import Tree
+
+_REMEDY = "lower the learning rate"
 
 
 class Algorithm(Protocol):
@@ -128,7 +131,12 @@ def steps(
         yield Step(_metrics(problem, algorithm, state, ledger, 0), RunState(0, state, fed.state), ledger)
     for number in range(first, rounds + 1):
         fed.begin()
-        state = algorithm.round(fed, fed.cohort(cohort), state)
+        try:
+            state = algorithm.round(fed, fed.cohort(cohort), state)
+        except torch.linalg.LinAlgError as error:  # what the clients sent was finite, sums or products of it are not
+            raise FederationError(
+                f"round {number}: a decomposition failed, as it does for numbers that overflow; {_REMEDY}"
+            ) from error
         yield Step(_metrics(problem, algorithm, state, ledger, number), RunState(number, state, fed.state), ledger)
 
 
@@ -138,7 +146,9 @@ def _metrics(
     w = algorithm.weights(state)
     loss = problem.loss(w)
     if not isfinite(loss):
-        raise FederationError(f"round {number}: the loss is {loss}; lower the learning rate")
+        if number == 0:
+            raise FederationError(f"the loss at the start is {loss}; lower heterogeneity")
+        raise FederationError(f"round {number}: the loss is {loss}; {_REMEDY}")
     factors = getattr(state, "S", None)
     ranks = {"rank": float(max(S.shape[0] for S in factors.values()))} if factors is not None else {}
     return {
