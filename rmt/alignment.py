@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isclose, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
 from rmt.banded import BandedDraw, draw_banded
-from rmt.spiked import SpikedModel
+from rmt.spiked import SpikedModel, power_of_two
 
 Array = NDArray[np.float64]
 
@@ -49,17 +49,24 @@ class ClientGradients:
 def outlier_slopes(model: SpikedModel, gradients: ClientGradients) -> tuple[Array, Array]:
     r"""Limits $\phi_i|\gamma_i|$ of the expected slopes along the outlier eigenvectors, and their overlaps $\phi_i^2$.
 
-    Ordered by decreasing modulus of the outlier; eigenvectors are oriented towards their spikes.
+    Ordered by decreasing modulus of the outlier; eigenvectors are oriented towards their spikes. An outlier of smaller
+    modulus than an edge of the bulk (noise that is not centred) is left out: bulk eigenvectors come before it.
 
     Raises:
         ValueError: not one component per spike.
     """
     if len(gradients.along) != len(model.spikes):
         raise ValueError(f"expected {len(model.spikes)} components, one per spike, got {len(gradients.along)}")
-    pairs = [(o, gamma) for o, gamma in zip(model.outliers, gradients.along, strict=True) if o.separated]
-    pairs.sort(key=lambda pair: -abs(pair[0].location))
-    overlaps = np.array([o.overlap for o, _ in pairs])
-    return np.sqrt(overlaps) * np.abs([gamma for _, gamma in pairs]), overlaps
+    leading = _leading_outliers(model)
+    overlaps = np.array([model.outliers[index].overlap for index in leading])
+    return np.sqrt(overlaps) * np.abs([gradients.along[index] for index in leading]), overlaps
+
+
+def _leading_outliers(model: SpikedModel) -> list[int]:
+    """Indices of the outliers beyond the modulus of the bulk, by decreasing modulus."""
+    bulk = max(map(abs, model.bulk_edges))
+    found = [index for index, o in enumerate(model.outliers) if o.separated and abs(o.location) >= bulk]
+    return sorted(found, key=lambda index: -abs(model.outliers[index].location))
 
 
 def mean_cosine(rank: int, signal: float) -> float:
@@ -70,8 +77,8 @@ def mean_cosine(rank: int, signal: float) -> float:
     >>> round(mean_cosine(1, 1.0), 6)  # P(|N(0,1)| < 1)
     0.682689
     """
-    if signal**2 > 1e6 * rank:  # the series of 1F1 has no digits left; the angle is small
-        return 1.0 - 0.5 * (rank - 1) / signal**2
+    if signal > 1e3 * rank**0.5:  # the series of 1F1 has no digits left; the angle is small
+        return 1.0 - 0.5 * (rank - 1) / signal / signal
     ratio = np.exp(gammaln(0.5 * (rank + 1)) - gammaln(0.5 * (rank + 2)))
     return float(signal / np.sqrt(2.0) * ratio * hyp1f1(0.5, 0.5 * (rank + 2), -0.5 * signal**2))
 
@@ -93,11 +100,14 @@ def alignment_by_rank(model: SpikedModel, gradients: ClientGradients, ranks: Seq
             may then keep different ones), or no gradient at all within a rank.
     """
     slopes, overlaps = outlier_slopes(model, gradients)
+    moduli = [abs(model.outliers[index].location) for index in _leading_outliers(model)]
+    unit = power_of_two(slopes)
+    slopes, noise = slopes / unit, gradients.noise_square**0.5 / unit
     cosines = []
     for rank in ranks:
         if rank < 1:
             raise ValueError(f"a rank must be at least 1, got {rank}")
-        if rank < len(overlaps) and overlaps[rank] == overlaps[rank - 1]:
+        if rank < len(moduli) and isclose(moduli[rank], moduli[rank - 1], rel_tol=1e-12):
             raise ValueError(f"rank {rank} lies between two outliers of equal modulus")
         squares = slopes[:rank] ** 2
         total = float(squares.sum())
@@ -106,8 +116,7 @@ def alignment_by_rank(model: SpikedModel, gradients: ClientGradients, ranks: Seq
                 raise ValueError(f"the gradient has no component within rank {rank}")
             cosines.append(0.0)
             continue
-        noisy = gradients.noise_square > 0.0
-        shrink = mean_cosine(rank, (total / gradients.noise_square) ** 0.5) if noisy else 1.0
+        shrink = mean_cosine(rank, total**0.5 / noise) if noise > 0.0 else 1.0
         cosines.append(shrink**2 * float(squares @ overlaps[:rank]) / total)
     return tuple(cosines)
 

@@ -13,9 +13,11 @@ Persson (2005) for the number of rows.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, log
+from functools import cached_property
+from math import ceil, inf, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,7 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs
 from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import LinearOperator, eigsh, splu
 
-from rmt.spiked import SpikedModel, StableRank, check_dimension
+from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
 _AIRY_TAIL = 6.5
@@ -41,15 +43,15 @@ class BandedDraw:
         model: the model it was drawn from.
         R: dimension of the full matrix.
         band: lower band, shape ``(width + 1, rows)``: ``band[d, i]`` is the entry ``(i + d, i)``.
-        rest_squared: squared Frobenius norm of all that lies outside the kept rows.
-        top_kept: number of largest eigenvalues that the kept rows determine.
+        rest_norm: Frobenius norm of all that lies outside the kept rows.
+        top_kept: number of largest eigenvalues, of those asked for, that the kept rows determine.
         bottom_kept: the same for the smallest.
     """
 
     model: SpikedModel
     R: int
     band: NDArray[np.float64]
-    rest_squared: float
+    rest_norm: float
     top_kept: int
     bottom_kept: int
 
@@ -58,13 +60,20 @@ class BandedDraw:
         """Number of rows kept."""
         return self.band.shape[1]
 
+    @cached_property
+    def _scaled(self) -> tuple[NDArray[np.float64], float]:
+        """The band in a unit of its own size, and the unit: solvers square entries and know absolute thresholds."""
+        unit = power_of_two(self.band)
+        return self.band / unit, unit
+
     def top(self, count: int) -> NDArray[np.float64]:
         """The ``count`` largest eigenvalues, in decreasing order.
 
         Raises:
             ValueError: more eigenvalues asked for than the kept rows determine.
         """
-        return _largest(self.band, self._checked(count, self.top_kept))[0]
+        band, unit = self._scaled
+        return unit * _largest(band, self._checked(count, self.top_kept))[0]
 
     def bottom(self, count: int) -> NDArray[np.float64]:
         """The ``count`` smallest eigenvalues, in increasing order.
@@ -72,7 +81,8 @@ class BandedDraw:
         Raises:
             ValueError: more eigenvalues asked for than the kept rows determine.
         """
-        return -_largest(-self.band, self._checked(count, self.bottom_kept))[0]
+        band, unit = self._scaled
+        return -unit * _largest(-band, self._checked(count, self.bottom_kept))[0]
 
     def at(self, index: int) -> float:
         """The ``index``-th largest eigenvalue, anywhere in the spectrum; needs all rows and at most one spike.
@@ -84,9 +94,9 @@ class BandedDraw:
             raise ValueError(f"needs all {self.R} rows and at most one spike, got {self.rows} rows")
         if not 1 <= index <= self.R:
             raise ValueError(f"index must lie between 1 and R = {self.R}, got {index}")
-        window = (self.R - index, self.R - index)
-        return float(
-            eigh_tridiagonal(self.band[0], self.band[1, :-1], eigvals_only=True, select="i", select_range=window)[0]
+        window, (band, unit) = (self.R - index, self.R - index), self._scaled
+        return unit * float(
+            eigh_tridiagonal(band[0], band[1, :-1], eigvals_only=True, select="i", select_range=window)[0]
         )
 
     def top_components(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -94,13 +104,15 @@ class BandedDraw:
 
         The sign of each eigenvector is arbitrary.
         """
-        values, vectors = _largest(self.band, self._checked(count, self.top_kept), vectors=True)
-        return values, vectors[: len(self.model.spikes)].T
+        band, unit = self._scaled
+        values, vectors = _largest(band, self._checked(count, self.top_kept), vectors=True)
+        return unit * values, vectors[: len(self.model.spikes)].T
 
     def bottom_components(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """As ``top_components``, for the smallest eigenvalues in increasing order."""
-        values, vectors = _largest(-self.band, self._checked(count, self.bottom_kept), vectors=True)
-        return -values, vectors[: len(self.model.spikes)].T
+        band, unit = self._scaled
+        values, vectors = _largest(-band, self._checked(count, self.bottom_kept), vectors=True)
+        return -unit * values, vectors[: len(self.model.spikes)].T
 
     def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         r"""The largest eigenvalues and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``, spikes decreasing."""
@@ -126,9 +138,10 @@ class BandedDraw:
             if -lowest >= highest:
                 self._checked(1, self.bottom_kept)
         # At small R the other end can win; what the kept rows say of it is a lower bound and exact if they are all.
-        norm = max(float(_largest(self.band, 1)[0][0]), float(_largest(-self.band, 1)[0][0]))
-        squared = float((self.band[0] ** 2).sum() + 2 * (self.band[1:] ** 2).sum()) + self.rest_squared
-        return StableRank(squared / norm**2, squared, norm)
+        band, unit = self._scaled
+        norm = max(float(_largest(band, 1)[0][0]), float(_largest(-band, 1)[0][0]))
+        value = float((band[0] ** 2).sum() + 2 * (band[1:] ** 2).sum() + (self.rest_norm / unit) ** 2) / norm**2
+        return StableRank(value, value * (unit * norm) * (unit * norm), unit * norm)
 
     def counts_below(self, grid: NDArray[np.float64]) -> NDArray[np.int64]:
         """Number of eigenvalues of the kept rows below each point of a grid, by Sturm sequences.
@@ -143,13 +156,14 @@ class BandedDraw:
         """
         if self.band.shape[0] > 2:
             raise ValueError("counts are for models of at most one spike; a few spikes do not change the bulk")
-        grid = np.asarray(grid, dtype=float)
-        squares = self.band[1] ** 2
+        band, unit = self._scaled
+        grid = np.asarray(grid, dtype=float) / unit
+        squares = band[1] ** 2
         counts = np.zeros(grid.shape, dtype=np.int64)
         pivots, ratio = np.ones_like(grid), np.empty_like(grid)
         tiny = np.finfo(float).tiny
         for start in range(0, self.rows, 512):
-            block = self.band[0, start : start + 512, None] - grid
+            block = band[0, start : start + 512, None] - grid
             for offset, row in enumerate(block):
                 if start + offset:
                     np.divide(squares[start + offset - 1], pivots, out=ratio)
@@ -163,7 +177,7 @@ class BandedDraw:
         if not 1 <= count <= min(kept, self.rows):
             raise ValueError(
                 f"these {self.rows} rows determine {min(kept, self.rows)} eigenvalues at this end, asked for {count}; "
-                "draw with a larger top or bottom"
+                "draw with a larger top or bottom, or with more rows"
             )
         return count
 
@@ -196,7 +210,8 @@ def rows_needed(model: SpikedModel, R: int, top: int = 1, bottom: int = 0, toler
         edge = ceil((width ** (2.0 / 3.0) * _AIRY_TAIL + airy_zero) * R ** (1.0 / 3.0)) + 20 * width
         if 0 < count <= len(outliers):
             decay = log(outliers[count - 1] / model.sigma())
-            needed.append(min(edge, width * (ceil(0.5 * log(1.0 / tolerance) / decay) + 15)))
+            few = 0.5 * log(1.0 / tolerance) / decay if decay > 0 else inf  # at the threshold, to rounding
+            needed.append(edge if few > edge else min(edge, width * (ceil(few) + 15)))
         elif count:
             needed.append(edge)
     return min(R, max(needed))
@@ -213,7 +228,7 @@ def draw_banded(
         rng: random generator.
         top: how many of the largest eigenvalues the kept rows must determine.
         bottom: the same for the smallest.
-        rows: rows to keep, at most R; by default as many as ``rows_needed`` says.
+        rows: rows to keep, at most R; by default as many as ``rows_needed`` says. Fewer determine fewer eigenvalues.
 
     Returns:
         The draw. Its law is exact in everything the kept rows determine.
@@ -242,34 +257,43 @@ def draw_banded(
         band[diagonal, max(0, R - diagonal) :] = 0.0
     band[0] += model.noise_law.moment(1)
     band[0, : len(spikes)] += spikes
-    rest = _rest_squared(model, R, rows, band, scale, rng)
+    rest = _rest_norm(model, R, rows, band, scale, rng)
     for diagonal in range(1, width + 1):  # entries that leave the kept rows belong to the rest
         band[diagonal, rows - diagonal :] = 0.0
-    return BandedDraw(model, R, band, rest, min(top, rows), min(bottom, rows))
+    kept = [_determined(model, R, rows, *ends) for ends in ((top, 0), (0, bottom))]
+    return BandedDraw(model, R, band, rest, *kept)
 
 
-def _rest_squared(
+def _determined(model: SpikedModel, R: int, rows: int, top: int, bottom: int) -> int:
+    """How many eigenvalues of those asked for at one end these rows determine."""
+    counts = range(1, max(top, bottom) + 1)
+    return bisect_right(counts, rows, key=lambda count: rows_needed(model, R, min(top, count), min(bottom, count)))
+
+
+def _rest_norm(
     model: SpikedModel, R: int, rows: int, band: NDArray[np.float64], scale: float, rng: np.random.Generator
 ) -> float:
-    """Squared norm outside the kept rows: independent squares, of which only the total is drawn."""
+    """Norm outside the kept rows: independent squares, of which only the total is drawn."""
     if rows == R:
         return 0.0
-    width = band.shape[0] - 1
+    centre = model.noise_law.moment(1)
+    width, unit = band.shape[0] - 1, power_of_two(scale, centre)
+    band, centre, scale = band / unit, centre / unit, scale / unit
     leaving = sum(float((band[d, rows - d :] ** 2).sum()) for d in range(1, width + 1))
     left = R - rows
     degrees = float(left) * (left - 1.0) / 2.0
     # Diagonal entries c + sqrt(2) scale g_i: their squares depend on sum g_i and the chi-square around the mean only.
-    centre, mean = model.noise_law.moment(1), rng.standard_normal() / np.sqrt(left)
+    mean = rng.standard_normal() / np.sqrt(left)
     around = rng.chisquare(left - 1.0) if left > 1 else 0.0
     diagonal = left * (centre + np.sqrt(2.0) * scale * mean) ** 2 + 2.0 * scale**2 * around
     off_diagonal = rng.chisquare(degrees) * scale**2 if degrees else 0.0
-    return 2.0 * leaving + float(diagonal) + 2.0 * off_diagonal
+    return unit * float(np.sqrt(2.0 * leaving + diagonal + 2.0 * off_diagonal))
 
 
 def _largest(
     band: NDArray[np.float64], count: int, vectors: bool = False
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Largest eigenvalues in decreasing order and, if asked for, unit eigenvectors as columns."""
+    """Largest eigenvalues in decreasing order and, if asked for, unit eigenvectors as columns; entries of order 1."""
     rows, width = band.shape[1], band.shape[0] - 1
     window = (rows - count, rows - 1)
     if width == 1:

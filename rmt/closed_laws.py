@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .laws import Law, _CumulantsFirst, _finite, _positive, _require
+from .checks import finite, positive, power, representable, require, whole
+from .laws import Law, _CumulantsFirst
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Semicircle(_CumulantsFirst):
     center: float = 0.0
 
     def __post_init__(self) -> None:
-        _positive("sigma", self.sigma)
-        _finite("center", self.center)
+        positive("sigma", self.sigma)
+        finite("center", self.center)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -40,18 +41,23 @@ class Semicircle(_CumulantsFirst):
         """The limits -+ 1 / sigma."""
         return -1 / self.sigma, 1 / self.sigma
 
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Spikes leave the bulk beyond -+ sigma."""
+        return -self.sigma, self.sigma
+
     def free_cumulants(self, n: int) -> tuple[float, ...]:
         """(center, sigma^2, 0, 0, ...)."""
-        _require(n == int(n) and n >= 0, f"the number of cumulants must be an integer >= 0, got {n}")
-        return (self.center, self.sigma**2, *[0.0] * n)[:n]
+        whole("the number of cumulants", n)
+        return (self.center, power(self.sigma, 2), *[0.0] * n)[:n] if n > 1 else (self.center,)[:n]
 
     def scaled(self, s: float) -> Semicircle:
         """The law of s X, s > 0."""
-        return Semicircle(self.sigma * _positive("s", s), self.center * s)
+        return Semicircle(self.sigma * positive("s", s), self.center * s)
 
     def shifted(self, m: float) -> Semicircle:
         """The law of X + m."""
-        return Semicircle(self.sigma, self.center + _finite("m", m))
+        return Semicircle(self.sigma, self.center + finite("m", m))
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
         y = np.clip((x - self.center) / (2 * self.sigma), -1.0, 1.0)
@@ -66,10 +72,13 @@ class Semicircle(_CumulantsFirst):
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
         root = _root(z, *self.support)
-        return -2 / ((z - self.center + root) * root)
+        return -2 / (z - self.center + root) / root
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
-        return self.center + self.sigma**2 * w
+        return self.center + self.sigma * (self.sigma * w)
+
+    def _overlap(self, w: np.ndarray) -> np.ndarray:
+        return (1 - self.sigma * w) * (1 + self.sigma * w)
 
 
 @dataclass(frozen=True)
@@ -91,8 +100,8 @@ class MarchenkoPastur(_CumulantsFirst):
     entry_variance: float = 1.0
 
     def __post_init__(self) -> None:
-        _positive("ratio", self.ratio)
-        _positive("entry_variance", self.entry_variance)
+        positive("ratio", self.ratio)
+        positive("entry_variance", self.entry_variance)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -108,18 +117,23 @@ class MarchenkoPastur(_CumulantsFirst):
     @property
     def edge_stieltjes(self) -> tuple[float, float]:
         """The one-sided limits (g(L-), g(U+)); -inf on the left for ratio >= 1."""
-        unit = self.entry_variance * np.sqrt(self.ratio)
-        left = -1 / (unit * (1 - np.sqrt(self.ratio))) if self.ratio < 1 else -np.inf
-        return float(left), float(1 / (unit * (1 + np.sqrt(self.ratio))))
+        below, above = self.thresholds
+        return (1 / below if below else -np.inf), 1 / above
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Spikes leave the bulk beyond v (gamma -+ sqrt(gamma)); every negative one does for ratio >= 1."""
+        root = float(np.sqrt(self.ratio))
+        return min(self.entry_variance * (self.ratio - root), 0.0), self.entry_variance * (self.ratio + root)
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
         """C_k = ratio^(k-1) v^k."""
-        _require(n == int(n) and n >= 0, f"the number of cumulants must be an integer >= 0, got {n}")
-        return tuple(self.ratio ** (k - 1) * self.entry_variance**k for k in range(1, n + 1))
+        whole("the number of cumulants", n)
+        return tuple(power(self.ratio, k - 1) * power(self.entry_variance, k) for k in range(1, n + 1))
 
     def scaled(self, s: float) -> MarchenkoPastur:
         """The law of s X, s > 0."""
-        return MarchenkoPastur(self.ratio, self.entry_variance * _positive("s", s))
+        return MarchenkoPastur(self.ratio, self.entry_variance * positive("s", s))
 
     @property
     def _interval(self) -> tuple[float, float]:
@@ -128,7 +142,7 @@ class MarchenkoPastur(_CumulantsFirst):
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
         lower, upper = self._interval
-        width = np.sqrt(np.maximum((upper - x) * (x - lower), 0.0))
+        width = np.sqrt(np.maximum(upper - x, 0.0)) * np.sqrt(np.maximum(x - lower, 0.0))
         if self.ratio == 1:  # lower = 0: the ratio of two zeros is an infinite density
             width, x = np.sqrt(np.maximum(upper - x, 0.0)), np.sqrt(x)
         return width / (2 * np.pi * self.ratio * self.entry_variance * x)
@@ -139,16 +153,19 @@ class MarchenkoPastur(_CumulantsFirst):
         line = z - self.entry_variance * (1 - self.ratio)
         plus, minus = line + root, line - root
         direct = np.abs(plus) >= np.abs(minus)
-        return np.where(direct, 2.0, minus) / np.where(
-            direct, plus, 2 * self.ratio * self.entry_variance * np.where(direct, 1.0, z)
-        )
+        other = np.where(direct, 1.0, minus) / np.where(direct, 1.0, z) / (2 * self.ratio * self.entry_variance)
+        return np.where(direct, 2.0 / np.where(direct, plus, 1.0), other)
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
         g = self._stieltjes(z)
         return -g * (1 - self.ratio * self.entry_variance * g) / _root(z, *self._interval)
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
-        return self.entry_variance / (1 - self.ratio * self.entry_variance * w)
+        return self.entry_variance / (1 - self.ratio * (self.entry_variance * w))
+
+    def _overlap(self, w: np.ndarray) -> np.ndarray:
+        slope = np.sqrt(self.ratio) * (self.entry_variance * w) / (1 - self.ratio * (self.entry_variance * w))
+        return (1 - slope) * (1 + slope)
 
 
 @dataclass(frozen=True)
@@ -166,12 +183,12 @@ class AtomicLaw(Law):
     def __post_init__(self) -> None:
         locations, masses = list(map(float, self.locations)), list(map(float, self.masses))
         count = f"got {len(locations)} locations and {len(masses)} masses"
-        _require(len(locations) == len(masses) > 0, f"each location needs one mass, {count}")
-        _require(len(set(locations)) == len(locations), f"locations must differ, got {locations}")
+        require(len(locations) == len(masses) > 0, f"each location needs one mass, {count}")
+        require(len(set(locations)) == len(locations), f"locations must differ, got {locations}")
         for location, mass in zip(locations, masses, strict=True):
-            _finite("location", location)
-            _positive("mass", mass)
-        _require(abs(sum(masses) - 1) < 1e-12, f"masses must sum to 1, got {sum(masses)}")
+            finite("location", location)
+            positive("mass", mass)
+        require(abs(sum(masses) - 1) < 1e-12, f"masses must sum to 1, got {sum(masses)}")
         pairs = sorted(zip(locations, masses, strict=True))
         object.__setattr__(self, "locations", tuple(location for location, _ in pairs))
         object.__setattr__(self, "masses", tuple(mass for _, mass in pairs))
@@ -193,16 +210,16 @@ class AtomicLaw(Law):
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""The moment \int (x - about)^n \mu(dx), n >= 0."""
-        _require(n == int(n) and n >= 0, f"the order of a moment must be an integer >= 0, got {n}")
-        return float(sum(mass * (location - about) ** n for location, mass in self.atoms))
+        whole("the order of a moment", n)
+        return representable(sum(mass * power(location - about, n) for location, mass in self.atoms), n)
 
     def scaled(self, s: float) -> AtomicLaw:
         """The law of s X, s > 0."""
-        return AtomicLaw([location * _positive("s", s) for location in self.locations], self.masses)
+        return AtomicLaw([location * positive("s", s) for location in self.locations], self.masses)
 
     def shifted(self, m: float) -> AtomicLaw:
         """The law of X + m."""
-        return AtomicLaw([location + _finite("m", m) for location in self.locations], self.masses)
+        return AtomicLaw([location + finite("m", m) for location in self.locations], self.masses)
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x)
@@ -216,6 +233,12 @@ class AtomicLaw(Law):
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
         return -(1 / (z[:, None] - np.array(self.locations)) ** 2) @ np.array(self.masses)
 
+    def _beyond(self, gap: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
+        edge = self.support[int(side > 0)]
+        parts = np.array(self.masses) / (gap[:, None] + side * (edge - np.array(self.locations)))
+        total = parts.sum(axis=1)
+        return 1 / total, ((parts / total[:, None]) ** 2 / np.array(self.masses)).sum(axis=1)
+
 
 @dataclass(frozen=True)
 class PointMass(Law):
@@ -224,7 +247,7 @@ class PointMass(Law):
     location: float
 
     def __post_init__(self) -> None:
-        _finite("location", self.location)
+        finite("location", self.location)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -243,16 +266,16 @@ class PointMass(Law):
 
     def moment(self, n: int, about: float = 0.0) -> float:
         """The power (location - about)^n, n >= 0."""
-        _require(n == int(n) and n >= 0, f"the order of a moment must be an integer >= 0, got {n}")
-        return float((self.location - about) ** n)
+        whole("the order of a moment", n)
+        return power(self.location - about, n)
 
     def scaled(self, s: float) -> PointMass:
         """The law of s X, s > 0."""
-        return PointMass(self.location * _positive("s", s))
+        return PointMass(self.location * positive("s", s))
 
     def shifted(self, m: float) -> PointMass:
         """The law of X + m."""
-        return PointMass(self.location + _finite("m", m))
+        return PointMass(self.location + finite("m", m))
 
     def _pdf(self, x: np.ndarray) -> np.ndarray:
         return np.zeros_like(x)
@@ -268,6 +291,9 @@ class PointMass(Law):
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         return np.full_like(w, self.location)
+
+    def _overlap(self, w: np.ndarray) -> np.ndarray:
+        return np.ones_like(w)
 
 
 def _root(z: np.ndarray, lower: float, upper: float) -> np.ndarray:

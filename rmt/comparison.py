@@ -88,7 +88,7 @@ def distribution_distance(eigenvalues: ArrayLike, law: Law) -> float:
         raise ValueError("no eigenvalues to compare")
     jumps = np.zeros(len(values))
     for location, mass in law.atoms:  # eigenvalues of an atom come back with rounding; put them on it again
-        at = np.abs(values - location) <= 1e-9 * max(1.0, float(np.abs(values).max()))
+        at = np.abs(values - location) <= 1e-9 * float(np.abs(values).max())
         values[at], jumps[at] = location, mass
     predicted = np.asarray(law.cdf(values))
     at_most = np.searchsorted(values, values, side="right") / len(values)

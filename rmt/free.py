@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import brentq
 
+from .checks import finite, positive, require
 from .closed_laws import PointMass, Semicircle
 from .continuation import descend
-from .laws import Law, _CumulantsFirst, _finite, _positive, _require
+from .laws import Law, _CumulantsFirst
 from .panel_quadrature import Panels
 
 DEGENERATE = 1e-8
@@ -48,7 +50,7 @@ class FreeSum(_CumulantsFirst):
 
     def __post_init__(self) -> None:
         for name, part in (("a", self.a), ("b", self.b)):
-            _require(isinstance(part, Law), f"{name} must be a Law, got {part!r}")
+            require(isinstance(part, Law), f"{name} must be a Law, got {part!r}")
 
     @cached_property
     def closed_form(self) -> Law | None:
@@ -71,6 +73,11 @@ class FreeSum(_CumulantsFirst):
         return self.closed_form.edge_stieltjes if self.closed_form else (self._left[1], self._right[1])
 
     @property
+    def thresholds(self) -> tuple[float, float]:
+        """Spikes below the first or above the second leave the bulk: 1/g(L-) and 1/g(U+)."""
+        return self.closed_form.thresholds if self.closed_form else super().thresholds
+
+    @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
         """Two atoms whose masses pass 1 together leave one (Bercovici and Voiculescu 1998)."""
         pairs = ((x + y, p + q - 1) for x, p in self.a.atoms for y, q in self.b.atoms)
@@ -80,7 +87,7 @@ class FreeSum(_CumulantsFirst):
         r"""The subordination functions (\omega_a(z), \omega_b(z)), for complex z with Im z >= 0 (limit from above)."""
         points = np.asarray(z, dtype=complex)
         low = points[points.imag < 0]
-        _require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
+        require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
         first, second = self._subordinate(points.ravel())
         return first.reshape(points.shape)[()], second.reshape(points.shape)[()]
 
@@ -90,11 +97,11 @@ class FreeSum(_CumulantsFirst):
 
     def scaled(self, s: float) -> FreeSum:
         """The law of s X, s > 0."""
-        return FreeSum(self.a.scaled(_positive("s", s)), self.b.scaled(s))
+        return FreeSum(self.a.scaled(positive("s", s)), self.b.scaled(s))
 
     def shifted(self, m: float) -> FreeSum:
         """The law of X + m."""
-        return FreeSum(self.a.shifted(_finite("m", m)), self.b)
+        return FreeSum(self.a.shifted(finite("m", m)), self.b)
 
     @property
     def _interval(self) -> tuple[float, float]:
@@ -131,6 +138,9 @@ class FreeSum(_CumulantsFirst):
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         return self.a._r_transform(w) + self.b._r_transform(w)
+
+    def _overlap(self, w: np.ndarray) -> np.ndarray:
+        return self.a._overlap(w) + self.b._overlap(w) - 1
 
     def _from_above(self, z: np.ndarray) -> np.ndarray:
         first, _ = self._ordered
@@ -173,34 +183,26 @@ class FreeSum(_CumulantsFirst):
     def _edge(self, side: int) -> tuple[float, float]:
         r"""(edge, g there) on the left (0) or right (1).
 
-        With omega = g^{-1}(w) and F = 1/g, w^2 z'(w) = 1 - 1/F_a'(omega_a) - 1/F_b'(omega_b) increases with \|w\|
-        from -1: the edge is its only zero, or lies at the largest w that both parts reach.
+        -w^2 z'(w) decreases from 1 as \|w\| grows, being the overlap of the spike 1/w: the edge is its only zero, or
+        lies at the largest w that both parts reach.
         """
         sign = 1.0 if side else -1.0
         last = sign * min(sign * self.a.edge_stieltjes[side], sign * self.b.edge_stieltjes[side])
         edges = self.a.support[side], self.b.support[side]
 
-        def rise(w: float) -> float:
-            return 1.0 - sum(_inverse_slope(part, w) for part in (self.a, self.b))
+        def overlap(w: float) -> float:
+            return float(self._overlap(np.array([w]))[0])
 
+        high = last
         if np.isinf(last):
             masses = (dict(part.atoms).get(edge, 0.0) for part, edge in zip((self.a, self.b), edges, strict=True))
             if sum(masses) >= 1 - 1e-12:
                 return sum(edges), last
-            high = sign / (self.a.variance + self.b.variance) ** 0.5
-            while rise(high) < 0:
+            high = sign / sum(part.support[1] - part.support[0] for part in (self.a, self.b))
+            while overlap(high) > 0:
                 high *= 2
-        else:
-            high = last * (1 - 1e-8)  # closer, omega would round onto the edge
-            if rise(high) < 0:
-                w = np.array([high])
-                return float(self._r_transform(w)[0] + 1 / high), last
-        low = 0.0
-        for _ in range(200):
-            middle = (low + high) / 2
-            if middle in (low, high):
-                break
-            low, high = (middle, high) if rise(middle) < 0 else (low, middle)
+        if overlap(high) < 0:
+            high = brentq(overlap, 0.0, high, xtol=abs(high) * 1e-18, rtol=4 * np.finfo(float).eps)
         return float(self._r_transform(np.array([high]))[0] + 1 / high), float(high)
 
 
@@ -208,11 +210,3 @@ def _shift(law: Law, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The self-energy h = 1/g - omega and its derivative."""
     g, slope = law._stieltjes(omega), law._stieltjes_derivative(omega)
     return 1 / g - omega, -slope / g**2 - 1
-
-
-def _inverse_slope(law: Law, w: float) -> float:
-    """1 / F'(omega) = -g^2 / g' at g(omega) = w; it decreases from 1 at w = 0."""
-    lower, upper = law.support
-    omega = law._r_transform(np.array([w])) + 1 / w
-    omega = np.maximum(omega, np.nextafter(upper, np.inf)) if w > 0 else np.minimum(omega, np.nextafter(lower, -np.inf))
-    return float(-(w**2) / law._stieltjes_derivative(omega + 0j)[0].real)

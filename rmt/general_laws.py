@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from .checks import require
 from .continuation import descend
-from .laws import Law, _require
+from .laws import Law
 from .panel_quadrature import Panels, graded_breaks, nodes_on
 
 MASS_TOLERANCE = 1e-8
 FLAT_EXPONENT = 0.02
 """A density that grows slower than this power of the distance from the edge counts as not vanishing there."""
+
+CLOSEST = 1e-10
+"""Distance from an edge, in units of the width, below which the nodes no longer resolve 1/(z - x)."""
 
 TOUCH = 1e-13
 """Angle above the axis at which limits from above are taken."""
@@ -52,9 +56,9 @@ class DensityLaw(Law):
 
     def __post_init__(self) -> None:
         support = tuple(map(float, self.interval))
-        _require(len(support) == 2, f"{self.name}: the support must be a pair (L, U), got {self.interval}")
-        _require(bool(np.all(np.isfinite(support))), f"{self.name}: needs a compact support, got {support}")
-        _require(support[0] < support[1], f"{self.name}: support must have L < U, got {support}")
+        require(len(support) == 2, f"{self.name}: the support must be a pair (L, U), got {self.interval}")
+        require(bool(np.all(np.isfinite(support))), f"{self.name}: needs a compact support, got {support}")
+        require(support[0] < support[1], f"{self.name}: support must have L < U, got {support}")
         object.__setattr__(self, "interval", support)
         masses, points = self._panels.masses, self._panels.points
         for fault, wrong in (("finite", ~np.isfinite(masses)), ("non-negative", masses < 0)):
@@ -62,7 +66,7 @@ class DensityLaw(Law):
                 x = points[wrong][0]
                 raise ValueError(f"{self.name}: density must be {fault}, got {self._pdf(np.array([x]))[0]} at x = {x}")
         total, allowed = self._panels.total, max(MASS_TOLERANCE, self._panels.error)
-        _require(abs(total - 1) <= allowed, f"{self.name}: density must integrate to 1, got {total}")
+        require(abs(total - 1) <= allowed, f"{self.name}: density must integrate to 1, got {total}")
 
     @property
     def support(self) -> tuple[float, float]:
@@ -81,6 +85,27 @@ class DensityLaw(Law):
         left = -np.inf if self._stays(lower, upper - lower) else -float(np.sum(masses / (points - lower)))
         right = np.inf if self._stays(upper, lower - upper) else float(np.sum(masses / (upper - points)))
         return left, right
+
+    def _beyond(self, gap: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
+        lower, upper = self.support
+        half, edge = (upper - lower) / 2, upper if side > 0 else lower
+        # Offsets from the edge, in units of the half-width: they keep their digits however close z comes to the edge.
+        kernels = 1 / ((gap / half)[:, None] + (side * (edge - self._panels.points) / half).ravel())
+        g, slope = kernels @ self._panels.masses.ravel(), kernels**2 @ self._panels.masses.ravel()
+        return half / g, slope / g**2
+
+    def _gap(self, w: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
+        """As for every law; closer to the edge than the nodes resolve, 1/|g| goes on as a power of the distance."""
+        seam = CLOSEST * (self.support[1] - self.support[0])
+        (value,), (slope,) = self._beyond(np.array([seam]), side)
+        at_edge = min(abs(self.thresholds[int(side > 0)]), value - slope * seam)  # 1/|g| is concave
+        power = min(slope * seam / (value - at_edge), 1.0)
+        gap, overlap = np.empty_like(w), np.empty_like(w)
+        close = 1 / w <= value
+        rise = np.maximum((1 / w[close] - at_edge) / (value - at_edge), 0.0)
+        gap[close], overlap[close] = seam * rise ** (1 / power), rise ** (1 / power - 1) / slope
+        gap[~close], overlap[~close] = super()._gap(w[~close], side)
+        return gap, overlap
 
     def _stays(self, edge: float, inward: float) -> bool:
         """Whether the density stays away from zero at the edge, judged by its slope on a logarithmic scale."""
@@ -143,20 +168,25 @@ class RTransformLaw(Law):
     name: str = "R-transform"
 
     def __post_init__(self) -> None:
-        _require(self.variance_scale > 0, f"{self.name}: R'(0), the variance, must be positive")
+        require(self.variance_scale > 0, f"{self.name}: R'(0), the variance, must be positive")
         lower, upper = self.support
-        _require(lower < upper, f"{self.name}: edges out of order, got ({lower}, {upper})")
+        require(lower < upper, f"{self.name}: edges out of order, got ({lower}, {upper})")
         density, discrete = self._panels.masses, sum(mass for _, mass in self.atoms)
         total = self._panels.total + discrete
         fault = f"{self.name}: not the R-transform of a law with a density and atoms at the edges only"
-        _require(bool(abs(total - 1) <= 1e-6), f"{fault}: total mass {total}")
-        _require(bool(density.min() > -1e-9), f"{fault}: negative density")
+        require(bool(abs(total - 1) <= 1e-6), f"{fault}: total mass {total}")
+        require(bool(density.min() > -1e-9), f"{fault}: negative density")
 
     @cached_property
     def variance_scale(self) -> float:
         """Square root of R'(0), the standard deviation, which sets the scale of all searches."""
-        slope = _derivative(self._r_transform_complex, np.zeros(1, complex), 1e-4)[0].real
-        return float(np.sqrt(slope)) if slope > 0 else 0.0
+        # The largest circle on which a tenth of it agrees lies where R is analytic, whatever the unit of x.
+        radii = 10.0 ** np.arange(160, -161, -1)
+        with np.errstate(all="ignore"):
+            slopes = np.array([_derivative(self._r_transform_complex, np.zeros(1, complex), r)[0].real for r in radii])
+            agree = np.abs(slopes[:-1] - slopes[1:]) <= 1e-9 * np.abs(slopes[1:])
+        found = slopes[1:][agree & np.isfinite(slopes[1:]) & (slopes[1:] != 0)]
+        return float(np.sqrt(found[0])) if len(found) and found[0] > 0 else 0.0
 
     @property
     def support(self) -> tuple[float, float]:
@@ -187,26 +217,22 @@ class RTransformLaw(Law):
 
     def _edge(self, side: float) -> tuple[float, float, float]:
         """(edge, g at the edge, mass of an atom there) on one side."""
-
-        def rise(w: np.ndarray) -> np.ndarray:  # w^2 z'(w), which starts at -1
-            return w**2 * _derivative(self._r_transform_complex, w + 0j, 1e-3 * np.abs(w)).real - 1
-
         w = side * np.geomspace(1e-3, 1e9, 2000) / self.variance_scale
         with np.errstate(all="ignore"):
-            rises, values = rise(w), self._r_transform(w) + 1 / w
+            rises, values = -self._overlap(w), self._r_transform(w) + 1 / w
         stop = np.flatnonzero((rises > 0) | ~np.isfinite(rises))
         # Rounding decides the sign once w^2 z'(w) has become tiny; that is an edge at infinite w, not a crossing.
         if len(stop) and np.isfinite(rises[stop[0]]) and rises[stop[0]] > 1e-6:
             low, high = w[stop[0] - 1], w[stop[0]]
             for _ in range(80):
                 middle = (low + high) / 2
-                low, high = (middle, high) if rise(np.array([middle]))[0] < 0 else (low, middle)
+                low, high = (middle, high) if self._overlap(np.array([middle]))[0] > 0 else (low, middle)
             return float(self._r_transform(np.array([low]))[0] + 1 / low), float(low), 0.0
         # z(w) = edge + mass / w + c / w^2 + ... far out
         far = side * np.array([1e5, 2e5, 4e5]) / self.variance_scale
         edge, mass, _ = np.linalg.solve(1 / far[:, None] ** np.arange(3), self._r_transform(far) + 1 / far)
-        settled = np.isfinite(edge) and abs(edge - values[-1]) * self.variance_scale < 1e-6 * (1 + abs(edge))
-        _require(bool(settled), f"{self.name}: no finite edge found on the {'right' if side > 0 else 'left'}")
+        settled = np.isfinite(edge) and abs(edge - values[-1]) < 1e-6 * (self.variance_scale + abs(edge))
+        require(bool(settled), f"{self.name}: no finite edge found on the {'right' if side > 0 else 'left'}")
         return float(edge), side * np.inf, float(mass) if mass > 1e-7 else 0.0
 
     def _r_transform_complex(self, w: np.ndarray) -> np.ndarray:
@@ -214,6 +240,10 @@ class RTransformLaw(Law):
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         return self._r_transform_complex(w + 0j).real
+
+    def _overlap(self, w: np.ndarray) -> np.ndarray:
+        radius = np.where(w == 0, 1.0, 1e-3 * np.abs(w))
+        return 1 - w**2 * _derivative(self._r_transform_complex, w + 0j, radius).real
 
     def _subordinate(self, z: np.ndarray) -> np.ndarray:
         """F = 1/g, the solution of F = z - R(1/F), for Im z >= 0."""

@@ -8,7 +8,6 @@ Lengths are in the units of the law's variable x; g and w in 1/x; densities in 1
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,14 +15,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.polynomial.polynomial import polyder, polyval
 from numpy.typing import ArrayLike
 
+from .checks import finite, positive, power, reals, representable, require, unwrapped, whole
 from .cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from .panel_quadrature import Panels
 
 SERIES_RADIUS = 2e-3
 """Below this |w| (in units of 1 / half-width) R(w) is summed from cumulants: 1/w would cancel too many digits."""
 SERIES_TERMS = 8
+NEWTON_STEPS = 200
 
 
 class Law(ABC):
@@ -43,6 +45,12 @@ class Law(ABC):
     @abstractmethod
     def edge_stieltjes(self) -> tuple[float, float]:
         """The one-sided limits (g(L-), g(U+)), possibly (-inf, inf)."""
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """Spikes below the first or above the second leave the bulk: 1/g(L-) and 1/g(U+), 0 where g is infinite."""
+        left, right = self.edge_stieltjes
+        return 1.0 / left + 0.0, 1.0 / right
 
     @property
     def atoms(self) -> tuple[tuple[float, float], ...]:
@@ -70,44 +78,50 @@ class Law(ABC):
 
     def pdf(self, x: ArrayLike) -> Any:
         """Density of the continuous part; 0 outside the support, possibly inf at an edge."""
-        points = _reals("x", x)
+        points = reals("x", x)
         lower, upper = self._interval
         density = np.zeros(points.shape)
         inside = (points >= lower) & (points <= upper)
         with np.errstate(divide="ignore", invalid="ignore"):  # at an edge the density may be infinite
             density[inside] = self._pdf(points[inside])
-        return _unwrapped(density)
+        return unwrapped(density)
 
     def cdf(self, x: ArrayLike) -> Any:
         """Probability of values up to and including x."""
-        points = _reals("x", x)
+        points = reals("x", x)
         lower, upper = self.support
         mass = self._continuous_cdf(np.clip(points, *self._interval).ravel()).reshape(points.shape)
         for location, weight in self.atoms:
             mass = mass + weight * (points >= location)
-        return _unwrapped(np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0))))
+        return unwrapped(np.where(points >= upper, 1.0, np.where(points < lower, 0.0, np.clip(mass, 0.0, 1.0))))
 
     def quantile(self, p: ArrayLike) -> Any:
         """The smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
-        levels = _reals("p", p)
+        levels = reals("p", p)
         bad = levels[(levels < 0) | (levels > 1)]
-        _require(bad.size == 0, f"p must lie in [0, 1], got {bad[:1]}")
+        require(bad.size == 0, f"p must lie in [0, 1], got {bad[:1]}")
         low, high = (np.full(levels.shape, edge) for edge in self.support)
         for _ in range(64):
             middle = low + (high - low) / 2
             enough = np.asarray(self.cdf(middle)) >= levels
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return _unwrapped(np.where(levels <= self.cdf(self.support[0]), self.support[0], high))
+        return unwrapped(np.where(levels <= self.cdf(self.support[0]), self.support[0], high))
 
     def moment(self, n: int, about: float = 0.0) -> float:
-        r"""The moment \int (x - about)^n \mu(dx), n >= 0."""
-        _require(n == int(n) and n >= 0, f"the order of a moment must be an integer >= 0, got {n}")
-        discrete = sum(weight * (location - about) ** n for location, weight in self.atoms)
-        return float(discrete + np.sum(self._panels.masses * (self._panels.points - about) ** n))
+        r"""The moment \int (x - about)^n \mu(dx), n >= 0.
+
+        Raises:
+            ValueError: an order that is no whole number >= 0, or a moment beyond double precision.
+        """
+        whole("the order of a moment", n)
+        locations, weights = np.array(self.atoms).reshape(-1, 2).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            discrete = weights @ (locations - about) ** n
+            return representable(float(discrete + np.sum(self._panels.masses * (self._panels.points - about) ** n)), n)
 
     def free_cumulants(self, n: int) -> tuple[float, ...]:
         """The first n free cumulants, (mean, variance, ...)."""
-        _require(n == int(n) and n >= 0, f"the number of cumulants must be an integer >= 0, got {n}")
+        whole("the number of cumulants", n)
         # Only the first cumulant feels a shift: central moments avoid the cancellation of a far-away mean.
         central = [0.0, *(self.moment(k, about=self.mean) for k in range(2, n + 1))]
         return (self.mean, *free_cumulants_from_moments(central)[1:])[:n]
@@ -123,21 +137,39 @@ class Law(ABC):
     def inverse_stieltjes(self, w: ArrayLike) -> Any:
         """The real z outside [L, U] with g(z) = w, for real w != 0 strictly between g(L-) and g(U+)."""
         values = self._transform_domain(w)
-        _require(not np.any(values == 0), "g(z) = 0 only at infinity: w must not be 0")
-        return _unwrapped(self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)
+        require(not np.any(values == 0), "g(z) = 0 only at infinity: w must not be 0")
+        return unwrapped(self._r_transform(values.ravel()).reshape(values.shape) + 1 / values)
 
     def r_transform(self, w: ArrayLike) -> Any:
         """R(w) = g^{-1}(w) - 1/w for real w strictly between g(L-) and g(U+); R(0) is the mean."""
         values = self._transform_domain(w)
-        return _unwrapped(self._r_transform(values.ravel()).reshape(values.shape))
+        return unwrapped(self._r_transform(values.ravel()).reshape(values.shape))
+
+    def outlier(self, theta: float, scale: float = 1.0) -> tuple[float, float]:
+        r"""Limits of the outlier eigenvalue and of its squared overlap for a spike theta in noise scale * X.
+
+        They are $\lambda = \theta + s R(s/\theta)$ and $1 - (s/\theta)^2 R'(s/\theta) = -1/(\theta^2 g_s'(\lambda))$,
+        which rounding leaves between the edge and the far side, and between 0 and 1.
+
+        Raises:
+            ValueError: theta inside the thresholds, or zero.
+        """
+        below, above = self.thresholds
+        outside = theta > scale * above if theta > 0 else theta < scale * below
+        require(outside, f"a spike must lie outside [{scale * below}, {scale * above}], got {theta}")
+        lower, upper = self.support
+        w = np.clip([scale / theta], *np.nextafter(self.edge_stieltjes, 0.0))  # at the edge value only by rounding
+        location, overlap = theta + scale * float(self._r_transform(w)[0]), float(self._overlap(w)[0])
+        location = max(location, scale * upper) if theta > 0 else min(location, scale * lower)
+        return location, min(max(overlap, 0.0), 1.0)
 
     def scaled(self, s: float) -> Law:
         """The law of s X, s > 0; C_n becomes s^n C_n."""
-        return Affine(self, scale=_positive("s", s))
+        return Affine(self, scale=positive("s", s))
 
     def shifted(self, m: float) -> Law:
         """The law of X + m; C_1 becomes C_1 + m."""
-        return Affine(self, shift=_finite("m", m))
+        return Affine(self, shift=finite("m", m))
 
     @property
     def _interval(self) -> tuple[float, float]:
@@ -152,10 +184,10 @@ class Law(ABC):
         return self._panels.cdf(x)
 
     def _transform_domain(self, w: ArrayLike) -> np.ndarray:
-        values = _reals("w", w)
+        values = reals("w", w)
         low, high = self.edge_stieltjes
         bad = values[(values <= low) | (values >= high)]
-        _require(bad.size == 0, f"w must lie strictly between g(L-) = {low} and g(U+) = {high}, got {bad[:1]}")
+        require(bad.size == 0, f"w must lie strictly between g(L-) = {low} and g(U+) = {high}, got {bad[:1]}")
         return values
 
     def _off_support(
@@ -163,47 +195,81 @@ class Law(ABC):
     ) -> Any:
         points = np.asarray(z)
         flat = points.ravel().astype(complex)
-        _require(bool(np.all(np.isfinite(flat))), f"z must be finite, got {flat[~np.isfinite(flat)][:1]}")
+        require(bool(np.all(np.isfinite(flat))), f"z must be finite, got {flat[~np.isfinite(flat)][:1]}")
         lower, upper = self.support
         inside = (flat.imag == 0) & (flat.real >= lower) & (flat.real <= upper)
         edges = inside & ((flat.real == lower) | (flat.real == upper)) if at_edges else np.zeros_like(inside)
         bad = flat[inside & ~edges]
-        _require(bad.size == 0, f"z must lie off the support [{lower}, {upper}], got {bad[:1].real}")
+        require(bad.size == 0, f"z must lie off the support [{lower}, {upper}], got {bad[:1].real}")
         result = np.empty_like(flat)
         result[~edges] = transform(flat[~edges])
         if at_edges:
             result[edges] = np.where(flat[edges].real == upper, at_edges[1], at_edges[0])
-        return _unwrapped((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
+        return unwrapped((result if np.iscomplexobj(points) else result.real).reshape(points.shape))
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
-        """R(w) by its series near 0 and by solving g(z) = w elsewhere."""
-        lower, upper = self.support
-        near = np.abs(w) * (upper - lower) / 2 < SERIES_RADIUS
-        result = np.polynomial.polynomial.polyval(w, self.free_cumulants(SERIES_TERMS))
-        far = w[~near]
-        result[~near] = self._solve_inverse(far) - 1 / far
+        """R(w) by its series near 0 and by solving g(z) = w elsewhere; beyond an edge value of g, z is the edge."""
+        half, near = self._near(w)
+        result = self.mean + half * polyval(np.where(near, w * half, 0.0), self._unit_cumulants)
+        for side, edge in zip((-1.0, 1.0), self.support, strict=True):
+            here = ~near & (side * w > 0)
+            result[here] = edge + side * self._gap(np.abs(w[here]), side)[0] - 1 / w[here]
         return result
 
-    def _solve_inverse(self, w: np.ndarray) -> np.ndarray:
-        """Newton on F = 1/g, which increases and is nearly linear outside the support, kept inside a bracket."""
-        lower, upper = self.support
-        right = w > 0
-        low = np.where(right, np.maximum(np.nextafter(upper, np.inf), lower + 1 / w), lower + 1 / w)
-        high = np.where(right, upper + 1 / w, np.minimum(np.nextafter(lower, -np.inf), upper + 1 / w))
-        z = np.where(right, high, low)
+    def _overlap(self, w: np.ndarray) -> np.ndarray:
+        r"""1 - w^2 R'(w) = -w^2 / g'(z) at g(z) = w, of the spike 1/w: 1 at w = 0, and 0 at most edges."""
+        half, near = self._near(w)
+        small = np.where(near, w * half, 0.0)
+        result = 1.0 - small**2 * polyval(small, polyder(self._unit_cumulants))
+        for side in (-1.0, 1.0):
+            here = ~near & (side * w > 0)
+            result[here] = self._gap(np.abs(w[here]), side)[1]
+        return result
+
+    def _near(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Half-width of the support, and the arguments for which the series in its units serves."""
+        half = (self.support[1] - self.support[0]) / 2
+        return half, np.abs(w) * half < SERIES_RADIUS
+
+    @cached_property
+    def _unit_cumulants(self) -> np.ndarray:
+        """Free cumulants of (X - mean) in units of the half-width of the support, the first one 0."""
+        half, mean = (self.support[1] - self.support[0]) / 2, self.mean
+        points = np.append(self._panels.points.ravel(), [location for location, _ in self.atoms])
+        masses = np.append(self._panels.masses.ravel(), [mass for _, mass in self.atoms])
+        powers = ((points - mean) / (half or 1.0)) ** np.arange(2, SERIES_TERMS + 1)[:, None]
+        return np.array(free_cumulants_from_moments([0.0, *(powers @ masses)]))
+
+    def _beyond(self, gap: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
+        """1/|g| at that distance beyond an edge, and its derivative by the distance; it increases and is concave."""
+        edge = self.support[int(side > 0)]
+        z = np.where(edge + side * gap == edge, np.nextafter(edge, side * np.inf), edge + side * gap) + 0j
+        g = self._stieltjes(z).real
+        return side / g, -self._stieltjes_derivative(z).real / g**2
+
+    def _gap(self, w: np.ndarray, side: float) -> tuple[np.ndarray, np.ndarray]:
+        """Distance beyond the edge at which |g| = w > 0, and -w^2 / g' there.
+
+        Newton in the root of the distance, in which 1/|g| is smooth at a square-root edge, kept inside a bracket.
+        """
+        target = 1 / w
+        width = self.support[1] - self.support[0]
+        low, high = np.sqrt(np.maximum(target - width, 0.0)), np.sqrt(target)
+        root = high.copy()
         active = np.arange(len(w))
-        for _ in range(100):
-            old, target = z[active], w[active]
-            g, slope = self._stieltjes(old + 0j).real, self._stieltjes_derivative(old + 0j).real
-            above = 1 / g > 1 / target
+        for _ in range(NEWTON_STEPS):
+            old = root[active]
+            value, slope = self._beyond(old**2, side)
+            above = value > target[active]
             low[active], high[active] = np.where(above, low[active], old), np.where(above, old, high[active])
-            new = old + (1 / g - 1 / target) * g**2 / slope
-            inside = (new >= low[active]) & (new <= high[active])  # an end is allowed: a converged point is one
-            z[active] = np.where(inside, new, low[active] + (high[active] - low[active]) / 2)
-            active = active[np.abs(z[active] - old) > 1e-14 * (np.abs(old) + upper - lower)]
+            new = old - (value - target[active]) / (2 * old * slope)
+            inside = (new >= low[active]) & (new <= high[active]) & (new > 0)  # a converged point is an end
+            middle = np.where(low[active] > 0, np.sqrt(low[active]) * np.sqrt(high[active]), high[active] / 16)
+            root[active] = np.where(inside, new, middle)
+            active = active[np.abs(root[active] - old) > 4e-16 * old]
             if len(active) == 0:
                 break
-        return z
+        return root**2, 1 / self._beyond(root**2, side)[1]
 
 
 class _CumulantsFirst(Law):
@@ -211,9 +277,11 @@ class _CumulantsFirst(Law):
 
     def moment(self, n: int, about: float = 0.0) -> float:
         r"""The moment \int (x - about)^n \mu(dx), n >= 0, from the free cumulants."""
-        _require(n == int(n) and n >= 0, f"the order of a moment must be an integer >= 0, got {n}")
+        whole("the order of a moment", n)
         cumulants = self.free_cumulants(n)
-        return float(moments_from_free_cumulants((cumulants[0] - about, *cumulants[1:]))[-1]) if n else 1.0
+        if n == 0:
+            return 1.0
+        return representable(float(moments_from_free_cumulants((cumulants[0] - about, *cumulants[1:]))[-1]), n)
 
     @property
     def mean(self) -> float:
@@ -239,8 +307,8 @@ class Affine(_CumulantsFirst):
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        _positive("scale", self.scale)
-        _finite("shift", self.shift)
+        positive("scale", self.scale)
+        finite("shift", self.shift)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -259,9 +327,15 @@ class Affine(_CumulantsFirst):
         low, high = self.base.edge_stieltjes
         return low / self.scale, high / self.scale
 
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        """The thresholds 1/g(L-) and 1/g(U+) of spikes, which no shift moves."""
+        below, above = self.base.thresholds
+        return self.scale * below, self.scale * above
+
     def free_cumulants(self, n: int) -> tuple[float, ...]:
         """The first n free cumulants, (mean, variance, ...)."""
-        scaled = tuple(self.scale ** (k + 1) * c for k, c in enumerate(self.base.free_cumulants(n)))
+        scaled = tuple(power(self.scale, k + 1) * c for k, c in enumerate(self.base.free_cumulants(n)))
         return (scaled[0] + self.shift, *scaled[1:]) if n else ()
 
     def quantile(self, p: ArrayLike) -> Any:
@@ -270,11 +344,11 @@ class Affine(_CumulantsFirst):
 
     def scaled(self, s: float) -> Law:
         """The law of s X, s > 0."""
-        return Affine(self.base, self.scale * _positive("s", s), self.shift * s)
+        return Affine(self.base, self.scale * positive("s", s), self.shift * s)
 
     def shifted(self, m: float) -> Law:
         """The law of X + m."""
-        return Affine(self.base, self.scale, self.shift + _finite("m", m))
+        return Affine(self.base, self.scale, self.shift + finite("m", m))
 
     @property
     def _interval(self) -> tuple[float, float]:
@@ -294,35 +368,10 @@ class Affine(_CumulantsFirst):
         return self.base._stieltjes(self._to_base(z)) / self.scale
 
     def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
-        return self.base._stieltjes_derivative(self._to_base(z)) / self.scale**2
+        return self.base._stieltjes_derivative(self._to_base(z)) / self.scale / self.scale
 
     def _r_transform(self, w: np.ndarray) -> np.ndarray:
         return self.scale * self.base._r_transform(self.scale * w) + self.shift
 
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise ValueError(message)
-
-
-def _finite(name: str, value: float) -> float:
-    _require(math.isfinite(value), f"{name} must be finite, got {value}")
-    return value
-
-
-def _positive(name: str, value: float) -> float:
-    _require(math.isfinite(value) and value > 0, f"{name} must be positive and finite, got {value}")
-    return value
-
-
-def _reals(name: str, values: ArrayLike) -> np.ndarray:
-    array = np.asarray(values)
-    _require(not np.iscomplexobj(array), f"{name} must be real, got {array.ravel()[:1]}")
-    array = array.astype(float)
-    _require(not np.any(np.isnan(array)), f"{name} must be a number, got nan")
-    return array
-
-
-def _unwrapped(values: np.ndarray) -> Any:
-    """A plain number for a scalar argument, the array otherwise."""
-    return values if values.ndim else values.item()
+    def _overlap(self, w: np.ndarray) -> np.ndarray:
+        return self.base._overlap(self.scale * w)

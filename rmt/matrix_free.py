@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from rmt.spiked import SpikedModel, check_dimension
+from rmt.spiked import SpikedModel, check_dimension, power_of_two
 
 _ROUNDS = 3
 
@@ -61,9 +61,11 @@ class MatrixFreeDraw:
         if not 1 <= count < len(self.eigenvalues):
             raise ValueError(f"count must lie between 1 and R - 1 = {len(self.eigenvalues) - 1}, got {count}")
         start = np.ones(len(self.eigenvalues))
-        values, vectors = eigsh(self.operator(), k=count, which=which, v0=start, tol=1e-10)
+        # ARPACK stops on an absolute tolerance below 1e-11: let it see numbers of order 1.
+        unit = power_of_two(self.eigenvalues, self.model.spikes)
+        values, vectors = eigsh(self.operator() * (1.0 / unit), k=count, which=which, v0=start, tol=1e-10)
         order = np.argsort(values) if which == "SA" else np.argsort(values)[::-1]
-        return values[order], vectors[: len(self.model.spikes), order].T ** 2
+        return unit * values[order], vectors[: len(self.model.spikes), order].T ** 2
 
 
 def draw_matrix_free(model: SpikedModel, R: int, rng: np.random.Generator) -> MatrixFreeDraw:

@@ -82,7 +82,7 @@ class Panels:
             angles = (starts[:, None] + lengths) + lengths * nodes
             x = np.clip(lower + 2 * half * np.sin(angles / 2) ** 2, *inner)
             # dx/dt from the rounded x: with its own rounding error it would not fit a density singular at the edge.
-            values = density(x) * np.sqrt((x - lower) * (upper - x)) * lengths
+            values = density(x) * np.sqrt(x - lower) * np.sqrt(upper - x) * lengths
             coefficients = values @ to_coefficients.T
             tails = np.abs(coefficients[:, -4:]).max(axis=1)
             rough = (tails > tolerance) & (halving < MAX_HALVINGS) & np.isfinite(tails)

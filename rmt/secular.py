@@ -19,12 +19,13 @@ Source: Golub (1973) for the secular equation, Haynsworth (1968) for the inertia
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rmt.laws import Law
-from rmt.spiked import SpikedModel, StableRank, check_dimension
+from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 _STEPS = 60
 _GRID = 4097
@@ -50,6 +51,16 @@ class RotatedDraw:
         """Dimension."""
         return len(self.noise)
 
+    @cached_property
+    def _unit(self) -> float:
+        return power_of_two(self.noise, self.model.spikes)
+
+    @cached_property
+    def _scaled(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Noise and spikes in a unit of their own size; a spike that vanishes beside the rest keeps its inverse."""
+        spikes = np.asarray(self.model.spikes) / self._unit
+        return self.noise / self._unit, np.copysign(np.maximum(np.abs(spikes), _SMALLEST), spikes)
+
     def count_above(self, point: float) -> int:
         """Number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
 
@@ -57,12 +68,16 @@ class RotatedDraw:
         >>> draw.count_above(1.0), draw.count_above(1.2), draw.count_above(1.5)
         (1, 1, 0)
         """
-        gaps = point - self.noise
+        return self._count_above(point / self._unit)
+
+    def _count_above(self, point: float) -> int:
+        noise, spikes = self._scaled
+        gaps = point - noise
         gaps[np.abs(gaps) < _SMALLEST] = _SMALLEST
         above = int(np.count_nonzero(gaps < 0.0))
-        if not self.model.spikes:
+        if not len(spikes):
             return above
-        inverse = 1.0 / np.asarray(self.model.spikes)
+        inverse = 1.0 / spikes
         if len(inverse) == 1:
             direction = self.directions[:, 0]
             outside = int(inverse[0] < direction @ (direction / gaps))
@@ -77,22 +92,22 @@ class RotatedDraw:
         Raises:
             ValueError: an index that is not between 1 and R.
         """
-        R, spikes = self.R, self.model.spikes
+        R, (noise, spikes) = self.R, self._scaled
         if not 1 <= index <= R:
             raise ValueError(f"index must lie between 1 and R = {R}, got {index}")
         positive = sum(spike > 0 for spike in spikes)
         negative = len(spikes) - positive
         # Weyl: at most ``positive`` eigenvalues move up past one of the noise, at most ``negative`` down.
-        low = self.noise[index - 1 + negative] if index + negative <= R else self.noise[-1] + min(spikes)
-        high = self.noise[index - 1 - positive] if index > positive else self.noise[0] + max(spikes)
+        low = noise[index - 1 + negative] if index + negative <= R else noise[-1] + min(spikes)
+        high = noise[index - 1 - positive] if index > positive else noise[0] + max(spikes)
         scale = max(abs(low), abs(high), np.finfo(float).tiny)
         low, high = low - 1e-15 * scale, high + 1e-15 * scale
         for _ in range(_STEPS):
             middle = 0.5 * (low + high)
             if high - low <= 1e-13 * scale:
                 break
-            low, high = (middle, high) if self.count_above(middle) >= index else (low, middle)
-        return float(0.5 * (low + high))
+            low, high = (middle, high) if self._count_above(middle) >= index else (low, middle)
+        return self._unit * float(0.5 * (low + high))
 
     def top(self, count: int) -> NDArray[np.float64]:
         """The ``count`` largest eigenvalues, in decreasing order."""
@@ -104,14 +119,17 @@ class RotatedDraw:
 
     def stable_rank(self) -> StableRank:
         r"""Stable rank, with $\|H\|_F^2 = \sum d_j^2 + 2\sum_i\theta_i v_i^T D v_i + \sum\theta_i^2$."""
-        spikes = np.asarray(self.model.spikes)
-        along = (self.noise[:, None] * self.directions**2).sum(axis=0)
-        squared = float(self.noise @ self.noise + 2.0 * spikes @ along + spikes @ spikes)
-        reach = (self.noise[0] + max(0.0, *spikes, 0.0), -self.noise[-1] - min(0.0, *spikes, 0.0))
+        noise, spikes = self._scaled
+        along = (noise[:, None] * self.directions**2).sum(axis=0)
+        squared = float(noise @ noise + 2.0 * spikes @ along + spikes @ spikes)
+        reach = self._unit * (noise[0] + max(0.0, *spikes, 0.0)), -self._unit * (noise[-1] + min(0.0, *spikes, 0.0))
         norm = self.eigenvalue(1) if reach[0] >= reach[1] else -self.eigenvalue(self.R)
         if min(reach) > norm:  # by Weyl the other end can reach further
             norm = max(norm, -self.eigenvalue(self.R) if reach[0] >= reach[1] else self.eigenvalue(1))
-        return StableRank(squared / norm**2, squared, norm)
+        if norm == 0.0:
+            raise ValueError("the zero matrix has no stable rank")
+        value = squared / (norm / self._unit) ** 2
+        return StableRank(value, value * norm * norm, norm)
 
 
 def law_spectrum(law: Law, R: int) -> NDArray[np.float64]:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf, isfinite, sqrt
+from math import ceil, frexp, isfinite, sqrt
 from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from rmt.closed_laws import Semicircle
 from rmt.laws import Law
@@ -25,8 +28,9 @@ class Outlier:
     Attributes:
         spike: the eigenvalue $\theta$ of the unperturbed matrix.
         location: limit of the eigenvalue that belongs to it: outside the bulk if ``separated``, else the bulk edge.
-        separated: whether an eigenvalue leaves the bulk.
+        separated: whether an eigenvalue leaves the bulk; not at the threshold itself.
         overlap: limit of $|\langle v, u\rangle|^2$ of the spike's direction with its eigenvector; 0 if not separated.
+            It tends to 0 at a threshold where $g'$ is infinite, as at every square-root edge.
     """
 
     spike: float
@@ -37,7 +41,11 @@ class Outlier:
 
 @dataclass(frozen=True)
 class StableRank:
-    r"""Stable rank $\\|H\\|_F^2 / \\|H\\|_2^2$ with its two ingredients."""
+    r"""Stable rank $\\|H\\|_F^2 / \\|H\\|_2^2$ with its two ingredients.
+
+    The square is 0 or infinite where double precision cannot hold it (norms below 1e-162 or above 1e154); the stable
+    rank itself is computed without it.
+    """
 
     value: float
     frobenius_squared: float
@@ -91,30 +99,33 @@ class SpikedModel:
     @property
     def bulk_edges(self) -> tuple[float, float]:
         """Left and right edge of the bulk, the papers' $L_N$ and $U_N$."""
-        return self.noise_law.support
+        left, right = self.noise.support
+        return self.scale * left, self.scale * right
 
     @cached_property
     def thresholds(self) -> tuple[float, float]:
         r"""Spikes below the first or above the second value leave the bulk: $1/g(L^-)$ and $1/g(U^+)$."""
-        left, right = self.noise_law.edge_stieltjes
-        return (0.0 if left == -inf else 1.0 / left), (0.0 if right == inf else 1.0 / right)
+        below, above = self.noise.thresholds
+        return self.scale * below, self.scale * above
 
     def separates(self, spike: float) -> bool:
-        """Whether this spike sends an eigenvalue out of the bulk as the dimension grows."""
+        """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold."""
         below, above = self.thresholds
         return spike > above if spike > 0 else spike < below
 
     def outlier(self, spike: float) -> Outlier:
         r"""Limit location $g^{-1}(1/\theta)$ and overlap $-1/(\theta^2 g'(\lambda))$ of one spike.
 
+        As $\theta + R(1/\theta)$ and $1 - R'(1/\theta)/\theta^2$ they keep their digits at the threshold, where the
+        eigenvalue is lost in the edge long before its overlap has vanished.
+
         Source: Benaych-Georges and Nadakuditi (2011), Theorems 2.1 and 2.2.
         """
+        left, right = self.bulk_edges
         if not self.separates(spike):
-            left, right = self.bulk_edges
             return Outlier(spike, right if spike > 0 else left, False, 0.0)
-        location = float(self.noise_law.inverse_stieltjes(1.0 / spike))
-        overlap = -1.0 / (spike**2 * float(self.noise_law.stieltjes_derivative(location)))
-        return Outlier(spike, location, True, min(max(overlap, 0.0), 1.0))
+        location, overlap = self.noise.outlier(spike, self.scale)
+        return Outlier(spike, location, True, overlap)
 
     @cached_property
     def outliers(self) -> tuple[Outlier, ...]:
@@ -189,14 +200,23 @@ class SpikedModel:
         law: it grows like R, and so does the stable rank.
 
         Raises:
-            ValueError: R smaller than the number of spikes.
+            ValueError: R smaller than the number of spikes or so small that the limit of the norm does not apply (a
+                stable rank below 1), or no spikes and no noise.
         """
         R = check_dimension(R, at_least=max(1, len(self.spikes)))
-        law = self.noise_law
-        frobenius_squared = (
-            sum(spike**2 for spike in self.spikes) + 2.0 * law.moment(1) * sum(self.spikes) + R * law.moment(2)
-        )
-        return StableRank(frobenius_squared / self.spectral_norm**2, frobenius_squared, self.spectral_norm)
+        norm = self.spectral_norm
+        if norm == 0.0:
+            raise ValueError("the zero matrix has no stable rank: give a spike, or noise that is not 0")
+        spikes, law = [spike / norm for spike in self.spikes], self.noise.scaled(self.scale / norm)
+        rest = sum(spike * spike for spike in spikes) + 2.0 * law.moment(1) * sum(spikes)
+        value = rest + R * law.moment(2)
+        if value < 1.0 - 1e-12:
+            least = ceil((1.0 - rest) / law.moment(2))
+            raise ValueError(
+                f"at R = {R} the limit of the norm gives a stable rank of {value:.6g}, and no matrix has less than 1; "
+                f"take R of at least {least}, or draw the model"
+            )
+        return StableRank(value, value * norm * norm, norm)
 
 
 def wigner_outlier(theta: Number, noise: Number) -> Number:
@@ -209,7 +229,16 @@ def wigner_outlier(theta: Number, noise: Number) -> Number:
         theta: the spike.
         noise: $\sigma s$, half the bulk edge.
     """
-    return theta + noise**2 / theta
+    return theta + noise * (noise / theta)
+
+
+def power_of_two(*values: ArrayLike) -> float:
+    """The power of two next to the largest modulus: a unit in which squares and inverses stay in double precision.
+
+    Dividing by it changes no digit. It stays between 2^-1000 and 2^1000, and is 1 where all values are 0.
+    """
+    largest = max((float(np.max(np.abs(value), initial=0.0)) for value in map(np.asarray, values)), default=0.0)
+    return 2.0 ** min(max(frexp(largest)[1], -1000), 1000) if largest else 1.0
 
 
 def check_dimension(R: int, at_least: int = 1) -> int:

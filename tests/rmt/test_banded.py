@@ -35,7 +35,7 @@ def test_band_and_dense_agree_in_law(spikes):
     def banded():
         draw = draw_banded(model, R, rng, top=2, bottom=1, rows=R // 2 + 5)
         full = draw_banded(model, R, rng, top=2, bottom=1, rows=R)
-        squared = (draw.band[0] ** 2).sum() + 2 * (draw.band[1:] ** 2).sum() + draw.rest_squared
+        squared = (draw.band[0] ** 2).sum() + 2 * (draw.band[1:] ** 2).sum() + draw.rest_norm**2
         return features(full, squared)
 
     def dense():

@@ -1,0 +1,60 @@
+"""Checks of arguments and results of laws, each with one line that names the value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def require(condition: bool, message: str) -> None:
+    """Raises ValueError with this message unless the condition holds."""
+    if not condition:
+        raise ValueError(message)
+
+
+def whole(name: str, n: float) -> None:
+    """Refuses an order that is no whole number >= 0."""
+    require(math.isfinite(n) and n == int(n) and n >= 0, f"{name} must be an integer >= 0, got {n}")
+
+
+def representable(value: float, n: int) -> float:
+    """The moment itself, or one line if it is beyond double precision."""
+    require(math.isfinite(value), f"a moment of order {n} exceeds double precision; take the law in other units")
+    return value
+
+
+def power(base: float, n: int) -> float:
+    """A power, or one line instead of an overflow."""
+    try:
+        return float(base) ** n
+    except OverflowError:
+        return representable(math.inf, n)
+
+
+def finite(name: str, value: float) -> float:
+    """The value itself, if it is finite."""
+    require(math.isfinite(value), f"{name} must be finite, got {value}")
+    return value
+
+
+def positive(name: str, value: float) -> float:
+    """The value itself, if it is positive and finite."""
+    require(math.isfinite(value) and value > 0, f"{name} must be positive and finite, got {value}")
+    return value
+
+
+def reals(name: str, values: ArrayLike) -> np.ndarray:
+    """An array of floats, none of them complex or nan."""
+    array = np.asarray(values)
+    require(not np.iscomplexobj(array), f"{name} must be real, got {array.ravel()[:1]}")
+    array = array.astype(float)
+    require(not np.any(np.isnan(array)), f"{name} must be a number, got nan")
+    return array
+
+
+def unwrapped(values: np.ndarray) -> Any:
+    """A plain number for a scalar argument, the array otherwise."""
+    return values if values.ndim else values.item()
