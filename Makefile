@@ -1,5 +1,7 @@
 # `make verify`: install, fetch the small real data, check every claim, draw every figure, write report/index.html.
-# `make test`:   install, lint, type-check, run the tests.
+# `make test`:   install, lint, type-check, run the tests; the same examples every time.
+# `make test-deep`: property tests on 2,000 new examples each; what they find becomes an example of `make test`.
+# `make mutants ROOM=rmt`: wrong lines on purpose, and which of them the room's tests notice.
 # `make docs`:   write the pages of findings in docs/ from the ledger.
 # Both share one virtual environment and reuse it; verdicts are never reused.
 
@@ -7,15 +9,23 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ROOMS := rmt workloads hessian toymodels algorithms runs figures paper_checks
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: verify test lint docs bench clean
+.PHONY: verify test test-deep mutants lint docs bench clean
 
 verify: $(READY)
 	-$(BIN)/rankproof data fetch
 	$(BIN)/rankproof report --out report
 
 test: lint
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --doctest-modules tests rmt workloads hessian figures paper_checks
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --doctest-modules tests $(ROOMS) rankproof.py
+
+test-deep: $(READY)
+	HYPOTHESIS_PROFILE=deep $(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m hypothesis tests
+
+mutants: $(READY)
+	$(BIN)/python benchmarks/mutants.py $(ROOM)
 
 lint: $(READY)
 	$(BIN)/ruff check .

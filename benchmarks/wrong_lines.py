@@ -1,0 +1,183 @@
+"""Small changes to a file of Python that make a wrong line of it, found in its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong line: a span of a file and what stands there instead."""
+
+    file: str
+    line: int
+    start: int
+    end: int
+    before: str
+    after: str
+    kind: str
+
+    @property
+    def key(self) -> str:
+        """Stays the same while the changed text and its place in the file's text do."""
+        return hashlib.sha256(f"{self.file}:{self.start}:{self.before}:{self.after}".encode()).hexdigest()[:16]
+
+
+_SWAPS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.Pow: ("**", "*"),
+    ast.MatMult: ("@", "*"), ast.FloorDiv: ("//", "/"), ast.Mod: ("%", "//"), ast.BitOr: ("|", "&"),
+    ast.BitAnd: ("&", "|"), ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
+    ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
+    ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"),
+}  # fmt: skip
+
+
+class Sites(ast.NodeVisitor):
+    """Collects the places of a file where one small change makes a wrong line."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file, self.text, self.found = file, text, []
+        self._starts = [0]
+        for line in text.splitlines(keepends=True):
+            self._starts.append(self._starts[-1] + len(line.encode()))
+        self._bytes = text.encode()
+
+    def _span(self, node: Any) -> tuple[int, int]:
+        return (
+            self._starts[node.lineno - 1] + node.col_offset,
+            self._starts[node.end_lineno - 1] + node.end_col_offset,
+        )
+
+    def _add(self, node: Any, span: tuple[int, int], after: str, kind: str) -> None:
+        before = self._bytes[span[0] : span[1]].decode()
+        line = self._bytes[: span[0]].count(b"\n") + 1
+        self.found.append(Mutant(self.file, line, *span, before, after, kind))
+
+    def _between(self, left: Any, right: Any, operator: ast.AST, kind: str) -> None:
+        if type(operator) not in _SWAPS:
+            return
+        old, new = _SWAPS[type(operator)]
+        first, last = self._span(left)[1], self._span(right)[0]
+        place = self._bytes[first:last].find(old.encode())
+        if place >= 0:
+            self._add(left, (first + place, first + place + len(old)), new, kind)
+
+    def visit_BinOp(self, node: ast.BinOp) -> None:
+        """Another arithmetic operator."""
+        if not (isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)):
+            self._between(node.left, node.right, node.op, "arithmetic")
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        """Another comparison."""
+        for left, operator, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False):
+            self._between(left, right, operator, "comparison")
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        """`and` for `or`, and the reverse."""
+        old, new = ("and", "or") if isinstance(node.op, ast.And) else ("or", "and")
+        first, last = self._span(node.values[0])[1], self._span(node.values[1])[0]
+        place = self._bytes[first:last].find(old.encode())
+        if place >= 0:
+            self._add(node, (first + place, first + place + len(old)), new, "condition")
+        self.generic_visit(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> None:
+        """Without the sign or the `not`."""
+        span, inner = self._span(node), self._span(node.operand)
+        self._add(node, span, self._bytes[inner[0] : inner[1]].decode(), "sign")
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        """Another number, or the other truth value."""
+        value = node.value
+        if isinstance(value, bool):
+            self._add(node, self._span(node), str(not value), "constant")
+        elif isinstance(value, int):
+            self._add(node, self._span(node), str(value + 1), "constant")
+        elif isinstance(value, float):
+            self._add(node, self._span(node), repr(value * 1.5 if value else 1.0), "constant")
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """Texts stay."""
+
+    def visit_IfExp(self, node: ast.IfExp) -> None:
+        """The two branches exchanged."""
+        body, other = (self._bytes[slice(*self._span(part))].decode() for part in (node.body, node.orelse))
+        test = self._bytes[slice(*self._span(node.test))].decode()
+        self._add(node, self._span(node), f"({other} if {test} else {body})", "condition")
+        self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> None:
+        """The condition negated."""
+        test = self._bytes[slice(*self._span(node.test))].decode()
+        self._add(node, self._span(node.test), f"not ({test})", "condition")
+        self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        """Nothing returned."""
+        if node.value is not None and not isinstance(node.value, ast.Constant):
+            self._add(node, self._span(node.value), "None", "return")
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        """A keyword argument left out, or two arguments exchanged."""
+        for keyword in node.keywords:
+            if keyword.arg not in (None, "strict") and len(node.args) + len(node.keywords) > 1:
+                self._argument(node, keyword)
+        if len(node.args) == 2 and not any(isinstance(argument, ast.Starred) for argument in node.args):
+            one, two = (self._span(argument) for argument in node.args)
+            first, second = self._bytes[slice(*one)], self._bytes[slice(*two)]
+            if first != second and b"\n" not in self._bytes[one[0] : two[1]]:
+                swapped = second + self._bytes[one[1] : two[0]] + first
+                self._add(node, (one[0], two[1]), swapped.decode(), "arguments")
+        self.generic_visit(node)
+
+    def _argument(self, node: ast.Call, keyword: ast.keyword) -> None:
+        start, end = self._span(keyword)
+        rest = self._bytes[end:]
+        if rest.startswith(b", "):
+            self._add(node, (start, end + 2), "", "argument left out")
+        elif rest.startswith(b")"):
+            before = self._bytes[:start].rstrip()
+            if before.endswith(b","):
+                self._add(node, (len(before) - 1, end), "", "argument left out")
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        """A call that is not made."""
+        if isinstance(node.value, ast.Call):
+            self._add(node, self._span(node), "pass", "statement")
+        if not isinstance(node.value, ast.Constant):  # docstrings
+            self.generic_visit(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        """An update that is not made."""
+        self._add(node, self._span(node), "pass", "statement")
+        self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        """An error that is not raised."""
+        self._add(node, self._span(node), "pass", "statement")
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """Types are for mypy."""
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """Defaults and the body."""
+        for part in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None), *node.body):
+            self.visit(part)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        """Imports stay."""
+
+
+def mutated(text: str, mutant: Mutant) -> str:
+    """The file's text with the wrong line in it."""
+    content = text.encode()
+    return (content[: mutant.start] + mutant.after.encode() + content[mutant.end :]).decode()
