@@ -1,16 +1,27 @@
 """Proofs of FedLoRU's local steps, convergence and stable rank: none verifies with a smaller constant."""
 
+from dataclasses import replace
+
 import pytest
 
+from paper_checks.evaluation import evaluated
 from paper_checks.fedloru.paper import PAPER
-from paper_checks.replay import Stored, replay_in_fresh_process, stored
+from paper_checks.replay import replays_of, stored
+
+REPLAYS = replays_of(PAPER.package)
+
+
+def mathematics(id, values):
+    """What the steps of a proof come to with these constants, whatever the statement's are."""
+    return evaluated(replace(REPLAYS[id, "certificate"], states={}), values)
+
 
 TAMPERED = {
     "lem-B.5": [{"constant": "99/100"}, {"power": 1}],
     "lem-B.6": [{"constant": "199/100"}],
     "lem-B.7": [{"constant": "99/100"}, {"steps": []}],
     "lem-B.7-mid": [{"constant": "99/100"}, {"steps": [0]}],
-    "lem-B.8": [{"constant": "24/100"}, {"steps": []}],
+    "lem-B.8": [{"quarter": "24/100"}, {"steps": []}],
     "eq-63-66": [{"constant": "99/100"}],
     "claim-B3-just": [{"factor": "99/100"}],
     "eq-agg": [{"scale": "99/100"}, {"clients": []}],
@@ -19,11 +30,11 @@ TAMPERED = {
     "claim-srank-robust": [{"power": 1}, {"R": 100}, {"epsilon": "1"}],
     "eq-67-70": [{"kept": "76/100"}, {"square": "99/100"}, {"change": "24/100"}, {"cross": "49/100"}, {"drift": "1/2"}],
     "eq-71-75": [{"kept": "76/100"}, {"smooth": "49/100"}, {"cross": "49/100"}, {"drift": "99/100"}],
-    "eq-76": [{"kept": "76/100"}, {"first": "99/100"}, {"drift": "24/100"}],
+    "eq-76": [{"kept": "76/100"}, {"first": "99/100"}, {"quarter": "24/100"}],
     "eq-77-K": [{"first": "266/100"}, {"second": "533/100"}],
     "eq-78-79": [{"begins": 1}, {"rounds": []}],
-    "thm-4.2": [{"steps_factor": "199/100"}, {"start": "133/100"}, {"first": "133/100"}, {"second": "33/100"},
-                {"eta": "1"}],
+    "thm-4.2": [{"steps_factor": "199/100"}, {"start": "133/100"}, {"first_factor": "133/100"},
+                {"second_factor": "33/100"},                {"eta": "1"}],
     "thm-4.2-rate": [{"power": "1"}, {"power": "1/4"}, {"start": "4/3"}],
     "claim-alpha-ext": [{"curvature_power": 1}, {"gradient_power": 0}],
 }  # fmt: skip
@@ -36,8 +47,8 @@ def answers():
     asked = {}
     for label, file in FILES.items():
         for changes in ({}, *TAMPERED[label]):
-            asked[label, str(changes)] = Stored(file.id, file.kind, {**file.values, **changes})
-    return dict(zip(asked, replay_in_fresh_process(PAPER.package, list(asked.values())), strict=True))
+            asked[label, str(changes)] = mathematics(file.id, {**file.values, **changes})
+    return asked
 
 
 @pytest.mark.parametrize("label", TAMPERED)

@@ -8,10 +8,19 @@ import numpy as np
 import pytest
 import torch
 
+from paper_checks.evaluation import evaluated
 from paper_checks.fedlrt.legendre_grid import on_grid
 from paper_checks.fedlrt.paper import PAPER
-from paper_checks.replay import Stored, replay_in_fresh_process, stored
+from paper_checks.replay import Stored, replays_of, stored
 from toymodels.legendre import data_client, legendre_features
+
+REPLAYS = replays_of(PAPER.package)
+
+
+def mathematics(id, values):
+    """Whether the steps of a proof hold with these constants, whatever the statement's are."""
+    return evaluated(replace(REPLAYS[id, "certificate"], states={}), values).confirmed
+
 
 TAMPERED: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("lemma-1", lambda v: v.update(corner="2")),
@@ -43,8 +52,7 @@ def test_proofs_verify_and_tampered_ones_do_not():
         values = dict(files[label].values)
         change(values)
         changed.append(Stored(f"fedlrt/{label}", "certificate", values))
-    answers = replay_in_fresh_process(PAPER.package, [*files.values(), *changed, *empty])
-    verified = [answer.confirmed for answer in answers]
+    verified = [mathematics(file.id, file.values) for file in (*files.values(), *changed, *empty)]
     assert verified == [True] * len(files) + [False] * (len(changed) + len(empty))
 
 

@@ -1,15 +1,25 @@
 """RoLoRA with different clients: the algebra of the proofs against numbers, and certificates that were changed."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import sympy
 
-from paper_checks.replay import Stored, replay_in_fresh_process, stored
+from paper_checks.evaluation import evaluated
+from paper_checks.replay import Stored, replays_of, stored
 from paper_checks.rolora.paper import PAPER
 from paper_checks.rolora.replays import rank_one
 from paper_checks.rolora.replays.rate_proofs import not_negative, positive
+
+REPLAYS = replays_of(PAPER.package)
+
+
+def mathematics(id, values):
+    """Whether the steps of a proof hold with these constants, whatever the statement's are."""
+    return evaluated(replace(REPLAYS[id, "certificate"], states={}), values).confirmed
+
 
 PROVED = (
     *("a5-minimiser", "lem-A.15", "eq-249", "eq-255", "prop-A.17", "eq-274", "eq-293", "a5-loss"),
@@ -73,7 +83,5 @@ def test_every_certificate_verifies_and_none_that_is_empty_or_changed_does():
                 changed = {**file.values, name: str(Fraction(file.values[name]) + factor)}
                 files.append(Stored(id, "certificate", changed))
                 expected.append(False)
-    answers = replay_in_fresh_process(PAPER.package, files)
-    wrong = [(f.id, f.values, a.detail) for f, a, want in zip(files, answers, expected, strict=True)
-             if a.confirmed != want]  # fmt: skip
+    wrong = [(f.id, f.values) for f, want in zip(files, expected, strict=True) if mathematics(f.id, f.values) != want]
     assert not wrong

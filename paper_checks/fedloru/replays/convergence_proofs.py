@@ -46,23 +46,22 @@ def absorbs(kept: sympy.Rational, weight: sympy.Rational) -> bool:
     return sympy.Matrix([[1 - kept, half], [half, weight]]).is_positive_semidefinite is True
 
 
-def raw_weights(L: Fraction, z: Fraction, eta: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+def raw_weights(z: Fraction, eta: Fraction) -> tuple[Fraction, Fraction, Fraction]:
     """One of two equal clients a round, of weight 1/2: two rounds from the minimum, and both bounds for E = 1.
 
-    The loss is L x^2/2 up to |x| = z, x = AB - 1, from A = B = 1; the server multiplies both factors by 1/2.
+    The loss is x^2/2 up to |x| = z, x = AB - 1, from A = B = 1; the server multiplies both factors by 1/2.
     """
     A = B = Fraction(1)
     total = Fraction(0)
     for _ in range(2):
-        slope = L * max(min(A * B - 1, z), -z)
+        slope = max(min(A * B - 1, z), -z)
         total += slope**2 * (A**2 + B**2)
         A, B = (A - eta * slope * B) / 2, (B - eta * slope * A) / 2
-    largest, norm = L * z, Fraction(1)
-    first = largest**2 * (largest * norm**2 + L * (2 * norm**2) ** 2 / 2) * eta
+    first = z**2 * (z + 2) * eta  # G = z, L = C_A = C_B = 1
     return total / 2, first, first * Fraction(4, 3)
 
 
-@proof("fedloru-v2/thm-4.2")
+@proof("fedloru-v2/thm-4.2", steps_factor="2", start="4/3", first_factor="4/3", second_factor="1/3")
 def thm_4_2(values: Values) -> Proof:
     r"""Smoothness along $A_+B_+ - AB = uB + Av + uv = uB_+ + Av$, and two ways with the drift.
 
@@ -80,7 +79,8 @@ def thm_4_2(values: Values) -> Proof:
     """
     A, B, U, V = sympy.symbols("A B U V", commutative=False)
     k = sympy.Symbol("k", positive=True)
-    steps_factor, start, first, second = (rational(values[n]) for n in ("steps_factor", "start", "first", "second"))
+    steps_factor, start = rational(values["steps_factor"]), rational(values["start"])
+    first, second = rational(values["first_factor"]), rational(values["second_factor"])
     products = sympy.expand((A + U) * (B + V) - A * B)
     rest = G * u * v + L * (u * b + a * v) ** 2 / 2
     drifts = [sympy.expand(eta * (E - 1) * G * rate / 2) for rate in (rate_a, rate_b)]
@@ -93,7 +93,8 @@ def thm_4_2(values: Values) -> Proof:
     gradient = sympy.Matrix([L * a * b * b, L * a * b * a])
     curvature = (gradient.T * sympy.hessian(L * (a * b) ** 2 / 2, (a, b)) * gradient)[0]
     sharp = sympy.summation(k, (k, 0, E - 1)) + E**2 / 2
-    left, *bounds = raw_weights(*(Fraction(str(values[name])) for name in ("L", "z", "eta")))
+    z, step_size = (Fraction(str(values[name])) for name in ("z", "eta"))
+    left, *bounds = raw_weights(z, step_size)
     return concluded(
         [
             (sympy.expand(products - U * B - A * V - U * V) == 0, "the change of the product, in three parts"),
@@ -107,6 +108,7 @@ def thm_4_2(values: Values) -> Proof:
             (sympy.expand(sharp - E * (2 * E - 1) / 2) == 0, "the second order of E steps of descent"),
             (sympy.expand(curvature - 2 * (G**2 * Q).subs(G, L * a * b)) == 0, "the weight that attains it"),
             (sympy.expand(one - (2 * E - 1) * G**2 * Q * eta) == 0, "2E - 1"),
+            (z > 0 and step_size > 0, "a loss and a step size"),
             (left > max(bounds), "raw weights break both bounds"),
         ],
         r"smoothness along $A_+B_+ - AB$ in three parts, the drift of the local steps, all constants as polynomials "
@@ -115,7 +117,7 @@ def thm_4_2(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/thm-4.2-rate")
+@proof("fedloru-v2/thm-4.2-rate", start="1", power="1/2")
 def thm_4_2_rate(values: Values) -> Proof:
     r"""The least of T numbers is at most their mean.
 
@@ -134,7 +136,7 @@ def thm_4_2_rate(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/claim-alpha-ext")
+@proof("fedloru-v2/claim-alpha-ext", curvature_power=2, gradient_power=1)
 def claim_alpha_ext(values: Values) -> Proof:
     r"""The chain rule, for f as for each client and sample.
 
@@ -160,7 +162,7 @@ def _changes(cross: sympy.Rational) -> sympy.Expr:
     return cross * (L**2 * a**2 * b**2 + G**2)
 
 
-@proof("fedloru-v2/eq-67-70")
+@proof("fedloru-v2/eq-67-70", kept="3/4", square="1", change="1/4", cross="1/2", drift="1")
 def eq_67_70(values: Values) -> Proof:
     r"""Smoothness in B at $A_+$: $\langle\nabla_B + \delta, v\rangle + \frac12LC_A^2\|v\|^2$.
 
@@ -180,7 +182,7 @@ def eq_67_70(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/eq-71-75")
+@proof("fedloru-v2/eq-71-75", kept="3/4", smooth="1/2", change="1/4", cross="1/2", drift="1")
 def eq_71_75(values: Values) -> Proof:
     """Smoothness in A at B, the mean of u as in (70), and the sum with (70)."""
     kept, smooth, change, cross, drift = (rational(values[n]) for n in ("kept", "smooth", "change", "cross", "drift"))
@@ -196,13 +198,13 @@ def eq_71_75(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/eq-76")
+@proof("fedloru-v2/eq-76", kept="3/4", first="1", quarter="1/4")
 def eq_76(values: Values) -> Proof:
     r"""(75) with $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and the drifts of the corrected Lemma B.8."""
-    kept, first, drift = (rational(values[name]) for name in ("kept", "first", "drift"))
+    kept, first, quarter = (rational(values[name]) for name in ("kept", "first", "quarter"))
     changes = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2
     second = first * eta**2 * G**2 * E**2 * (changes * b**2 + (1 + L * a**2 / 2) * a**2)
-    third = drift * eta**3 * E * (E - 1) ** 2 * G**2 * (rate_a**2 + rate_b**2)
+    third = quarter * eta**3 * E * (E - 1) ** 2 * G**2 * (rate_a**2 + rate_b**2)
     other = mean_drift().subs({a: b, b: a}, simultaneous=True)
     return concluded(
         [
@@ -214,7 +216,7 @@ def eq_76(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/eq-77-K")
+@proof("fedloru-v2/eq-77-K", first="8/3", second="16/3")
 def eq_77_K(values: Values) -> Proof:
     r"""The last terms of (76) times $4/(3\eta E)$, with the largest step size $\eta + h$ in D."""
     first, second = rational(values["first"]), rational(values["second"])
@@ -235,7 +237,7 @@ def eq_77_K(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/eq-78-79")
+@proof("fedloru-v2/eq-78-79", begins=0, rounds=[1, 2, 7])
 def eq_78_79(values: Values) -> Proof:
     r"""By induction over T: $(f_s - f_{s+T}) + (f_{s+T} - f_{s+T+1}) = f_s - f_{s+T+1}$, for s = 0 and for s = 1."""
     begins = int(values["begins"])

@@ -14,7 +14,7 @@ def stable_rank(spectrum: list[tuple[Fraction, int]]) -> Fraction:
     return sum(v**2 * count for v, count in spectrum) / max(v**2 for v, _ in spectrum)
 
 
-@proof("fedloru-v2/claim-srank-robust")
+@proof("fedloru-v2/claim-srank-robust", power=2)
 def claim_srank_robust(values: Values) -> Proof:
     r"""The triangle inequality in both norms, for every matrix.
 

@@ -79,7 +79,7 @@ def at_the_edge(A: sympy.Expr, B: sympy.Expr) -> sympy.Expr:
     return L * A * B
 
 
-@proof("fedloru-v2/lem-B.5")
+@proof("fedloru-v2/lem-B.5", constant="1", power=2)
 def lem_B_5(values: Values) -> Proof:
     r"""$\|(\nabla(A'B) - \nabla(AB))B^T\| \le L\|(A'-A)B\|\|B\| \le LC_B^2\|A'-A\|$, for f as for each client.
 
@@ -97,7 +97,7 @@ def lem_B_5(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/lem-B.6")
+@proof("fedloru-v2/lem-B.6", constant="2")
 def lem_B_6(values: Values) -> Proof:
     r"""The difference is a sum of two products, and $(x+y)^2 \le 2(x^2+y^2)$.
 
@@ -113,7 +113,7 @@ def lem_B_6(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/lem-B.7")
+@proof("fedloru-v2/lem-B.7", constant="2", steps=[1, 2, 5])
 def lem_B_7(values: Values) -> Proof:
     r"""Steps of at most $\eta GC_B$, i of them; the server's move is a mean of its clients'.
 
@@ -129,7 +129,7 @@ def lem_B_7(values: Values) -> Proof:
     return concluded(flaws, r"steps of at most $\eta GC_B$, added up; $G^2C_B^2$ attained by a constant gradient")
 
 
-@proof("fedloru-v2/lem-B.7-mid")
+@proof("fedloru-v2/lem-B.7-mid", constant="1", steps=[1, 2, 5])
 def lem_B_7_mid(values: Values) -> Proof:
     r"""The square of a mean is at most the mean of the squares, each of which is at most $G^2C_B^2$."""
     constant = rational(values["constant"])
@@ -143,7 +143,7 @@ def lem_B_7_mid(values: Values) -> Proof:
                      r"$\|g\|\|B\| \le GC_B$")  # fmt: skip
 
 
-@proof("fedloru-v2/lem-B.8")
+@proof("fedloru-v2/lem-B.8", quarter="1/4", steps=[1, 2, 5])
 def lem_B_8(values: Values) -> Proof:
     r"""The drift is $(\nabla_i - \nabla_0)B_i^T + \nabla_0(B_i - B)^T$, of norm at most $i\eta Gd_A$.
 
@@ -152,8 +152,8 @@ def lem_B_8(values: Values) -> Proof:
     One weight at the edge of a parabola, where the slope G is largest, attains it as $\eta \to 0$: to first order i
     steps move i times what one does.
     """
-    constant = rational(values["constant"])
-    stated = constant * eta**2 * (E - 1) ** 2 * G**2 * rate_a**2
+    quarter = rational(values["quarter"])
+    stated = quarter * eta**2 * (E - 1) ** 2 * G**2 * rate_a**2
     swapped = drift_a.subs({a: b, b: a}, simultaneous=True)
     flaws = [
         (sympy.expand(drift_a - i * eta * G * rate_a) == 0, "d_A"),
@@ -170,7 +170,7 @@ def lem_B_8(values: Values) -> Proof:
                      r"weight, by the derivative at $\eta = 0$")  # fmt: skip
 
 
-@proof("fedloru-v2/eq-63-66")
+@proof("fedloru-v2/eq-63-66", constant="1", steps=[1, 2, 5])
 def eq_63_66(values: Values) -> Proof:
     r"""L times the move of AB, which is at most $i\eta G(C_A^2 + C_B^2)$; attained as in Lemma B.8."""
     constant = rational(values["constant"])
@@ -185,7 +185,7 @@ def eq_63_66(values: Values) -> Proof:
                      r"the derivative at $\eta = 0$")  # fmt: skip
 
 
-@proof("fedloru-v2/claim-B3-just")
+@proof("fedloru-v2/claim-B3-just", factor="1", steps=[1, 2, 5])
 def claim_B3_just(values: Values) -> Proof:
     r"""A step adds at most $\eta G\|B\|$ to $\|A\|$ and $\eta G\|A\|$ to $\|B\|$.
 
@@ -203,7 +203,7 @@ def claim_B3_just(values: Values) -> Proof:
                      r"one weight with slope $-G$ attains it")  # fmt: skip
 
 
-@proof("fedloru-v2/eq-agg")
+@proof("fedloru-v2/eq-agg", scale="1", clients=[1, 2, 3, 5])
 def eq_agg(values: Values) -> Proof:
     r"""With weights of sum 1, $\sum_kw_k(A_k - A)(B_k - B) = \sum_kw_kA_kB_k - AB$ by linearity.
 
@@ -225,7 +225,7 @@ def eq_agg(values: Values) -> Proof:
                      "and matrices that do not commute")  # fmt: skip
 
 
-@proof("fedloru-v2/eq-59-60")
+@proof("fedloru-v2/eq-59-60", begins=0, steps=[1, 2, 5])
 def eq_59_60(values: Values) -> Proof:
     r"""Each step is $A_{i+1} - A_i = -\eta\nabla_i$, i = 0..E-1, so that $A_E - A_0$ is $-\eta$ times their sum."""
     begins = int(values["begins"])
@@ -238,7 +238,7 @@ def eq_59_60(values: Values) -> Proof:
     return concluded(flaws, "the sum of the steps, each along the gradient at its start")
 
 
-@proof("fedloru-v2/eq-61-62")
+@proof("fedloru-v2/eq-61-62", begins=0, total="1", clients=[1, 2, 3])
 def eq_61_62(values: Values) -> Proof:
     r"""With weights of sum 1, $\sum_kw_kA_E^{(k)} - A = \sum_kw_k(A_E^{(k)} - A)$, and (59) for each of the cohort."""
     begins, total = int(values["begins"]), rational(values["total"])

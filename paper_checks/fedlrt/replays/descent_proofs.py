@@ -41,7 +41,7 @@ def _flaw_of_truncation(share: Fraction) -> str:
     return "" if non_negative(theta * a + rational(share) * theta**2 - left) else "the cost of the truncation"
 
 
-@proof("fedlrt/lemma-4")
+@proof("fedlrt/lemma-4", half="1/2")
 def lemma_4(values: Values) -> Proof:
     r"""With $\phi(t) = L(Y_2 + t(Y_1 - Y_2))$ the derivative is at most $\phi'(0) + tL\|Y_1 - Y_2\|^2$; integrate."""
     half, t = rational(values["half"]), sympy.Symbol("t", positive=True)
@@ -50,7 +50,7 @@ def lemma_4(values: Values) -> Proof:
     return Proof(not flaw, flaw or "the Lipschitz bound of the gradient, integrated along the segment")
 
 
-@proof("fedlrt/lemma-6")
+@proof("fedlrt/lemma-6", factor="1", clients=[1, 2, 3, 7])
 def lemma_6(values: Values) -> Proof:
     r"""$C\sum_c\|x_c\|^2 - \|\sum_cx_c\|^2 = \sum_{c<k}\|x_c - x_k\|^2$: entry by entry, for any C.
 
@@ -65,7 +65,7 @@ def lemma_6(values: Values) -> Proof:
     return Proof(not flaw, flaw or "the difference is the sum of the squares of all differences")
 
 
-@proof("fedlrt/eq-36")
+@proof("fedlrt/eq-36", square="1/2")
 def eq_36(values: Values) -> Proof:
     """Smoothness between the model before and after truncation, then Cauchy and Schwarz."""
     flaw = _flaw_of_truncation(Fraction(values["square"]))
@@ -73,7 +73,7 @@ def eq_36(values: Values) -> Proof:
                  "of products of non-negative quantities")  # fmt: skip
 
 
-@proof("fedlrt/thm-2")
+@proof("fedlrt/thm-2", largest="1", limit="1", steps=[1, 2, 3, 10, 100, 1000], square="1/2")
 def thm_2(values: Values) -> Proof:
     """Full correction: every client starts along g, so that R = 1 - 1/s < 1; then truncation."""
     flaw = first_flaw(_flaw_of_local_steps(values, Fraction(1)), _flaw_of_truncation(Fraction(values["square"])))
@@ -82,7 +82,7 @@ def thm_2(values: Values) -> Proof:
                  "the truncation")  # fmt: skip
 
 
-@proof("fedlrt/thm-3")
+@proof("fedlrt/thm-3", limit="1/2", steps=[1, 2, 3, 10, 16, 64, 300])
 def thm_3(values: Values) -> Proof:
     r"""A round descends by at least $|g|^2/K$ minus the cost of truncation; the least $|g|^2$ is below the mean.
 
@@ -105,7 +105,7 @@ def thm_3(values: Values) -> Proof:
                  "truncation, and the mean over the rounds")  # fmt: skip
 
 
-@proof("fedlrt/thm-4")
+@proof("fedlrt/thm-4", largest="3/2", limit="1", steps=[1, 2, 3, 10, 100, 1000], square="1/2", least="1")
 def thm_4(values: Values) -> Proof:
     r"""A client starts along $p_c$: g inside the block, its own gradient outside; the mean of the $p_c$ is g.
 
@@ -125,7 +125,7 @@ def thm_4(values: Values) -> Proof:
     )
 
 
-@proof("fedlrt/eq-46")
+@proof("fedlrt/eq-46", largest="3/2", limit="1", steps=[1, 2, 3, 10, 100, 1000])
 def eq_46(values: Values) -> Proof:
     """The same for the block: its mean step is g + u there, with u at most as long as before."""
     flaw = _flaw_of_local_steps(values, SQUARE_OF_ROOT)
@@ -138,7 +138,14 @@ def _kappa_is_below(bound: Fraction) -> bool:
     return 2 * bound > 1 and (2 * bound - 1) ** 2 > 2
 
 
-@proof("fedlrt/cor-1")
+@proof(
+    "fedlrt/cor-1",
+    largest="3/2",
+    limit="1/2",
+    steps=[1, 2, 3, 10, 100, 1000],
+    kappa="1.2072",
+    constants={"1/12": "13.35", "1/24": "25.28", "1/94": "96", "1/2": "96"},
+)
 def cor_1(values: Values) -> Proof:
     """The corrected Theorem 4, summed over the rounds, and what its constant comes to; x(1 - kappa x) is concave."""
     kappa = Fraction(values["kappa"])
@@ -154,7 +161,7 @@ def cor_1(values: Values) -> Proof:
                  r"$s_*\lambda L$")  # fmt: skip
 
 
-@proof("fedlrt/cor-2-proof")
+@proof("fedlrt/cor-2-proof", kappa="1.2072", at="1/24", constant="25.3")
 def cor_2_proof(values: Values) -> Proof:
     """The constant at the rate 1/24, and the printed bracket at the printed rate."""
     L, delta = sympy.symbols("L delta", positive=True)
@@ -171,7 +178,7 @@ def cor_2_proof(values: Values) -> Proof:
                  "Theorem 4 has")  # fmt: skip
 
 
-@proof("fedlrt/assumption-1")
+@proof("fedlrt/assumption-1", factor="2")
 def assumption_1(values: Values) -> Proof:
     r"""With b inside and a in all: the square outside is $a^2 - b^2$, and (14) says $a - b \le \delta g$.
 
@@ -187,7 +194,7 @@ def assumption_1(values: Values) -> Proof:
                  "of products of non-negative quantities")  # fmt: skip
 
 
-@proof("fedlrt/thm-11-combine")
+@proof("fedlrt/thm-11-combine", loss="2", half="1/2")
 def thm_11_combine(values: Values) -> Proof:
     r"""With $|U^TFV|^2 = (1 - \delta^2)G + f$ and $1 - 12x = h \ge 0$ the right side minus the left is $xhf$."""
     delta = sympy.Symbol("delta", positive=True)

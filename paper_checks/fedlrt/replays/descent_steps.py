@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.fedlrt.replays.worst_cases import Slack, local_points, plus
+from paper_checks.fedlrt.replays.worst_cases import Slack, local_points, plus, round_of, rounds
 from paper_checks.replay import Proof, Violation, proof, replay
 from paper_checks.stored_values import Values
 
@@ -15,13 +15,10 @@ def _rounds_proved(values: Values, term: str) -> Proof:
     First: the terms |e||g| + <g, D>, and nothing is left. Second: the terms |e|^2 - |D|^2, and a positive semidefinite
     rest. D is the change of a client's gradient at its local point e, so that |D| <= |e| (L = 1).
     """
-    flaw = (
-        "" if {(2, 3), (3, 3), (4, 4)} <= {(int(c["clients"]), int(c["steps"])) for c in values["cases"]} else "sizes"
-    )
+    wanted = rounds([Fraction(1, 12), Fraction(1, 2), 2, 5, 100])
+    flaw = "" if [round_of(case) for case in values["cases"]] == wanted else "other sizes or rates"
     for case in values["cases"]:
         clients, steps, step = int(case["clients"]), int(case["steps"]), Fraction(case["step"])
-        if step <= 0 or clients < 1 or steps < 1:
-            flaw = flaw or "a round has clients, steps and a positive rate"
         slack = Slack(1 + clients * (steps - 1))
         g, nothing = slack.unit(0), [Fraction(0)] * slack.size
         slopes = [[nothing, *(slack.unit(1 + c * (steps - 1) + k) for k in range(steps - 1))] for c in range(clients)]

@@ -18,7 +18,7 @@ def _answer(flaws: list[str], steps: str) -> Proof:
     return Proof(not first, first or steps)
 
 
-@proof("fedlrt/lemma-1")
+@proof("fedlrt/lemma-1", corner="1", ranks=[1, 2, 3])
 def lemma_1(values: Values) -> Proof:
     r"""$\tilde U = [U|\bar U]$ is orthonormal, so that $\tilde U^\top U$ is the identity above zeros.
 
@@ -34,7 +34,7 @@ def lemma_1(values: Values) -> Proof:
     return _answer(flaws, r"$\tilde U^\top U$ and $V^\top\tilde V$ are identities beside zeros, for any rank")
 
 
-@proof("fedlrt/lemma-2")
+@proof("fedlrt/lemma-2", share="1", ranks=[1, 2, 3])
 def lemma_2(values: Values) -> Proof:
     r"""Both pairs of columns are one up to an invertible matrix.
 
@@ -58,7 +58,7 @@ def lemma_2(values: Values) -> Proof:
                    "invertible $S_0$")  # fmt: skip
 
 
-@proof("fedlrt/lemma-3")
+@proof("fedlrt/lemma-3", constant="1", sizes=[[2, 1], [3, 2], [4, 4]])
 def lemma_3(values: Values) -> Proof:
     r"""Projection loses norm, and $\|USV^\top\| = \|S\|$.
 
@@ -79,7 +79,7 @@ def lemma_3(values: Values) -> Proof:
     return _answer(flaws, "in completed bases the projection drops entries, and what is left is attained by F(W) = LW")
 
 
-@proof("fedlrt/claim-trunc")
+@proof("fedlrt/claim-trunc", after=1, sizes=[2, 4, 6])
 def claim_trunc(values: Values) -> Proof:
     r"""The rule asks of $r_1$ what the best matrix of rank $r_1$ misses (Eckart and Young) to be below the threshold.
 
@@ -105,7 +105,7 @@ def claim_trunc(values: Values) -> Proof:
                    "the value that is kept last")  # fmt: skip
 
 
-@proof("fedlrt/alg-4")
+@proof("fedlrt/alg-4", inside="1")
 def alg_4(values: Values) -> Proof:
     r"""With $V_c = G - G_c$ inside the bracket a step is along $\nabla L_c(w) - (G_c - G)$, as in (4).
 
@@ -120,7 +120,7 @@ def alg_4(values: Values) -> Proof:
     return _answer(flaws, "the step is that of (4) for any gradients, and 0 where the global gradient is")
 
 
-@proof("fedlrt/thm-5")
+@proof("fedlrt/thm-5", d_2="1", d_3="1", longest="1")
 def thm_5(values: Values) -> Proof:
     r"""Both flows start at $W_0$, which lies in the wide bases; let P be the projection on them.
 
@@ -143,7 +143,7 @@ def thm_5(values: Values) -> Proof:
                    r"most $Be^L\Delta t$; truncation adds $\vartheta$: $d_1 = 0$, $d_2 = Be^L$, $d_3 = 1$")  # fmt: skip
 
 
-@proof("fedlrt/claim-close-to-full")
+@proof("fedlrt/claim-close-to-full", own="1", stale="2")
 def claim_close(values: Values) -> Proof:
     r"""One client in one round, then the mean, then rounds.
 
@@ -171,7 +171,7 @@ def claim_close(values: Values) -> Proof:
     return _answer(flaws, r"$d_k + 2D + \epsilon/L$ grows by $1 + \lambda L$ in a step, then induction over the rounds")
 
 
-@proof("fedlrt/claim-het-plateau")
+@proof("fedlrt/claim-het-plateau", curvature="1", clients=[2, 3, 4], steps=[1, 2, 4])
 def claim_het_plateau(values: Values) -> Proof:
     r"""Clients of the same points have the same second derivative H, in W and in the coefficients of common bases.
 

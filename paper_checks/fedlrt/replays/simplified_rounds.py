@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from paper_checks.fedlrt.replays.worst_cases import Row, Slack, all_proved, flaw_of_multipliers, plus
+from paper_checks.fedlrt.replays.worst_cases import SIZES, Row, Slack, all_proved, flaw_of_multipliers, plus, rounds
 
 Pair = tuple[Row, Row]
 """Parts of a vector inside and outside of the block, which are orthogonal."""
@@ -52,10 +52,8 @@ def _flaw(content: Mapping[str, Any]) -> str:
     clients, steps, step = int(content["clients"]), int(content["steps"]), Fraction(content["step"])
     bound, delta, whole = Fraction(content["bound"]), Fraction(content["outside"]), steps * step
     multipliers = {name: Fraction(value) for name, value in content["multipliers"].items()}
-    if content["recursion"] != "FeDLRT, simplified" or content["goal"] != "descent" or content["low"] != "-1":
-        return "not a descent of smooth clients with simplified correction"
-    if min(multipliers.values(), default=Fraction(-1)) < 0 or not 0 < delta <= 1 or not 0 < whole <= 1:
-        return "a negative multiplier, or delta or the learning rate out of range"
+    if content["recursion"] != "FeDLRT, simplified" or min(multipliers.values(), default=Fraction(-1)) < 0:
+        return "not a certificate of rounds with simplified correction with non-negative multipliers"
     # -x (1 - kappa x) with 2 kappa = 1 + (1 - 1/s) sqrt(1 + delta^2); the root alone on the left of >=
     root = (2 * (bound / whole + 1) / whole - 1) / (1 - Fraction(1, steps))
     if root > 0 and root**2 > 1 + delta**2:
@@ -82,5 +80,7 @@ def _flaw(content: Mapping[str, Any]) -> str:
 
 
 def flaw_of_certificates(certificates: Sequence[Mapping[str, Any]]) -> str:
-    """The first flaw; the sizes that were promised must be among them."""
-    return all_proved(certificates, _flaw)
+    """The first flaw, at the settings that are promised."""
+    settings = [(*one, "descent", "-1", outside) for one in rounds([Fraction(1, 12), 1], SIZES[1:])
+                for outside in ("1/10", "1")]  # fmt: skip
+    return all_proved(certificates, settings, _flaw)

@@ -19,8 +19,9 @@ from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
 Row = list[Fraction]
-SIZES = {(2, 3), (3, 3), (4, 4)}
 ONE = Fraction(1)
+SIZES = ((2, 1), (2, 2), (2, 3), (3, 3), (4, 4))
+"""Clients and steps."""
 
 
 def plus(*terms: tuple[Fraction | int, Row]) -> Row:
@@ -60,6 +61,16 @@ class Slack:
                 if share:
                     M[i] = [M[i][j] - share * M[k][j] if j >= k else M[i][j] for j in range(self.size)]
         return True
+
+
+def rounds(wholes: Sequence[int | Fraction], sizes: Sequence[tuple[int, int]] = SIZES) -> list[tuple[int, int, str]]:
+    """Clients, steps and learning rate of a round at each of the values of s lambda L."""
+    return [(clients, steps, str(Fraction(whole) / steps)) for clients, steps in sizes for whole in wholes]
+
+
+def round_of(case: Mapping[str, Any]) -> tuple[int, int, str]:
+    """Clients, steps and learning rate of a case on file."""
+    return case["clients"], case["steps"], case["step"]
 
 
 def local_points(slack: Slack, step: Fraction, steps: int, D: Sequence[Row]) -> list[Row]:
@@ -134,11 +145,13 @@ def flaw_of_multipliers(
     return "" if slack.non_negative() else "the slack is not positive semidefinite"
 
 
-def all_proved(certificates: Sequence[Mapping[str, Any]], flaw_of: Callable[[Mapping[str, Any]], str] = _proves) -> str:
-    """The first flaw; the sizes that were promised must be among them."""
-    missing = SIZES - {(int(c["clients"]), int(c["steps"])) for c in certificates}
-    if missing:
-        return f"no certificate for {sorted(missing)[0]} clients and steps"
+def all_proved(
+    certificates: Sequence[Mapping[str, Any]], settings: Sequence[tuple[Any, ...]],
+    flaw_of: Callable[[Mapping[str, Any]], str],
+) -> str:  # fmt: skip
+    """The first flaw; the settings that are promised must be those of the certificates, one by one."""
+    if [(*round_of(c), c["goal"], c["low"], c.get("outside")) for c in certificates] != list(settings):
+        return "the certificates are not those of the settings that are promised"
     for content in certificates:
         flaw = flaw_of(content)
         if flaw:
@@ -150,20 +163,21 @@ def _e_from_below(terms: int = 30) -> Fraction:
     return sum((Fraction(1, factorial(j)) for j in range(terms)), Fraction(0))
 
 
-@proof("fedlrt/thm-1")
+@proof("fedlrt/thm-1", further_steps=[100, 16, 64, 300])
 def thm_1(values: Values) -> Proof:
     """Certificates of the drift for every client alone, and the chain of the proof for larger sizes.
 
     |e_{k+1}| <= (1 + x)|e_k| + x|g| gives |e_k| <= ((1 + x)^k - 1)|g|; with x = 1/s this is below (e - 1)|g|, because
     each term of (1 + 1/s)^s is at most the one of the series of e.
     """
-    flaw = all_proved(values["certificates"])
+    flaw = all_proved(values["certificates"], [(*one, "drift", "-1", None) for one in rounds([1])], _proves)
     for content in values["certificates"]:
         steps, step = int(content["steps"]), Fraction(content["step"])
-        if content["goal"] != "drift" or step * steps > 1:
-            flaw = flaw or "a certificate is not of this statement"
+        if Fraction(content["bound"]) != ((1 + step) ** steps - 1) ** 2:
+            flaw = flaw or "a certified bound is not the exact worst drift"
         if Fraction(content["bound"]) > (_e_from_below() * steps * step) ** 2:
             flaw = flaw or "a certified bound is above the printed one"
+    flaw = flaw or ("" if values["further_steps"] else "no further steps")
     for steps in (*range(1, 60), *map(int, values["further_steps"])):
         if (1 + Fraction(1, steps)) ** steps >= _e_from_below(max(30, steps + 1)):
             flaw = flaw or f"(1 + 1/s)^s is not below e at s = {steps}"
@@ -171,7 +185,7 @@ def thm_1(values: Values) -> Proof:
     return Proof(not flaw, flaw or f"{count} certificates of the exact worst drift, and (1 + 1/s)^s < e")
 
 
-@proof("fedlrt/thm-6-proof")
+@proof("fedlrt/thm-6-proof", steps=[1, 2, 3, 10, 100])
 def thm_6_proof(values: Values) -> Proof:
     """The chain for all s at once, in the number N = s_* and j = s + 1 <= N, a = 1 + 1/N."""
     N, a, P = sympy.symbols("N a P", positive=True)  # P stands for a^(s+1) >= 1
@@ -190,32 +204,45 @@ def thm_6_proof(values: Values) -> Proof:
     return Proof(verified, flaw or f"the sum, both comparisons and a^N < e, for N in {values['steps']} and every step")
 
 
-@proof("fedlrt/thm-8")
+@proof(
+    "fedlrt/thm-8",
+    further=[
+        {"steps": 16, "step": "1/192"},
+        {"steps": 16, "step": "1/32"},
+        {"steps": 64, "step": "1/768"},
+        {"steps": 64, "step": "1/128"},
+        {"steps": 300, "step": "1/3600"},
+        {"steps": 300, "step": "1/600"},
+    ],
+)
 def thm_8(values: Values) -> Proof:
     r"""Certificates at small sizes, and two proofs for all clients, steps and learning rates.
 
     The constant 1 - 1/(2s), which is below 12, serves for x = sλL <= 1, by `local_steps` with R = 1 - 1/s. Up to 1/2
     the exact worst case follows from the dominance of `coupling`.
     """
-    flaw = all_proved(values["certificates"])
+    small, large = rounds([Fraction(1, 12), Fraction(1, 2)]), rounds([1, 2], SIZES[2:])
+    flaw = all_proved(values["certificates"], [(*one, "descent", "-1", None) for one in small + large], _proves)
     for content in values["certificates"]:
-        whole = int(content["steps"]) * Fraction(content["step"])
-        if content["goal"] != "descent" or not 0 < whole <= 2:
-            flaw = flaw or "a certificate is not of this statement"
-        if Fraction(content["bound"]) > -whole * (1 - whole):
+        steps, step = int(content["steps"]), Fraction(content["step"])
+        whole, bound = steps * step, Fraction(content["bound"])
+        if whole <= Fraction(1, 2) and bound != ((1 - step) ** (2 * steps) - 1) / 2:
+            flaw = flaw or "a certified bound is not the exact worst case"
+        if bound > -whole * (1 - whole):
             flaw = flaw or "a certified bound is above -sλ(1 - sλL)"
     flaw = flaw or flaw_of_bracket(ONE, ONE)
     for steps in (1, 2, 3, 10, 100):
         flaw = flaw or flaw_of_series(steps)
+    flaw = flaw or ("" if values["further"] else "no further steps")
     for case in values["further"]:
         if not dominates(int(case["steps"]), Fraction(case["step"])):
             flaw = flaw or f"not dominant at {case['steps']} steps of {case['step']}"
-    count = len(values["certificates"])
     return Proof(
         not flaw,
         flaw
-        or f"{count} certificates of the exact worst case; the constant 1 - 1/(2s) for all clients, steps and rates "
-        f"up to 1/(L s); the exact worst case at {[c['steps'] for c in values['further']]} steps",
+        or f"{len(small)} certificates of the exact worst case up to sλL = 1/2 and {len(large)} of the constant 1 up "
+        "to 2; the constant 1 - 1/(2s) for all clients, steps and rates up to 1/(L s); the exact worst case at "
+        f"{[c['steps'] for c in values['further']]} steps",
     )
 
 
@@ -241,13 +268,17 @@ def thm_7(values: Values) -> Proof:
     positive semidefinite rest. The constants are those of the three terms of the statement; the last one is that of
     the printed statement if the constants are 1, 1, 1.
     """
-    cases = values["cases"]
-    flaw = "" if {(int(c["clients"]), int(c["steps"])) for c in cases} >= SIZES else "a size is missing"
+    cases, half = values["cases"], ("1/2", "1", "1/2")
+    wanted = [(*one, *constants) for one in rounds([Fraction(1, 12), Fraction(1, 2), 2, 5, 100])
+              for constants in (("1", "1", "1"), half)]  # fmt: skip
+    wanted = [one for one in wanted if one[3:] != half or one[1] * Fraction(one[2]) <= 2]
+    found = [(*round_of(case), case["first"], case["drift"], case["square"]) for case in cases]
+    flaw = "" if found == wanted else "the cases are not those of the settings that are promised"
     for case in cases:
         clients, steps, step = int(case["clients"]), int(case["steps"]), Fraction(case["step"])
         first, drift, square, t = (Fraction(case[name]) for name in ("first", "drift", "square", "t"))
-        if abs(t) > drift or step <= 0:
-            flaw = flaw or "|t| is above the constant of the drift, or the step is not positive"
+        if abs(t) > drift:
+            flaw = flaw or "|t| is above the constant of the drift"
         slack = Slack(1 + clients * (steps - 1))
         g, nothing = slack.unit(0), [Fraction(0)] * slack.size
         slopes = [[nothing, *(slack.unit(1 + c * (steps - 1) + k) for k in range(steps - 1))] for c in range(clients)]
@@ -263,7 +294,5 @@ def thm_7(values: Values) -> Proof:
                 slack.add(square * step**2 * steps / clients, row, row)  # |e|^2 is at least this
         if not slack.non_negative():
             flaw = flaw or f"{clients} clients, {steps} steps of {step}: the rest is not positive semidefinite"
-    printed = [case for case in cases if (case["first"], case["drift"], case["square"]) == ("1", "1", "1")]
-    if not any(int(c["steps"]) * Fraction(c["step"]) > 2 for c in printed):
-        flaw = flaw or "no case of the printed statement at a large learning rate"
-    return Proof(not flaw, flaw or f"{len(cases)} cases, {len(printed)} of them with the printed constants")
+    printed = sum(one[3:] != half for one in wanted)
+    return Proof(not flaw, flaw or f"{len(cases)} cases, {printed} of them with the printed constants")

@@ -20,7 +20,7 @@ def vanishes(expression: sympy.Expr) -> bool:
     return bool(sympy.simplify(expression) == 0)
 
 
-@proof("rolora/lem-A.3")
+@proof("rolora/lem-A.3", half="1/2")
 def lem_A_3(values: Values) -> Proof:
     r"""With $\|\xi\|_{\psi_2} = \|v\|_{\psi_2} = 1$: $|\xi v| \le \frac12(\xi^2 + v^2)$, as the difference is a square.
 
@@ -31,7 +31,7 @@ def lem_A_3(values: Values) -> Proof:
     return Proof(met, "a square, and the inequality of Cauchy and Schwarz" if met else "the square")
 
 
-@proof("rolora/lem-A.4")
+@proof("rolora/lem-A.4", numerator="16", quarter="1/4")
 def lem_A_4(values: Values) -> Proof:
     r"""$Ee^{\lambda X} \le e^{K\lambda^2}$ for centred X of norm 1, $K = \frac14 + \log2$; then a normal $\lambda$.
 
@@ -53,7 +53,7 @@ def lem_A_4(values: Values) -> Proof:
     return Proof(met, "the exponential moments of a centred variable, mixed by a normal law" if met else "a constant")
 
 
-@proof("rolora/lem-A.7")
+@proof("rolora/lem-A.7", share="1")
 def lem_A_7(values: Values) -> Proof:
     r"""For the unit vector along a and a point x of the net within $\epsilon \le 1$ of it.
 
@@ -66,7 +66,7 @@ def lem_A_7(values: Values) -> Proof:
     return Proof(bool(met), "unit vectors at the nearest point of the net" if met else "the share")
 
 
-@proof("rolora/thm-A.8")
+@proof("rolora/thm-A.8", c="1/4")
 def thm_A_8(values: Values) -> Proof:
     r"""$Ee^{\lambda X} \le e^{\lambda^2}$ for centred X of norm 1 and $|\lambda| \le 1$; then Chernoff's bound.
 
@@ -100,7 +100,7 @@ def flaw_of_products(c3: object) -> str:
     return "" if met else "the constant c_3"
 
 
-@proof("rolora/eq-18")
+@proof("rolora/eq-18", c1="16/9")
 def eq_18(values: Values) -> Proof:
     r"""Chernoff's bound.
 
@@ -111,7 +111,7 @@ def eq_18(values: Values) -> Proof:
     return Proof(not flaw, flaw or "Chernoff's bound for a chi-square variable")
 
 
-@proof("rolora/eq-26")
+@proof("rolora/eq-26", c3="0.3774")
 def eq_26(values: Values) -> Proof:
     r"""Chernoff for m products of independent normal variables z, w: $Ee^{\lambda zw} = (1 - \lambda^2)^{-1/2}$.
 
@@ -124,7 +124,7 @@ def eq_26(values: Values) -> Proof:
     return Proof(not flaw, flaw or "Chernoff's bound for products of normal variables")
 
 
-@proof("rolora/eq-36")
+@proof("rolora/eq-36", c1="16/9", c3="0.3774")
 def eq_36(values: Values) -> Proof:
     r"""On the events of (18) and (26) for one client $|T_i| \le \frac{\epsilon_2}{1-\epsilon_1} \le \epsilon'$.
 

@@ -86,7 +86,7 @@ def enough_for_gradient(values: Values) -> str:
     return "" if met else "the number of samples for the gradient"
 
 
-@proof("rolora/lem-A.9")
+@proof("rolora/lem-A.9", factor="20")
 def lem_A_9(values: Values) -> Proof:
     """The law of a client's minimiser, a union over clients, and the sample count."""
     flaw = normal_quotient() or enough_for_minimisers(values["factor"])
@@ -94,7 +94,7 @@ def lem_A_9(values: Values) -> Proof:
                  "clients, and the number of samples by intervals")  # fmt: skip
 
 
-@proof("rolora/lem-A.10")
+@proof("rolora/lem-A.10", factor="20", samples="100")
 def lem_A_10(values: Values) -> Proof:
     """The minimisers as in Lemma A.9, and two columns of the mean Gram matrix."""
     flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or enough_for_gradient(values)
@@ -102,7 +102,7 @@ def lem_A_10(values: Values) -> Proof:
                  "of clients and dimensions; constants by intervals")  # fmt: skip
 
 
-@proof("rolora/eq-43")
+@proof("rolora/eq-43", factor="28", C="4")
 def eq_43(values: Values) -> Proof:
     r"""With $M = \max\{A, dL\} \ge 2\log2$, f the factor: $m\min(\epsilon_1, \epsilon_2)^2 \ge fM$, $Q \le M/\log2$.
 
@@ -120,7 +120,7 @@ def eq_43(values: Values) -> Proof:
                  "the exponents")  # fmt: skip
 
 
-@proof("rolora/eq-77")
+@proof("rolora/eq-77", factor="100", C="4")
 def eq_77(values: Values) -> Proof:
     r"""The three inequalities that stand.
 

@@ -140,7 +140,7 @@ def fixed_samples(share: Any, more: Any) -> str:
     )  # fmt: skip
 
 
-@proof("rolora/lem-A.11")
+@proof("rolora/lem-A.11", limit="1/2", threshold="1/10")
 def lem_A_11(values: Values) -> Proof:
     """The events of the lemmas, and unlimited samples."""
     flaw = first_flaw(on_events(rational(values["limit"]), rational(values["threshold"])), unlimited())
@@ -149,7 +149,7 @@ def lem_A_11(values: Values) -> Proof:
                  r"function that is concave in the squared cosine")  # fmt: skip
 
 
-@proof("rolora/lem-5.3")
+@proof("rolora/lem-5.3", limit="1/2", threshold="1/10", share="3/10", factor="0.743", samples="100")
 def lem_5_3(values: Values) -> Proof:
     r"""The events, fixed samples, and the factor at the largest step for $\delta^0 = 0.28$.
 
@@ -170,7 +170,7 @@ def lem_5_3(values: Values) -> Proof:
                  r"samples by the sign of a polynomial in its root and the step")  # fmt: skip
 
 
-@proof("rolora/thm-5.4")
+@proof("rolora/thm-5.4", limit="1/2", threshold="1/10", fixed="3/10", normal="5")
 def thm_5_4(values: Values) -> Proof:
     r"""Every iteration contracts, by Lemma 5.3 as corrected.
 
@@ -181,7 +181,7 @@ def thm_5_4(values: Values) -> Proof:
     are within $\sqrt d + t$ of $\sqrt m$ with probability at least $1 - 2e^{-t^2/2}$ (Davidson and Szarek), so that
     $\|S_i - I\| \le 2z + z^2$ with $z = (\sqrt d + t)/\sqrt m$; $t^2 = 2\log(2N/p)$ and $mz^2 \le m\rho^2/C$.
     """
-    share, samples = rational(values["share"]), rational(values["normal"])
+    share, samples = rational(values["fixed"]), rational(values["normal"])
     # 2z + z^2 <= rho for z = rho / sqrt(C): 2 / sqrt(C) <= 1 - rho / C at the largest rho.
     enough = bool(samples > share and 4 / samples <= (1 - share / samples) ** 2)
     flaw = first_flaw(
@@ -193,7 +193,7 @@ def thm_5_4(values: Values) -> Proof:
                  "values")  # fmt: skip
 
 
-@proof("rolora/eq-100")
+@proof("rolora/eq-100", threshold="1/16")
 def eq_100(values: Values) -> Proof:
     r"""$|1 - 2s\beta|$ is convex in $\beta$, so that the ends of its range decide.
 
@@ -210,7 +210,7 @@ def eq_100(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"the sum of both sides without bars is $2 - 2s(\beta + \ell)$")
 
 
-@proof("rolora/eq-117")
+@proof("rolora/eq-117", limit="1/2", threshold="1/16")
 def eq_117(values: Values) -> Proof:
     """(101) without its bars up to half the step, by the proof of (100); the lines after it as on the events."""
     limit, level = rational(values["limit"]), rational(values["threshold"]) * D
@@ -221,7 +221,7 @@ def eq_117(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"signs of polynomials in $1 - (\delta^0)^2$")
 
 
-@proof("rolora/a4-c")
+@proof("rolora/a4-c", limit="1/2", threshold="1/10", samples="100")
 def a4_c(values: Values) -> Proof:
     r"""On the events c = s up to 1/2; with unlimited samples that too, and for larger c the step 1/2.
 
@@ -236,7 +236,7 @@ def a4_c(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"signs of polynomials, and for $m \ge 100q$ the probability by Chernoff's bounds")
 
 
-@proof("rolora/eq-124")
+@proof("rolora/eq-124", limit="1/2", threshold="1/16")
 def eq_124(values: Values) -> Proof:
     r"""The lines of the first step, $\delta^t = \delta^0$, in the order of the text.
 

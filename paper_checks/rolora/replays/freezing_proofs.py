@@ -40,7 +40,7 @@ def at_most(constant: sympy.Expr) -> str:
     return "" if met else "the constant in O(1/(Nm))"
 
 
-@proof("rolora/prop-5.5")
+@proof("rolora/prop-5.5", four="4", two="2", constant="1")
 def prop_5_5(values: Values) -> Proof:
     r"""The expectation, and $Nm|\tilde c| \le 1$; at m = 3 it is $|N - 2|/N$, at most 1 as $N \ge 1$."""
     four, two, constant = (sympy.Rational(str(values[name])) for name in ("four", "two", "constant"))
@@ -49,7 +49,7 @@ def prop_5_5(values: Values) -> Proof:
                  r"clients; $Nm|\tilde c| \le 1$")  # fmt: skip
 
 
-@proof("rolora/s5-rolora-loss")
+@proof("rolora/s5-rolora-loss", four="4", two="2", fewest="4")
 def s5_rolora_loss(values: Values) -> Proof:
     r"""The same expectation at $a^T$, with $\delta^T \le \epsilon$ by Theorem 5.4 as corrected.
 
@@ -61,7 +61,7 @@ def s5_rolora_loss(values: Values) -> Proof:
                  "from 4 samples on")  # fmt: skip
 
 
-@proof("rolora/s5-saturate")
+@proof("rolora/s5-saturate", share="1")
 def s5_saturate(values: Values) -> Proof:
     r"""Column by column, with $f = \|Xa^0\|^2 > 0$, $h = Xa^0\cdot Xa^*$ and $j = \|Xa^*\|^2$.
 

@@ -74,7 +74,7 @@ def _across(vector: Vector) -> Vector:
     return plus((1, vector), (-inner(vector, TRUTH), TRUTH))
 
 
-@proof("rolora/a5-minimiser")
+@proof("rolora/a5-minimiser", excess="1", least="1")
 def a5_minimiser(values: Values) -> Proof:
     r"""Two completed squares.
 
@@ -93,13 +93,13 @@ def a5_minimiser(values: Values) -> Proof:
     return Proof(not flaw, flaw or "two completed squares, identities in inner products")
 
 
-@proof("rolora/lem-A.15")
+@proof("rolora/lem-A.15", factor="2", mean_power="1")
 def lem_A_15(values: Values) -> Proof:
     """See ``eq_249``: the lemma is its first and last lines."""
     return eq_249_steps(values)
 
 
-@proof("rolora/eq-249")
+@proof("rolora/eq-249", factor="2", mean_power="1")
 def eq_249(values: Values) -> Proof:
     """Line by line, see ``eq_249_steps``."""
     return eq_249_steps(values)
@@ -133,7 +133,7 @@ def step(factor: Any) -> tuple[Vector, Any]:
     return plus((1 - factor * ETA * B_squared, A), (factor * ETA * inner(MEAN, b), TRUTH)), B_squared
 
 
-@proof("rolora/eq-255")
+@proof("rolora/eq-255", factor="2")
 def eq_255(values: Values) -> Proof:
     r"""The part orthogonal to $a^*$ of the step is $1 - 2\eta\|\bar b\|^2$ times that of a: equality in (259)."""
     factor = rational(values["factor"])
@@ -147,7 +147,7 @@ def eq_255(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"the part of the step orthogonal to $a^*$, as a combination of vectors")
 
 
-@proof("rolora/prop-A.17")
+@proof("rolora/prop-A.17", share="1", spread="1")
 def prop_A_17(values: Values) -> Proof:
     r"""The loss at $b = x\bar b^*$, the mean of the clients' minimisers $xb_i^*$ at $a^0$; $\delta_0^2 = 1 - x^2$."""
     share, spread = rational(values["share"]), rational(values["spread"])
@@ -156,7 +156,7 @@ def prop_A_17(values: Values) -> Proof:
     return Proof(not flaw, flaw or "the clients' minimisers by a completed square, and the loss at their mean")
 
 
-@proof("rolora/eq-274")
+@proof("rolora/eq-274", cross="0", split="1", last="1")
 def eq_274(values: Values) -> Proof:
     """(279) to (285) one by one; the mean over the clients of the inner product in (280) is 0 by linearity."""
     cross, split, last = (rational(values[name]) for name in ("cross", "split", "last"))
@@ -175,7 +175,7 @@ def eq_274(values: Values) -> Proof:
     return Proof(not flaw, flaw or "every line as an identity in inner products")
 
 
-@proof("rolora/eq-293")
+@proof("rolora/eq-293", size="1")
 def eq_293(values: Values) -> Proof:
     r"""The squared distance of the products is $(1 - x^2)G$ at $b^{T+1} = x\bar b^*$; $\epsilon^2 = \delta_T^2 + h$."""
     size = rational(values["size"])
@@ -191,7 +191,7 @@ def eq_293(values: Values) -> Proof:
     return Proof(not flaw, flaw or "identities in inner products, squared")
 
 
-@proof("rolora/a5-loss")
+@proof("rolora/a5-loss", share="1", spread="1")
 def a5_loss(values: Values) -> Proof:
     r"""The loss at $(a^T, b^{T+1})$ is $\gamma^2 + G\delta_T^2$, and $\delta_T$ tends to 0 (``rate_proofs``).
 

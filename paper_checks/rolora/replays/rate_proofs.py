@@ -120,7 +120,7 @@ def flaw_of_best(factor: Any) -> str:
     return "" if sympy.simplify(slope - 1 / (1 - e**2)) == 0 == falls - factor else "the best constant"
 
 
-@proof("rolora/lem-A.16")
+@proof("rolora/lem-A.16", factor="2", longest="1/2")
 def lem_A_16(values: Values) -> Proof:
     r"""The squared factor of the sine is $(1 - 2sx)^2$ over something that is at least 1, and $1 - 2sx \ge 0$."""
     flaw = weaker(values, "factor=2 longest=1/2")
@@ -129,7 +129,7 @@ def lem_A_16(values: Values) -> Proof:
                  r"\le 1 - 2s(1-\delta_0^2)$, by signs of coefficients")  # fmt: skip
 
 
-@proof("rolora/eq-270")
+@proof("rolora/eq-270", factor="2", longest="1/2")
 def eq_270(values: Values) -> Proof:
     """The same lines, with the squared length of b at most the squared L_max: s is at most eta L_max^2."""
     flaw = weaker(values, "factor=2 longest=1/2")
@@ -137,7 +137,7 @@ def eq_270(values: Values) -> Proof:
     return Proof(not flaw, flaw or "the three inequalities by signs of coefficients")
 
 
-@proof("rolora/thm-A.14")
+@proof("rolora/thm-A.14", factor="2", longest="1/2", lead="2", pull="1")
 def thm_A_14(values: Values) -> Proof:
     r"""Both numbers of iterations are enough, for $0 < s \le \frac12$, $0 < \delta_0 < 1$, $0 < \epsilon \le \delta_0$.
 
@@ -159,7 +159,7 @@ def thm_A_14(values: Values) -> Proof:
                  "for short steps")  # fmt: skip
 
 
-@proof("rolora/eq-286")
+@proof("rolora/eq-286", size="1")
 def eq_286(values: Values) -> Proof:
     r"""$\log(1-y) < -y < 0$, so that $-1/\log(1-y) < 1/y$; times $-\log(\epsilon/\delta_0) > 0$.
 
@@ -171,7 +171,7 @@ def eq_286(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"$-\log(1-y) - y$ vanishes at 0 and has the derivative $y/(1-y)$")
 
 
-@proof("rolora/txt-exponential")
+@proof("rolora/txt-exponential", factor="2", reach="1")
 def txt_exponential(values: Values) -> Proof:
     r"""The factor $1 - Y$ of the tangent lies between $1 - 2\kappa$ (u = 0) and its value at $u_0 \ge u$.
 

@@ -1,0 +1,189 @@
+"""Every stored certificate: it proves the statement that the judge checks, and with anything changed it does not.
+
+A constant or a size of the statement stands in the replay's code; a file that names another is refused. What is left in
+a file (multipliers, terms, examples) may have slack: a changed one may still verify, and then proves the same.
+"""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import pytest
+
+from paper_checks.evaluation import Replay, Replayed, evaluated
+from paper_checks.fedlrt.replays import simplified_rounds, worst_cases
+from paper_checks.ledger import PAPERS, Ledger
+from paper_checks.replay import replays_of, stored
+
+PROOFS: dict[str, tuple[Replay, dict[str, Any]]] = {}
+for paper in PAPERS:
+    for (id, kind), found in replays_of(paper.package).items():
+        if kind == "certificate":
+            (file,) = (one for one in stored(paper.folder, id) if one.kind == "certificate")
+            PROOFS[id] = found, dict(file.values)
+
+OTHER_QUANTITIES = {
+    ("rolora/eq-26", "c3"): "the proof's constant is rounded down",
+}
+"""Constants of a proof that have the name of a constant of the judge and another value, with the reason."""
+MOST_CHANGES = 16
+"""Changes of a file's own leaves that are tried, evenly spread."""
+
+
+def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths of all numbers and strings."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from leaves(value[key], (*path, key))
+    else:
+        yield path
+
+
+def containers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Paths of everything that can be dropped from a list or a mapping."""
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield (*path, key)
+            yield from containers(value[key], (*path, key))
+
+
+def numbers(text: Any) -> Fraction | None:
+    """A number on file, or None."""
+    try:
+        return None if isinstance(text, bool) else Fraction(str(text))
+    except ValueError:
+        return None
+
+
+def others(leaf: Any) -> list[Any]:
+    """Small and large changes of a leaf, up and down, its sign, and zero."""
+    number = numbers(leaf)
+    if number is None:
+        return ["", f"{leaf} + 1", leaf.replace("2", "3")]
+    if isinstance(leaf, int):
+        return [number_ for number_ in dict.fromkeys((leaf + 1, leaf - 1, 2 * leaf, -leaf)) if number_ != leaf]
+    step = max(abs(number), Fraction(1, 100))
+    changed = (number + step / 1000, number - step / 1000, number + step, number - step / 2, -number)
+    return [str(one) for one in dict.fromkeys(changed) if one != number]
+
+
+def with_leaf(values: dict[str, Any], path: tuple[Any, ...], leaf: Any) -> dict[str, Any]:
+    """The values with one leaf changed."""
+    changed = copy.deepcopy(values)
+    place: Any = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = leaf
+    return changed
+
+
+def without(values: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
+    """The values with something dropped."""
+    changed = copy.deepcopy(values)
+    place: Any = changed
+    for key in path[:-1]:
+        place = place[key]
+    del place[path[-1]]
+    return changed
+
+
+def with_statement(id: str, **constants: Any) -> Replayed:
+    """What the proof comes to if its statement had other constants, and the certificate as well."""
+    replay, values = PROOFS[id]
+    return evaluated(replace(replay, states={**replay.states, **constants}), {**values, **constants})
+
+
+@pytest.fixture(autouse=True)
+def _each_worst_case_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same certificate of a worst case is verified once for many changes of its neighbours."""
+    monkeypatch.setattr(simplified_rounds, "_flaw", lambda content: _flaw_once(repr(content), _SIMPLIFIED))
+    monkeypatch.setattr(worst_cases, "_proves", lambda content: _flaw_once(repr(content), _FULL))
+
+
+_SIMPLIFIED, _FULL = simplified_rounds._flaw, worst_cases._proves
+
+
+@cache
+def _flaw_once(content: str, flaw_of: Any) -> str:
+    """The flaw of one certificate."""
+    return flaw_of(eval(content))
+
+
+@pytest.mark.parametrize("id", PROOFS)
+def test_a_certificate_proves_its_statement(id):
+    replay, values = PROOFS[id]
+    answer = evaluated(replay, values)
+    assert answer.confirmed, answer.detail
+    assert answer.proves == replay.states
+    assert not evaluated(replay, {}).confirmed
+
+
+@pytest.mark.parametrize("id", PROOFS)
+def test_no_change_of_a_certificate_is_taken_for_its_statement(id):
+    replay, values = PROOFS[id]
+    answer = evaluated(replay, values)
+    of_statement = [path for path in leaves(values) if path[0] in replay.states]
+    for path in of_statement:
+        leaf = values
+        for key in path:
+            leaf = leaf[key]
+        for other in others(leaf):
+            assert not evaluated(replay, with_leaf(values, path, other)).confirmed, (path, other)
+    own = [path for path in leaves(values) if path[0] not in replay.states]
+    for path in own[:: 1 + len(own) * 5 // MOST_CHANGES]:
+        leaf = values
+        for key in path:
+            leaf = leaf[key]
+        answers = [evaluated(replay, with_leaf(values, path, other)) for other in others(leaf)]
+        assert all(not one.confirmed or one == answer for one in answers), path
+        assert not all(one.confirmed for one in answers), f"{path} does not matter"
+    for path in containers(values):
+        if path[0] in replay.states or len(path) < 4:
+            changed = evaluated(replay, without(values, path))
+            assert not changed.confirmed, path
+    assert not evaluated(replay, {**values, "more": "1"}).confirmed
+
+
+@pytest.mark.parametrize("id", PROOFS)
+def test_the_mathematics_of_a_proof_needs_every_constant_of_its_statement(id):
+    replay, _ = PROOFS[id]
+    for name, value in replay.states.items():
+        if isinstance(value, list):
+            assert not with_statement(id, **{name: []}).confirmed, name
+        elif isinstance(value, str):
+            # Many constants have room, and all have an end.
+            factors = [Fraction(factor) for factor in ("51/50", "49/50", "5/4", "4/5", "4", "1/4", "40", "1/40")]
+            near = [str(Fraction(value) * factor or factor) for factor in factors]
+            assert not all(with_statement(id, **{name: one}).confirmed for one in near), name
+        elif isinstance(value, int):
+            assert not all(with_statement(id, **{name: value + sign}).confirmed for sign in (1, -1)), name
+
+
+def standing(id: str) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    """Constants and mutants of the form that stands."""
+    claim = Ledger.of().select([id])[0]
+    if claim.expect == "holds":
+        return claim.printed_constants(), claim.mutants
+    assert claim.correction is not None
+    return {**claim.printed_constants(), **claim.correction.constants}, claim.correction.mutants
+
+
+@pytest.mark.parametrize("id", PROOFS)
+def test_a_proof_and_the_judge_have_the_same_constants_and_no_mutant_is_proved(id):
+    replay, _ = PROOFS[id]
+    constants, mutants = standing(id)
+    for name in set(replay.states) & set(constants):
+        if (id, name) in OTHER_QUANTITIES or isinstance(replay.states[name], list):
+            continue
+        stated = numbers(replay.states[name])
+        assert stated is not None, name
+        assert float(stated) == pytest.approx(float(constants[name]), rel=1e-12), name
+    for mutant in mutants:
+        if set(mutant) <= set(replay.states):
+            # Of the kind that the statement has: text for fractions, whole numbers for powers and places.
+            put = {name: str(value) if isinstance(replay.states[name], str) else value
+                   for name, value in mutant.items()}  # fmt: skip
+            assert not with_statement(id, **put).confirmed, mutant
