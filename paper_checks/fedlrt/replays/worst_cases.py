@@ -273,7 +273,9 @@ def thm_7(values: Values) -> Proof:
               for constants in (("1", "1", "1"), half)]  # fmt: skip
     wanted = [one for one in wanted if one[3:] != half or one[1] * Fraction(one[2]) <= 2]
     found = [(*round_of(case), case["first"], case["drift"], case["square"]) for case in cases]
-    flaw = "" if found == wanted else "the cases are not those of the settings that are promised"
+    if found != wanted:
+        return Proof(False, "the cases are not those of the settings that are promised")
+    flaw = ""
     for case in cases:
         clients, steps, step = int(case["clients"]), int(case["steps"]), Fraction(case["step"])
         first, drift, square, t = (Fraction(case[name]) for name in ("first", "drift", "square", "t"))
