@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy
@@ -53,7 +55,7 @@ class Run:
         before: norm of the global gradient before each truncation.
         theta: the threshold.
         outer: delta of the corrected assumption of Section 3.3, over all rounds; 0 with full correction.
-        delta: delta that Assumption 1 admits, over all rounds.
+        delta: of Assumption 1: the one of the witness, or a little more than the least it admits, over all rounds.
         witness: the instance in short numbers, if it has any.
     """
 
@@ -91,25 +93,31 @@ class Run:
         return float(np.mean([lost * b + lost**2 / 2.0 for lost, b in zip(self.lost, self.before, strict=True)]))
 
 
-def as_run(
-    traces: Sequence[Trace], theta: float | None = None, witness: Mapping[str, object] | None = None,
-    simplified: bool = False,
-) -> Run:  # fmt: skip
-    """The numbers of rounds that follow each other; the threshold is what is lost at most, if not given."""
+def as_run(traces: Sequence[Trace], given: Mapping[str, Any] | None = None, simplified: bool = False) -> Run:
+    """The numbers of rounds that follow each other.
+
+    Args:
+        traces: the rounds.
+        given: the instance in short numbers, if it has any: its threshold and its delta are the ones that are judged.
+            Otherwise the threshold is what is lost at most, and delta a little more than the least that is admitted.
+        simplified: whether the correction is.
+    """
     first, last = traces[0].losses[0], traces[-1].losses[2]
     lost = tuple(one.lost for one in traces)
+    named = {name: float(Fraction(given[name])) for name in ("theta", "delta") if given and name in given}
+    least = max(one.needed for one in traces) * 1.0001 if simplified else 0.0
     return Run(
         traces[0].name, traces[0].steps, traces[0].step, tuple(norm(one.gradient) for one in traces), first - last,
-        abs(first) + abs(last), lost, tuple(one.before for one in traces), max(lost) if theta is None else theta,
-        max(one.outer for one in traces) if simplified else 0.0,
-        max(one.needed for one in traces) if simplified else 0.0, witness,
+        abs(first) + abs(last), lost, tuple(one.before for one in traces),
+        named.get("theta", max(lost)),
+        max(one.outer for one in traces) if simplified else 0.0, named.get("delta", least), given,
     )  # fmt: skip
 
 
 def measure_runs(context: Context) -> list[Run]:
     """The instance of few digits, bowls at which a round is worst, and random quadratics with truncation."""
     uphill = [bowl([[2.536, 1.152], [1.152, 24.864]])]
-    found = [as_run(run_of("digits", uphill, E1, 1, Descent(1, 1 / 24), "full", 1, kept=1), 1.5, WITNESS)]
+    found = [as_run(run_of("digits", uphill, E1, 1, Descent(1, 1 / 24), "full", 1, kept=1), given=WITNESS)]
     target = bowl([[0.5, 0.2], [0.3, 1.0]])
     for steps, whole in ((1, 1 / 24), (24, 1 / 24), (24, 1 / 12), (1, 1e-4)):
         for rounds in (1, 3):

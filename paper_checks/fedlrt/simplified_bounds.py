@@ -16,10 +16,10 @@ from paper_checks.fedlrt.traces import Trace, norm
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 
-LINEAR = {"slope": [["24", "2"], ["3", "6"]], "norm": "25", "delta": "1/20", "step": "1/12"}
+LINEAR = {"slope": [["10", "1"], ["2", "4"]], "norm": "11", "delta": "1/10", "step": "1/12"}
 """One client, one step, loss <slope, w>."""
-CURVED = {"apart_inside": "1000000000", "apart_outside": "30000"}
-"""Two clients with the losses sign (1e9 w11 + 3e4 w22 + w22^2 / 2) + <slope, w> and two steps of 1/48."""
+CURVED = {"apart_inside": "170000", "apart_outside": "600"}
+"""Two clients with the losses sign (170000 w11 + 600 w22 + w22^2 / 2) + <slope, w> and two steps of 1/48."""
 
 
 def _linear(one: Trace) -> bool:
