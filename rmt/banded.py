@@ -144,7 +144,7 @@ class BandedDraw:
         return StableRank(value, value * (unit * norm) * (unit * norm), unit * norm)
 
     def counts_below(self, grid: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Number of eigenvalues of the kept rows below each point of a grid, by Sturm sequences.
+        """Number of eigenvalues of the kept rows at or below each point of a grid, by Sturm sequences.
 
         With all rows kept this is the global distribution of the spectrum without computing one eigenvalue.
 

@@ -2,8 +2,17 @@
 
 import numpy as np
 import pytest
+from scipy.special import erf
 
-from rmt import ClientGradients, Semicircle, SpikedModel, alignment_by_rank, draw_two_clients
+from rmt import (
+    ClientGradients,
+    MarchenkoPastur,
+    Semicircle,
+    SpikedModel,
+    TwoClients,
+    alignment_by_rank,
+    draw_two_clients,
+)
 from rmt.alignment import mean_cosine, outlier_slopes
 
 MODEL = SpikedModel((3.0, 2.0, -1.5), Semicircle(2.0), 0.5)
@@ -118,3 +127,94 @@ def test_bad_requests_are_one_line():
         alignment_by_rank(SpikedModel((3.0, -3.0)), ClientGradients((1.0, 1.0)), (1,))
     with pytest.raises(ValueError, match="2 rank \\+ spikes \\+ 2 <= R, got rank 5, 3 spikes, R = 10"):
         draw_two_clients(MODEL, 10, rng, 5)
+
+
+@pytest.mark.parametrize(("spikes", "rank", "R"), [((2.0,), 1, 5), ((3.0, -2.0), 2, 8), ((), 2, 6)])
+def test_the_smallest_frames_have_the_moments_of_uniform_ones(spikes, rank, R):
+    """What is left of a unit vector beside the spikes is spread evenly over the other R - k directions of a client."""
+    rng, others = np.random.default_rng(R), R - len(spikes)
+    found = {name: [] for name in ("elsewhere", "inner", "both", "orthogonal")}
+    for _ in range(600):
+        clients = draw_two_clients(SpikedModel(spikes, Semicircle(1.0, -0.5)), R, rng, rank)
+        along = np.einsum("cis,cjs->cij", clients.towards, clients.towards)
+        left = 1 - np.array([np.diag(client) for client in along])
+        common = clients.towards[0] @ clients.towards[1].T
+        e = clients.elsewhere
+        found["elsewhere"].append((e**2 - left / others).ravel())
+        found["inner"].append((clients.inner**2 - common**2 - np.outer(*left) / others).ravel())
+        pairs = np.outer(e[0], e[1])
+        found["both"].append((pairs * clients.inner - np.outer(*left) / others**2).ravel())
+        found["orthogonal"].append([c[0] * c[-1] + a[0, -1] / others for c, a in zip(e, along, strict=True)
+                                    if rank > 1])  # fmt: skip
+    for name, sample in found.items():
+        table = np.array(sample)
+        error = table.std(axis=0) / np.sqrt(len(table))
+        assert np.all(np.abs(table.mean(axis=0)) < 5 * error), name
+
+
+def test_leading_eigenvectors_of_noise_that_is_not_centred():
+    """Bulk [-7, -3], outliers at -2.5 and -8.33: only the second is longer than the bulk."""
+    model, gradients = SpikedModel((2.0, -3.0), Semicircle(1.0, -5.0)), ClientGradients((5.0, 1.0), 0.5)
+    slopes, overlaps = outlier_slopes(model, gradients)
+    assert overlaps == pytest.approx([8 / 9])
+    assert slopes == pytest.approx([np.sqrt(8 / 9)])
+    assert alignment_by_rank(model, gradients, (1, 2)) == pytest.approx([8 / 9, 8 / 9])
+    rng = np.random.default_rng(0)
+    drawn = [draw_two_clients(model, 10**6, rng, 2) for _ in range(20)]
+    assert np.allclose([c.values[:, 0] for c in drawn], -5 - 10 / 3, atol=0.02)
+    assert np.allclose([c.values[:, 1] for c in drawn], -7, atol=0.02)
+    cosines = [c.cosines(c.slopes(gradients, rng)) for c in drawn]
+    assert np.mean(cosines, axis=0) == pytest.approx([8 / 9, 8 / 9], abs=5e-3)
+
+
+def test_equal_modulus_is_that_of_eigenvalues_not_of_overlaps():
+    """Spikes 3 and -3 in noise about 1 have outliers 4.33 and -2.33; in Marchenko-Pastur noise the reverse happens."""
+    moved = SpikedModel((3.0, -3.0), Semicircle(0.5, 0.5))
+    assert alignment_by_rank(moved, ClientGradients((1.0, 1.0)), (1,)) == pytest.approx([35 / 36])
+    negative = SpikedModel((-4.0,), MarchenkoPastur(0.25)).outliers[0].location
+    root = np.roots([1.0, 0.75 + negative, -0.25 * negative]).max()  # theta + theta / (theta - 1/4) = -negative
+    with pytest.raises(ValueError, match="between two outliers of equal modulus"):
+        alignment_by_rank(SpikedModel((root, -4.0), MarchenkoPastur(0.25)), ClientGradients((1.0, 1.0)), (1,))
+
+
+def test_frames_by_hand():
+    """Two eigenvectors of each client in a space of four: e_1, e_2 are spikes, e_3 is the other direction."""
+    c, s = 0.6, 0.8
+    first = np.array([[c, s, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    second = np.array([[-c, 0.0, s, 0.0], [0.0, -1.0, 0.0, 0.0]])
+    clients = TwoClients(
+        SpikedModel((3.0, 2.0)), 4, np.array([[3.0, 1.0], [3.0, 1.0]]),
+        np.array([first[:, :2], second[:, :2]]), np.array([first[:, 2], second[:, 2]]), first @ second.T,
+    )  # fmt: skip
+    common = np.array([1.0, 2.0, 5.0, 0.0])
+    slopes = clients.slopes(ClientGradients((1.0, 2.0), 5.0), np.random.default_rng(0))
+    np.testing.assert_allclose(slopes[:, 0], [first @ common, second @ common])
+    for rank in (1, 2):
+        kept = [frame[:rank].T @ (frame[:rank] @ common) for frame in (first, second)]
+        own, cross = clients.products(slopes)
+        assert (own + cross)[rank - 1] == pytest.approx(kept[0] @ kept[1])
+        norms = [np.linalg.norm(vector) for vector in kept]
+        assert clients.norms(slopes)[rank - 1] == pytest.approx(norms[0] * norms[1])
+        assert clients.cosines(slopes)[rank - 1] == pytest.approx(kept[0] @ kept[1] / norms[0] / norms[1])
+    turned = clients.oriented()
+    np.testing.assert_allclose(turned.towards[1], [[c, 0.0], [0.0, 1.0]])
+    np.testing.assert_allclose(turned.elsewhere, [[0.0, 1.0], [-s, 0.0]])
+    np.testing.assert_allclose(turned.inner, first @ (second * [[-1], [-1]]).T)
+
+
+def test_mean_cosine_by_hand():
+    """Far out the angle is (r - 1) / m^2 / 2; on a line the cosine is the sign of m + N."""
+    for rank in (1, 2, 9):
+        assert mean_cosine(rank, 1e5) == pytest.approx(1 - (rank - 1) / 2e10, abs=1e-14)
+        assert mean_cosine(rank, 1e200) == 1.0
+    for signal in (0.1, 1.0, 3.0):
+        assert mean_cosine(1, signal) == pytest.approx(erf(signal / np.sqrt(2)))
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_gradients_of_any_size(unit):
+    gradients = ClientGradients(tuple(unit * component for component in (1.0, 0.5, 2.0)))
+    expected = alignment_by_rank(MODEL, ClientGradients((1.0, 0.5, 2.0)), (1, 3))
+    assert alignment_by_rank(MODEL, gradients, (1, 3)) == pytest.approx(expected)
+    beside_noise = alignment_by_rank(MODEL, ClientGradients(gradients.along, noise_square=1.0), (1, 3))
+    assert beside_noise == pytest.approx(expected if unit > 1 else [0.0, 0.0], abs=1e-100)

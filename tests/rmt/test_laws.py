@@ -185,3 +185,90 @@ def test_laws_are_values():
 def test_bad_arguments_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@every_law
+def test_a_moved_law_is_the_law_of_the_moved_variable(law):
+    """X -> 2 X - 3 and X -> 2 (X - 3), each method against the same method of X."""
+    for moved, shift in ((law.scaled(2.0).shifted(-3.0), -3.0), (law.shifted(-3.0).scaled(2.0), -6.0)):
+        lower, upper = law.support
+        x = np.linspace(lower, upper, 13)[1:-1]
+        assert moved.support == pytest.approx((2 * lower + shift, 2 * upper + shift))
+        assert moved.edge_stieltjes == pytest.approx(tuple(g / 2 for g in law.edge_stieltjes))
+        assert moved.thresholds == pytest.approx(tuple(2 * t for t in law.thresholds), abs=1e-12)
+        assert np.allclose(moved.atoms, [(2 * a + shift, m) for a, m in law.atoms])
+        assert np.allclose(moved.pdf(2 * x + shift), np.asarray(law.pdf(x)) / 2)
+        assert np.allclose(moved.cdf(2 * x + shift + 1e-9), law.cdf(x + 1e-9), atol=1e-7)
+        assert np.allclose(
+            moved.quantile([0.0, 0.1, 0.6, 1.0]), 2 * law.quantile([0.0, 0.1, 0.6, 1.0]) + shift, atol=1e-7
+        )
+        assert moved.mean == pytest.approx(2 * law.mean + shift)
+        assert moved.variance == pytest.approx(4 * law.variance)
+        assert moved.moment(3) == pytest.approx(
+            8 * law.moment(3) + 12 * shift * law.moment(2) + 6 * shift**2 * law.mean + shift**3
+        )
+        z = np.array([upper + 0.5, lower - 0.1, 1 + 1j, 1 - 1j])
+        assert np.allclose(moved.stieltjes(2 * z + shift), law.stieltjes(z) / 2)
+        assert np.allclose(moved.stieltjes_derivative(2 * z + shift), law.stieltjes_derivative(z) / 4)
+        edges = np.array(moved.support)
+        assert np.asarray(moved.stieltjes(edges)) == pytest.approx(np.array(moved.edge_stieltjes))
+
+
+@every_law
+def test_the_two_thresholds_are_the_inverses_of_the_two_edge_values(law):
+    for threshold, g in zip(law.thresholds, law.edge_stieltjes, strict=True):
+        assert threshold == pytest.approx(0.0 if np.isinf(g) else 1 / g, rel=1e-14)
+    assert law.thresholds[0] <= 0 <= law.thresholds[1]
+
+
+@every_law
+def test_outliers_are_those_of_the_stieltjes_transform(law):
+    """g(location) = 1 / theta and overlap = -1 / (theta^2 g'), well outside, at both ends, in scaled noise too."""
+    width = law.support[1] - law.support[0]
+    for side, threshold in zip((-1, 1), law.thresholds, strict=True):
+        for theta in (threshold + side * 0.3 * width, threshold + side * 3 * width, side * 1e3 * width):
+            for scale in (1.0, 0.2):
+                location, overlap = law.outlier(scale * theta, scale)
+                assert law.stieltjes(location / scale) == pytest.approx(1 / theta, rel=1e-9)
+                slope = law.stieltjes_derivative(location / scale)
+                assert overlap == pytest.approx(-1 / (theta**2 * slope), rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-120, 1e-8, 1e6, 1e120])
+def test_laws_by_function_know_no_unit(unit):
+    """A density and an R-transform written down in other units than 1."""
+    exact = MarchenkoPastur(0.25, unit)
+    for law in (
+        RTransformLaw(lambda w: unit / (1 - 0.25 * unit * w)),
+        DensityLaw(lambda x: MarchenkoPastur(0.25).pdf(x / unit) / unit, exact.support),
+    ):
+        assert np.allclose(np.array(law.support) / unit, np.array(exact.support) / unit, atol=1e-9)
+        assert np.allclose(np.array(law.thresholds) / unit, np.array(exact.thresholds) / unit, rtol=1e-7)
+        for theta in (2.0, -1.0):
+            assert law.outlier(unit * theta)[0] / unit == pytest.approx(exact.outlier(unit * theta)[0] / unit, rel=1e-9)
+            assert law.outlier(unit * theta)[1] == pytest.approx(exact.outlier(unit * theta)[1], abs=1e-9)
+        assert np.allclose(law.cdf(unit * np.array([0.3, 1.0, 2.0])), exact.cdf(unit * np.array([0.3, 1.0, 2.0])))
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        lambda: Semicircle(1e200).variance,
+        lambda: Semicircle(1e100).moment(4),
+        lambda: MarchenkoPastur(0.5, 1e200).moment(2),
+        lambda: PointMass(1e200).moment(2),
+        lambda: AtomicLaw((-1e200, 1e200), (0.5, 0.5)).variance,
+        lambda: Affine(ARCSINE, 1e200).variance,
+        lambda: DensityLaw(lambda x: 0.5e-200, (-1e200, 1e200)).variance,
+    ],
+)
+def test_moments_beyond_double_precision_are_one_line(moment):
+    with pytest.raises(ValueError, match="exceeds double precision; take the law in other units"):
+        moment()
+
+
+def test_orders_are_whole_numbers():
+    for bad in (-1, 1.5, np.inf, np.nan):
+        for ask in (SEMICIRCLE.moment, UNIFORM.moment, PointMass(1.0).moment, MarchenkoPastur(1.0).free_cumulants):
+            with pytest.raises(ValueError, match="must be an integer >= 0"):
+                ask(bad)

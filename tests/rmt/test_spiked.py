@@ -119,3 +119,65 @@ def test_other_bad_arguments_are_refused_in_one_line():
         SpikedModel((0.5,)).outlier_sd(0.5, 100)
     with pytest.raises(ValueError, match="semicircular"):
         SpikedModel((3.0,), MarchenkoPastur(0.5)).edge_scale(100)
+
+
+def test_a_stable_rank_below_one_is_refused():
+    """One row: (4 + 1) / 2.5^2 = 0.8, which no matrix has; pure noise has R / 4."""
+    with pytest.raises(
+        ValueError, match=r"at R = 1 .* stable rank of 0.8, and no matrix has less than 1; .* at least 3"
+    ):
+        SpikedModel((2.0,)).stable_rank(1)
+    assert SpikedModel((2.0,)).stable_rank(3).value == pytest.approx(7 / 6.25)
+    with pytest.raises(ValueError, match="R of at least 4"):
+        SpikedModel(scale=0.5).stable_rank(3)
+    assert SpikedModel(scale=0.5).stable_rank(4).value == pytest.approx(1.0)
+    assert SpikedModel((0.1,), PointMass(3.0)).stable_rank(1).value == pytest.approx(1.0)
+
+
+def test_stable_rank_of_noise_that_is_not_centred():
+    """R c^2 + 2 c theta + theta^2 + R sigma^2 over the square of the longer of both ends, by hand."""
+    model = SpikedModel((2.0, -1.5), Semicircle(1.0, -3.0), 0.5)
+    found = model.stable_rank(100)
+    assert found.spectral_norm == pytest.approx(1.5 + 1.5 + 0.25 / 1.5)
+    assert found.frobenius_squared == pytest.approx(4 + 2.25 + 2 * -1.5 * 0.5 + 100 * (1.5**2 + 0.25))
+    assert SpikedModel((0.3,), Semicircle(1.0, -3.0), 0.5).spectral_norm == 2.5
+    assert SpikedModel((0.3,), Semicircle(1.0, 3.0), 0.5).spectral_norm == 2.5
+
+
+def test_edges_and_fluctuations_have_the_size_of_the_noise():
+    """sigma s = 0.6, centre 0.2 s; the Tracy-Widom mean is negative, so that finite matrices stay inside the edge."""
+    model = SpikedModel((1.5, -1.5), Semicircle(2.0, 0.2), 0.3)
+    assert model.bulk_edges == pytest.approx((0.06 - 1.2, 0.06 + 1.2))
+    assert model.edge_scale(1000) == pytest.approx(0.6 / 100)
+    assert model.edge_at(1000) == pytest.approx(1.26 - 1.2065335745820 * 0.006)
+    ratio = 0.16
+    for spike in (1.5, -1.5):
+        by_hand = 0.6 * np.sqrt((1 - ratio) ** 2 * (2 + 2 * ratio + 2 * ratio / (1 - ratio)) / 50)
+        assert model.outlier_sd(spike, 50, fourth_moment=5.0) == pytest.approx(by_hand)
+        assert model.outlier_sd(spike, 50, localised=False) == pytest.approx(0.6 * np.sqrt(2 * (1 - ratio) / 50))
+    assert model.at_scale(0.5) == SpikedModel((1.5, -1.5), Semicircle(2.0, 0.2), 0.5)
+
+
+def test_numbers_of_any_size_pass_through_the_outlier_map():
+    assert wigner_outlier(2e200, 1e200) == pytest.approx(2.5e200)
+    assert wigner_outlier(2e-200, 1e-200) == pytest.approx(2.5e-200)
+
+
+@pytest.mark.parametrize("ratio", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("variance", [1.0, 0.4])
+def test_spiked_covariance_of_the_literature(ratio, variance):
+    """Spike theta in Marchenko-Pastur noise: theta + v theta / (theta - c v), overlap 1 - c v^2 / (theta - c v)^2.
+
+    Benaych-Georges and Nadakuditi (2011), Section 3.2, with variance v; below 0 for every spike where c >= 1.
+    """
+    cv, root = ratio * variance, variance * np.sqrt(ratio)
+    for theta in (cv + 1.5 * root, cv + 4 * root, *(() if ratio < 1 else (-0.1, -3.0)), cv - 1.5 * root):
+        separates = theta > cv + root or (theta < 0 and (ratio >= 1 or theta < cv - root))
+        (outlier,) = SpikedModel((theta,), MarchenkoPastur(ratio, variance)).outliers
+        assert outlier.separated == separates
+        if separates:
+            assert outlier.location == pytest.approx(theta + variance * theta / (theta - cv))
+            assert outlier.overlap == pytest.approx(1 - cv * variance / (theta - cv) ** 2)
+            moved = SpikedModel((0.5 * theta,), MarchenkoPastur(ratio, variance).shifted(-3.0), 0.5).outliers[0]
+            assert moved.location == pytest.approx(0.5 * outlier.location - 1.5)
+            assert moved.overlap == pytest.approx(outlier.overlap)

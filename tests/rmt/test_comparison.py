@@ -1,0 +1,58 @@
+"""Comparisons and Kolmogorov distances against tables and counting by hand."""
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from rmt import AtomicLaw, Comparison, MarchenkoPastur, PointMass, Semicircle, distribution_distance
+
+
+def test_intervals_of_samples_are_those_of_the_t_table():
+    """Two draws, 0 and 2: mean 1, standard error 1, and t(0.975; 1) = 12.7062; three draws: t(0.95; 2) = 2.91999."""
+    two = Comparison.from_sample("x", [0.0, 2.0], 1.0)
+    assert two.interval(0.05) == pytest.approx((1 - 12.7062047, 1 + 12.7062047))
+    three = Comparison.from_sample("x", [-1.0, 0.0, 1.0], 1.0)
+    assert three.interval(0.1) == pytest.approx((-2.91998558 / np.sqrt(3), 2.91998558 / np.sqrt(3)))
+
+
+def test_intervals_of_theory_are_gaussian():
+    assert Comparison.from_theory("x", 1.0, 0.0, 2.0).interval(0.05) == pytest.approx((1 - 3.919928, 1 + 3.919928))
+
+
+def test_predictions_on_either_side_are_refused():
+    for predicted in (-1.0, 1.0):
+        found = Comparison.from_theory("x", 0.0, predicted, 0.1)
+        assert not found.agrees()
+        assert found.deviation == pytest.approx(-10 * predicted)
+    assert Comparison.from_theory("x", 0.0, 0.1, 0.1).agrees(0.05)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 50])
+@pytest.mark.parametrize("shift", [-1.0, 0.0, 1.0])
+def test_distance_is_the_statistic_of_kolmogorov(size, shift):
+    law = Semicircle(1.0, 0.5)
+    sample = law.quantile(np.random.default_rng(size).uniform(size=size)) + shift
+    assert distribution_distance(sample, law) == pytest.approx(kstest(sample, law.cdf).statistic, abs=1e-12)
+
+
+def test_distance_from_a_law_with_atoms_by_hand():
+    coin = AtomicLaw((-1.0, 1.0), (0.25, 0.75))
+    assert distribution_distance([-1.0, 1.0, 1.0, 1.0], coin) == pytest.approx(0.0, abs=1e-15)
+    assert distribution_distance([-1.0, -1.0, 1.0, 1.0 + 1e-13], coin) == pytest.approx(0.25)
+    assert distribution_distance([1.0], coin) == pytest.approx(0.25)
+    assert distribution_distance([-1.0], coin) == pytest.approx(0.75)
+    assert distribution_distance([0.0], PointMass(0.0)) == 0.0
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-12, 1.0, 1e12])
+def test_the_distance_knows_no_unit(unit):
+    """Half the eigenvalues of a law with an atom of mass 1/2 at 0; the others lie within 1e-9 of it in small units."""
+    law = MarchenkoPastur(2.0, unit)
+    values = np.asarray(law.quantile((np.arange(200) + 0.5) / 200))
+    assert distribution_distance(values, law) < 0.006
+    assert distribution_distance(values + 0.5 * unit, law) > 0.3
+
+
+def test_no_eigenvalues_are_one_line():
+    with pytest.raises(ValueError, match="no eigenvalues to compare"):
+        distribution_distance([], Semicircle())
