@@ -122,11 +122,16 @@ def in_short(result: Result) -> str:
     return shortened(f"Scope: {evidence.scope}", 160)
 
 
+def recorded(result: Result) -> str:
+    """Verdict and grade on record."""
+    return result.claim.expect + (f" ({result.expected_grade})" if result.expected_grade else "")
+
+
 def mark(result: Result) -> str:
     """Why a result is not as recorded; empty if it is."""
     if result.as_expected:
         return ""
-    return "the check has a defect" if result.decision.defect else f"on record: {result.claim.expect}"
+    return "the check has a defect" if result.decision.defect else f"on record: {recorded(result)}"
 
 
 def command(run: Run, result: Result) -> str:
@@ -144,7 +149,8 @@ def tally(run: Run) -> str:
     claims = f"{number} claim{'' if number == 1 else 's'}: {parts or 'none'}"
     if run.level > SUITE_LEVEL:
         return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
-    return f"{claims}; {f'{different} not as recorded' if different else 'every verdict as recorded'}"
+    stray = f"; stored for no claim: {', '.join(run.of_no_claim)}" if run.of_no_claim else ""
+    return f"{claims}; {f'{different} not as recorded' if different else 'every verdict as recorded'}{stray}"
 
 
 def first_sentence(text: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from paper_checks.context import Context
+from paper_checks.context import Budget, Context
 
 Verdict = Literal["holds", "corrected", "refuted", "not checkable here"]
 Grade = Literal["proof", "certified", "statistical", "search"]
@@ -92,6 +92,8 @@ class Claim:
         control: the nearest weakened statement, which must pass the same check if the printed form does not.
         correction: the corrected statement, with its own mutants.
         expect: the verdict on record.
+        grade: the grade on record, at the quick budget; None with "not checkable here" only.
+        full_grade: the grade on record at the full budget, where it is another one.
         expect_reason: for a recorded "not checkable here", why.
         uses: ids of claims that this one rests on.
         seen_in: ids of figures that show it on real networks or data, beside the judged check.
@@ -109,6 +111,8 @@ class Claim:
     judge: Judge
     mutants: tuple[Constants, ...]
     expect: Verdict
+    grade: Grade | None = None
+    full_grade: Grade | None = None
     vary: tuple[str, ...] = ()
     control: Form | None = None
     correction: Form | None = None
@@ -125,6 +129,10 @@ class Claim:
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
             raise ValueError(f"a claim id reads paper/label, got {self.id!r}")
+        allowed = (None,) if self.expect == "not checkable here" else GRADES
+        if self.grade not in allowed or self.full_grade not in (None, *allowed):
+            needed = f"a grade, one of {', '.join(GRADES)}" if allowed is GRADES else "no grade"
+            raise ValueError(f"{self.id}: with {self.expect!r} on record goes {needed}; got {self.grade!r}")
         known = self.printed_constants()
         forms = [*self.mutants]
         for form in (self.control, self.correction):
@@ -133,6 +141,10 @@ class Claim:
         for name in {*self.vary, *(name for constants in forms for name in constants)}:
             if name not in known:
                 raise ValueError(f"{self.id}: the judge has no constant {name!r}; it has {', '.join(known) or 'none'}")
+
+    def expected_grade(self, budget: Budget) -> Grade | None:
+        """The grade on record at a budget."""
+        return self.full_grade or self.grade if budget == "full" else self.grade
 
     @property
     def paper(self) -> str:
@@ -166,13 +178,14 @@ def claim(
     says: str,
     measure: Measure,
     expect: Verdict,
+    grade: Grade | None = None,
     mutants: Sequence[Constants] = (),
     **rest: Any,
 ) -> Callable[[Judge], Claim]:
     """Declares the decorated judge as the check of one claim; the fields are those of ``Claim``.
 
     >>> @claim("demo/eq-1", where="eq. 1", says="$1 + 1 = 2$", measure=lambda context: 1 + 1,
-    ...        mutants=[{"total": 3}], expect="holds")
+    ...        mutants=[{"total": 3}], expect="holds", grade="proof")
     ... def eq_1(data, total=2):
     ...     return Evidence(data == total, "proof", "one sum", margin=-abs(data - total))
     >>> eq_1.paper
@@ -182,7 +195,7 @@ def claim(
     def declare(judge: Judge) -> Claim:
         return Claim(
             id=id, where=where, says=says, measure=measure, judge=judge, mutants=tuple(mutants), expect=expect,
-            module=judge.__module__, **rest,
+            grade=grade, module=judge.__module__, **rest,
         )  # fmt: skip
 
     return declare

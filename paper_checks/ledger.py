@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
 
-from paper_checks.claim import Claim
+from paper_checks.claim import Claim, Verdict
 from paper_checks.fedloru.paper import PAPER as FEDLORU
 from paper_checks.fedlrt.paper import PAPER as FEDLRT
 from paper_checks.paper import Paper
@@ -59,20 +59,22 @@ class Ledger:
             raise LedgerError(f"claims that rest on themselves: {' -> '.join(circle)}")
         return cls(tuple(papers), tuple(claims), home)
 
-    def select(self, ids: Iterable[str] = (), paper: str = "") -> tuple[Claim, ...]:
+    def select(self, ids: Iterable[str] = (), paper: str = "", verdict: Verdict | None = None) -> tuple[Claim, ...]:
         """Claims whose id (or an ``also`` id) is given, in the order of the papers; what is no id is taken as a prefix.
 
         Args:
             ids: ids or prefixes such as ``fedloru-v2/``; none means all.
             paper: keeps claims of papers whose name begins so.
+            verdict: keeps claims with this verdict on record.
 
         Raises:
-            LedgerError: an id or paper that matches nothing, with the nearest known ones.
+            LedgerError: an id or paper that matches nothing, with the nearest known ones; or nothing is left.
         """
+        asked = tuple(ids)
         wanted: set[str] = set()
-        for one in ids:
+        for one in asked:
             found = [claim.id for claim in self.claims if one in (claim.id, *claim.also)]
-            found = found or [claim.id for claim in self.claims if claim.id.startswith(one)]
+            found = found or [claim.id for claim in self.claims if one and claim.id.startswith(one)]
             wanted.update(found)
             if not found:
                 near = get_close_matches(one, [claim.id for claim in self.claims], n=3, cutoff=0.5)
@@ -81,9 +83,16 @@ class Ledger:
         if not any(claim.paper.startswith(paper) for claim in self.claims):
             known = sorted({claim.paper for claim in self.claims})
             raise LedgerError(f"no paper {paper!r}; known: {', '.join(known)}")
-        return tuple(
-            claim for claim in self.claims if claim.paper.startswith(paper) and (not wanted or claim.id in wanted)
+        chosen = tuple(
+            claim
+            for claim in self.claims
+            if claim.paper.startswith(paper) and (not asked or claim.id in wanted) and verdict in (None, claim.expect)
         )
+        if not chosen:
+            parts = [f"of {paper}"] * bool(paper) + [f"on record as {verdict}"] * bool(verdict)
+            among = f" among {', '.join(asked)}" if asked else ""
+            raise LedgerError(f"no claim{among} is {' and '.join(parts)}; `rankproof claims` lists all of them")
+        return chosen
 
 
 def _circle(uses: Mapping[str, tuple[str, ...]]) -> list[str]:

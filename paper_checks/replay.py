@@ -11,9 +11,8 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
-import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.abc import MetaPathFinder
 from pathlib import Path
@@ -31,6 +30,7 @@ from paper_checks.evaluation import (
     proof,
     replay,
 )
+from paper_checks.processes import ProcessError, end_with_input, fresh_interpreter
 
 __all__ = [
     "KINDS",
@@ -42,6 +42,7 @@ __all__ = [
     "Replayed",
     "Stored",
     "Violation",
+    "of_no_claim",
     "proof",
     "replay",
     "replay_in_fresh_process",
@@ -50,7 +51,8 @@ __all__ = [
     "stored_path",
 ]
 
-_ALLOWED = {"numpy", "mpmath", "sympy", "gmpy2", "flint"}
+_ALLOWED = ("numpy", "mpmath", "sympy", "gmpy2", "flint")
+_PLACES = {"witness": "witnesses", "certificate": "certificates", "full": "full"}
 
 
 class ReplayError(RuntimeError):
@@ -68,8 +70,7 @@ class Stored:
 
 def stored_path(folder: Path, id: str, kind: str) -> Path:
     """Where a claim's witness, certificate or full-budget result lies in its paper's folder."""
-    place = {"witness": "witnesses", "certificate": "certificates", "full": "full"}[kind]
-    return folder / place / f"{id.replace('/', '--')}.json"
+    return folder / _PLACES[kind] / f"{id.replace('/', '--')}.json"
 
 
 def stored(folder: Path, id: str) -> tuple[Stored, ...]:
@@ -86,14 +87,25 @@ def stored(folder: Path, id: str) -> tuple[Stored, ...]:
                 content = json.loads(path.read_text(encoding="utf-8"))
                 if content["id"] != id or not isinstance(content["values"], dict):
                     raise KeyError("id")
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise ReplayError(f"{path.name} is not a stored {kind} of {id}: {error}") from None
             found.append(Stored(id, kind, content["values"]))
     return tuple(found)
 
 
+def of_no_claim(folder: Path, ids: Iterable[str]) -> tuple[str, ...]:
+    """Files of a paper's folder, such as ``witnesses/x.json``, that are stored for none of the ids."""
+    known = {stored_path(folder, id, kind) for id in ids for kind in _PLACES}
+    found = [path for place in _PLACES.values() for path in sorted((folder / place).glob("*.json"))]
+    return tuple(str(path.relative_to(folder)) for path in found if path not in known)
+
+
 def replay_in_fresh_process(
-    package: str, files: Sequence[Stored], search_path: Iterable[str] = (), timeout: float = 900.0
+    package: str,
+    files: Sequence[Stored],
+    search_path: Iterable[str] = (),
+    timeout: float = 900.0,
+    progress: Callable[[Stored], object] | None = None,
 ) -> list[Replayed]:
     """Replays stored files in one fresh interpreter that cannot import the search.
 
@@ -102,6 +114,7 @@ def replay_in_fresh_process(
         files: stored witnesses and certificates.
         search_path: folders to add to the import path.
         timeout: seconds.
+        progress: told each file when it has been replayed.
 
     Raises:
         ReplayError: the process failed or timed out.
@@ -109,24 +122,21 @@ def replay_in_fresh_process(
     if not files:
         return []
     here = str(Path(__file__).resolve().parent.parent)
-    paths = [here, *search_path]
-    program = f"import sys; sys.path[:0] = {paths!r}; from paper_checks.replay import _serve; _serve()"
+    program = "from paper_checks.replay import _serve; _serve()"
     question = json.dumps({"package": package, "files": [asdict(f) for f in files]})
+    answers: list[Replayed] = []
+
+    def take(line: str) -> None:
+        answers.append(Replayed(**json.loads(line)))
+        if progress:
+            progress(files[len(answers) - 1])
+
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            input=question,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ReplayError(f"the replay of {package} took more than {timeout:.0f} s") from None
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise ReplayError(f"the replay of {package} failed: {last[0]}")
-    return [Replayed(**answer) for answer in json.loads(done.stdout)]
+        fresh_interpreter(program, question, [here, *search_path], _ALLOWED, timeout, take)
+    except ProcessError as error:
+        at = f", at the {files[len(answers)].kind} of {files[len(answers)].id}" if len(answers) < len(files) else ""
+        raise ReplayError(f"the replay of {package} failed{at}: {error}") from None
+    return answers
 
 
 class _Guard(MetaPathFinder):
@@ -150,10 +160,13 @@ class _Guard(MetaPathFinder):
 
 def _serve() -> None:
     """Body of the fresh process: stored files on standard input, what they came to on standard output."""
-    question = json.load(sys.stdin)
+    question = json.loads(sys.stdin.buffer.readline())
+    end_with_input()
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a replay prints is no answer
     sys.meta_path.insert(0, _Guard(question["package"]))
     known = replays_of(question["package"])
-    json.dump([asdict(_answer(known, Stored(**file))) for file in question["files"]], sys.stdout)
+    for file in question["files"]:
+        print(json.dumps(asdict(_answer(known, Stored(**file)))), file=answers, flush=True)
 
 
 def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
@@ -167,5 +180,9 @@ def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
 
 def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
     if (file.id, file.kind) not in known:
-        return Replayed(file.kind, False, False, None, None, f"no replay is written for the {file.kind} of this claim")
-    return evaluated(known[file.id, file.kind], file.values)
+        detail = f"no replay is written for the {file.kind} of this claim"
+        return Replayed(file.kind, False, False, None, None, detail)
+    try:
+        return evaluated(known[file.id, file.kind], file.values)
+    except Exception as error:  # a changed file can ask for anything
+        return Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")

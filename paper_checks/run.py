@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from paper_checks.claim import Claim, Evidence, Verdict
+from paper_checks.claim import GRADES, VERDICTS, Claim, Evidence, Grade, Verdict
 from paper_checks.context import SUITE_LEVEL, Budget, Context
 from paper_checks.ledger import Ledger, Paper
-from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, stored, stored_path
+from paper_checks.processes import uninterrupted, workers
+from paper_checks.replay import (
+    Replayed,
+    ReplayError,
+    Stored,
+    of_no_claim,
+    replay_in_fresh_process,
+    replays_of,
+    stored,
+    stored_path,
+)
 from paper_checks.sensitivity import NoticedChange, noticed_changes
 from paper_checks.verdict import Decision, Judged, decide, judge
 from workloads.files import write_whole
@@ -38,6 +45,7 @@ class Result:
         replayed: what the replay of each said.
         changes: smallest noticed changes of the form that passes.
         seconds: time to measure and judge.
+        expected_grade: the grade on record at the budget of the run.
     """
 
     claim: Claim
@@ -47,11 +55,13 @@ class Result:
     replayed: tuple[Replayed, ...]
     changes: tuple[NoticedChange, ...]
     seconds: float
+    expected_grade: Grade | None
 
     @property
     def as_expected(self) -> bool:
-        """Whether the verdict is the one on record and the check sound."""
-        return self.decision.excused or (self.decision.verdict == self.claim.expect and not self.decision.defect)
+        """Whether verdict and grade are the ones on record and the check sound."""
+        found = (self.decision.verdict, self.decision.grade)
+        return self.decision.excused or (found == (self.claim.expect, self.expected_grade) and not self.decision.defect)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -65,6 +75,8 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """The entry of the command-line contract."""
         evidence, claim = self.evidence, self.claim
+        printed = self.judged.printed if self.judged else None
+        violated = next((answer for answer in self.replayed if answer.kind == "witness"), None)
         return {
             "id": claim.id,
             "also": list(claim.also),
@@ -73,6 +85,7 @@ class Result:
             "verdict": self.decision.verdict,
             "grade": self.decision.grade,
             "expected": claim.expect,
+            "expected_grade": self.expected_grade,
             "slack": evidence.slack if evidence else None,
             "scope": evidence.scope if evidence else "",
             "sensitivity": "; ".join(map(str, self.changes)) or None,
@@ -80,17 +93,25 @@ class Result:
             "witness": next((dict(file.values) for file in self.stored if file.kind == "witness"), None),
             "correction": claim.correction.says if claim.correction else None,
             "reason": self.decision.reason or None,
+            "says": claim.says,
+            "kind": claim.kind,
+            "printed": printed.printed if printed else None,
+            "obtained": printed.obtained if printed else None,
+            "left": violated.left if violated else None,
+            "right": violated.right if violated else None,
+            "replay": f"rankproof replay {claim.id}" if self.stored else None,
         }
 
 
 @dataclass(frozen=True)
 class Run:
-    """Results of one run, with the settings that made them."""
+    """Results of one run, with the settings that made them, and stored files of its papers that no claim has."""
 
     results: tuple[Result, ...]
     seed: int
     budget: Budget
     seconds: float = field(compare=False)
+    of_no_claim: tuple[str, ...] = ()
 
     @property
     def level(self) -> float:
@@ -99,8 +120,8 @@ class Run:
 
     @property
     def as_expected(self) -> bool:
-        """Whether every verdict is the recorded one, within the error budget of the suite."""
-        return all(r.as_expected for r in self.results) and self.level <= SUITE_LEVEL
+        """Whether every verdict and grade is the recorded one, within the error budget of the suite."""
+        return all(r.as_expected for r in self.results) and self.level <= SUITE_LEVEL and not self.of_no_claim
 
 
 @dataclass(frozen=True)
@@ -133,44 +154,59 @@ def run(
         jobs: processes; results do not depend on it.
         progress: called with the id of each claim as it ends.
         search_path: folders the replay process adds to its import path.
+
+    Raises:
+        ProcessError: a worker was killed.
+        ReplayError: a stored file cannot be read, or the replays cannot run.
     """
     began = time.perf_counter()
     tasks = [_Task(ledger.home[claim.id], claim.id, Context(claim.id, seed, budget)) for claim in claims]
     measured: list[_Measured] = []
-    with _workers(jobs) if jobs > 1 and len(tasks) > 1 else nullcontext() as pool:
-        answers = pool.map(_measure_task, tasks) if pool else map(_measure, claims, tasks)
+    with closing(_answers(claims, tasks, min(jobs, len(tasks)))) as answers:
         for task, answer in zip(tasks, answers, strict=True):
             measured.append(answer)
             if progress:
                 progress(task.id)
+    papers = dict.fromkeys(task.paper for task in tasks)
+    written = {key for paper in papers for key in replays_of(paper.package)}
     files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
     replayed = _replay_all(claims, ledger, files, search_path)
     results = []
     for claim, answer in zip(claims, measured, strict=True):
-        decision = answer.decision or (decide(claim, answer.judged, replayed[claim.id]) if answer.judged else None)
-        assert decision is not None
-        changes = answer.changes.get(decision.verdict, ())
-        results.append(
-            Result(claim, decision, answer.judged, files[claim.id], replayed[claim.id], changes, answer.seconds)
+        on_file = {file.kind for file in files[claim.id]}
+        lost = tuple(
+            Replayed(kind, False, False, None, None, f"no {kind} is stored")
+            for id, kind in written
+            if id == claim.id and kind not in on_file
         )
-    return Run(tuple(results), seed, budget, time.perf_counter() - began)
+        decision = answer.decision
+        if decision is None:
+            assert answer.judged is not None
+            decision = decide(claim, answer.judged, (*replayed[claim.id], *lost))
+        result = Result(
+            claim, decision, answer.judged, files[claim.id], replayed[claim.id],
+            answer.changes.get(decision.verdict, ()), answer.seconds, claim.expected_grade(budget),
+        )  # fmt: skip
+        results.append(result)
+    return Run(tuple(results), seed, budget, time.perf_counter() - began, _of_no_claim(papers))
 
 
-@contextmanager
-def _workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes with one linear-algebra thread each: more threads than processors make small matrices crawl."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    before = {name: os.environ.get(name) for name in threads}
-    os.environ.update(threads)
-    try:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            yield pool
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+def _answers(claims: Sequence[Claim], tasks: Sequence[_Task], jobs: int) -> Generator[_Measured, None, None]:
+    if jobs < 2:
+        yield from map(_measure, claims, tasks)
+        return
+    with workers(jobs) as pool:
+        with uninterrupted():
+            answers = pool.map(_measure_task, tasks)
+        yield from answers
+
+
+def _of_no_claim(papers: Iterable[Paper]) -> tuple[str, ...]:
+    return tuple(
+        f"{paper.name}/{file}"
+        for paper in papers
+        for file in of_no_claim(paper.folder, [claim.id for claim in paper.claims()])
+    )
 
 
 @dataclass(frozen=True)
@@ -195,10 +231,18 @@ def _unmeasured(claim: Claim, task: _Task) -> Decision | None:
         path = stored_path(task.paper.folder, claim.id, "full")
         if not path.exists():
             return Decision("not checkable here", None, "needs --budget full, and no full result is stored")
-        full = json.loads(path.read_text(encoding="utf-8"))
-        reason = f"stored result of the full budget, commit {full['commit']}, seed {full['seed']}"
-        return Decision(full["verdict"], full["grade"], reason)
+        return _full_result(path)
     return None
+
+
+def _full_result(path: Path) -> Decision:
+    try:
+        full = json.loads(path.read_text(encoding="utf-8"))
+        verdict, grade = VERDICTS[VERDICTS.index(full["verdict"])], full["grade"]
+        reason = f"stored result of the full budget, commit {full['commit']}, seed {full['seed']}"
+        return Decision(verdict, None if grade is None else GRADES[GRADES.index(grade)], reason)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ReplayError(f"{path.name} is not a stored result of the full budget: {error!r}") from None
 
 
 def _measure(claim: Claim, task: _Task) -> _Measured:

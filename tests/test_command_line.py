@@ -45,7 +45,9 @@ def test_claims_lists_the_ledger(capsys):
     status, out, _ = run(capsys, "claims", "--json")
     entries = json.loads(out)
     assert status == 0
-    assert set(entries[0]) == {"id", "also", "paper", "where", "kind", "expected"}
+    assert set(entries[0]) == {
+        "id", "also", "paper", "where", "kind", "expected", "expected_grade", "says", "replay",
+    }  # fmt: skip
     status, out, _ = run(capsys, "claims", "--paper", "fedloru")
     assert f"{sum(entry['paper'].startswith('fedloru') for entry in entries)} claims" in out
 

@@ -1,41 +1,129 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, through links, and into pipes and devices as they are."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+STANDARD_OUTPUT = "-"
 
 
 def write_whole(files: Mapping[Path, bytes]) -> None:
-    """Writes files of one folder beside their places, syncs, then renames: a reader never sees half of one.
+    """Writes files beside their places, syncs, then renames: a reader never sees half of one.
+
+    A link stays a link: the file it points to is replaced, and keeps its permissions. Pipes and devices are written
+    into, after the files have been written and before they are renamed.
 
     Args:
-        files: Contents by path; all in the same, existing folder.
+        files: Contents by path; their folders exist.
 
     Raises:
-        OSError: The folder cannot be written to; no file has been changed then.
+        OSError: A path cannot be written, and names it; no file has been changed then.
     """
-    if not files:
-        return
-    folder = next(iter(files)).parent
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".writing-") as beside:
-        for path, content in files.items():
-            with (Path(beside) / path.name).open("wb") as stream:
-                stream.write(content)
-                stream.flush()
-                os.fsync(stream.fileno())
-        for path in files:
-            os.replace(Path(beside) / path.name, path)
+    places = {path: _replaced(path) for path in files}
+    with ExitStack() as stack:
+        beside: dict[Path, Path] = {}
+        ready = {}
+        for number, (path, place) in enumerate(places.items()):
+            if place is None:
+                continue
+            with _names(path):
+                if place.parent not in beside:
+                    scratch = tempfile.TemporaryDirectory(dir=place.parent, prefix=".writing-")
+                    beside[place.parent] = Path(stack.enter_context(scratch))
+                ready[path] = beside[place.parent] / str(number)
+                with ready[path].open("wb") as stream:
+                    stream.write(files[path])
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                if place.exists():
+                    ready[path].chmod(stat.S_IMODE(place.stat().st_mode))
+        for path in places.keys() - ready.keys():
+            with _names(path), path.open("wb", buffering=0) as pipe:
+                left = memoryview(files[path])
+                while left:
+                    left = left[pipe.write(left) :]
+        for path, finished in ready.items():
+            with _names(path):
+                os.replace(finished, places[path] or path)
 
 
 def require_writable(folder: Path) -> None:
-    """Fails before the work rather than after it.
+    """Makes a folder if need be, and fails before the work rather than after it.
 
     Raises:
         OSError: The folder cannot be made or written to.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        pass
+    with _names(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+
+
+def require_target(path: Path) -> None:
+    """Fails before the work if a file cannot be written here later; makes nothing, a folder neither.
+
+    Raises:
+        OSError: The path is a folder, or its folder is not there or cannot be written to.
+    """
+    place = _replaced(path)
+    with _names(path):
+        if place is not None:
+            with tempfile.TemporaryFile(dir=place.parent):
+                pass
+        elif not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def is_standard_output(name: str) -> bool:
+    """Whether a name means standard output: `-`, or any path to the very file, pipe or terminal that it is."""
+    if name == STANDARD_OUTPUT:
+        return True
+    try:
+        return os.path.samestat(os.stat(name), os.fstat(sys.stdout.fileno()))
+    except (AttributeError, OSError, ValueError):  # closed, replaced by an object without a descriptor, or no file yet
+        return False
+
+
+def _replaced(path: Path) -> Path | None:
+    """The regular file, there or not, that takes the content; None for what is written into as it is.
+
+    Raises:
+        OSError: A folder stands there, links go in a circle, or the folder of the file does not exist.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        place = Path(os.path.realpath(path))
+        if not place.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(path)) from None
+        return place
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode) or _is_descriptor(path):
+        return None
+    return Path(os.path.realpath(path))
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Whether a path leads to an open file of a process, such as /dev/fd/3: replacing it would part the two."""
+    while path.is_symlink():
+        if os.path.realpath(path.parent).startswith("/proc/"):
+            return True
+        path = path.parent / os.readlink(path)
+    return False
+
+
+@contextmanager
+def _names(path: Path) -> Iterator[None]:
+    """Makes an error name the path that was asked for, never a temporary one."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno or errno.EIO, error.strerror or str(error), str(path)) from error

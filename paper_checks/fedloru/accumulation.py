@@ -214,7 +214,7 @@ CORRECTED = Form(
 
 _BOX: dict[str, Any] = {
     "measure": follow_all, "vary": ("scale",), "control": ONE_PROMISE, "correction": CORRECTED, "kind": "algorithm",
-    "expect": "corrected", "method": "algorithm",
+    "expect": "corrected", "grade": "search", "method": "algorithm",
 }  # fmt: skip
 
 alg_1 = claim(
@@ -277,6 +277,7 @@ def judge_restart(followings: Followings, restart: str, jump: float) -> Evidence
     vary=("jump",),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def init_random(followings: Followings, restart: str = "random", jump: float = 0.0) -> Evidence:
@@ -295,6 +296,7 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
     vary=("jump",),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def init_momentum(followings: Followings, restart: str = "momentum", jump: float = 1.0) -> Evidence:
@@ -354,6 +356,7 @@ def run_beside(context: Context) -> list[Beside]:
     vary=("scale", "accumulations"),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def fine_tune(runs: list[Beside], scale: float = 1.0, frozen: bool = True, accumulations: float = 2) -> Evidence:

@@ -68,6 +68,7 @@ def within_deviation(cases: Iterable[Case], rivals: Sequence[str]) -> str:
     mutants=[{"count": 19}, {"count": 21}, {"method": "FedHM"}, {"version": "v1"}],
     vary=("lead",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_20of27(
@@ -93,6 +94,7 @@ def txt_20of27(
     mutants=[{"high": 33.8}, {"low": -7.0}, {"version": "v1"}, {"over": "FedLoRU"}, {"over": "points"}],
     vary=("low", "high"),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_range(
@@ -149,6 +151,7 @@ def sides_by_side(cases: Sequence[Case], best: bool) -> dict[str, tuple[Rounded,
     mutants=[{"best": False}, {"relative": True}, {"bound": 4.4}],
     vary=("bound",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_5pct(tables: Versions, bound: float = 5.0, best: bool = True, relative: bool = False) -> Evidence:
@@ -172,6 +175,7 @@ def txt_5pct(tables: Versions, bound: float = 5.0, best: bool = True, relative: 
     mutants=[{"best": False}, {"lead": 1.0}, {"clients": 20}],
     vary=("lead",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_beats_avg(tables: Versions, best: bool = True, lead: float = 0.0, clients: int = 100) -> Evidence:
@@ -198,6 +202,7 @@ def txt_beats_avg(tables: Versions, best: bool = True, lead: float = 0.0, client
     mutants=[{"rival": "FedHM"}, {"method": "FedHM"}, {"method": "FedLoRA", "rival": "FedLoRU"}],
     vary=("lead",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_beats_lora(tables: Versions, method: str = "FedLoRU", rival: str = "FedLoRA", lead: float = 0.0) -> Evidence:
@@ -228,6 +233,7 @@ def txt_beats_lora(tables: Versions, method: str = "FedLoRU", rival: str = "FedL
     ),
     vary=("lead",),
     expect="refuted",
+    grade="proof",
     method="printed",
 )
 def txt_100(
@@ -261,6 +267,7 @@ def txt_100(
     ),
     vary=("lead",),
     expect="refuted",
+    grade="proof",
     method="printed",
 )
 def txt_surpass(tables: Versions, without: tuple[str, ...] = (), lead: float = 0.0) -> Evidence:

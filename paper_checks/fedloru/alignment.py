@@ -47,6 +47,7 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     vary=("factor",),
     kind="definition",
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def def_approx(
@@ -192,6 +193,7 @@ def expected_alignment(
     vary=("noise",),
     uses=("fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
     expect="corrected",
+    grade="statistical",
     seen_in=("hessian/alignment",),
     method="limit",
 )

@@ -62,6 +62,7 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/eq-52-53"),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0,
@@ -99,6 +100,7 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
     vary=("power", "cross"),
     uses=("fedloru-v2/lem-A.6",),
     expect="holds",
+    grade="statistical",
     method="limit",
 )
 def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0) -> Evidence:
@@ -174,6 +176,7 @@ def search_drops(context: Context) -> Cases:
     vary=("factor",),
     uses=("fedloru-v2/eq-51-54",),
     expect="corrected",
+    grade="search",
     method="inequality",
 )
 def eq_55(cases: Cases, strict: bool = True, distinct: bool = False, swapped: bool = False, power: int = 2,
@@ -243,6 +246,7 @@ def draw_vectors(context: Context) -> list[Point]:
         mutants=({"sign": -1}, {"last": "scalar"}),
     ),
     expect="corrected",
+    grade="proof",
     method="identity",
 )
 def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Evidence:
@@ -282,6 +286,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def eq_57_58(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,
@@ -349,6 +354,7 @@ def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]
     vary=("steps",),
     uses=("fedloru-v2/thm-3.3",),
     expect="holds",
+    grade="proof",
     seen_in=("hessian/alignment",),
     method="inequality",
 )

@@ -128,6 +128,7 @@ def _fits(m: int, n: int) -> set[int]:
     ),
     vary=("half", "sides"),
     expect="corrected",
+    grade="search",
     method="ledger",
 )
 def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5, sides: float = 1.0) -> Evidence:
@@ -170,6 +171,7 @@ def _convolutions() -> list[tuple[int, int, int]]:
     uses=("fedloru-v2/claim-comm",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="ledger",
 )
 def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds") -> Evidence:
@@ -220,6 +222,7 @@ def count_nested(context: Context) -> list[NestedCount]:
     mutants=[{"products": True}, {"inner": 0.0}, {"down": 2.0}, {"reach": 2.0}],
     vary=("down", "inner"),
     expect="holds",
+    grade="search",
     method="ledger",
 )
 def claim_mcomm(runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0,
@@ -253,6 +256,7 @@ PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
     ),
     vary=("factor",),
     expect="corrected",
+    grade="proof",
     method="identity",
 )
 def eq_83(points: list[Point], scale: str = "a", factor: float = 1.0, equal: bool = False) -> Evidence:
@@ -349,6 +353,7 @@ def measure_ranks(context: Context) -> list[Ranks]:
     vary=("per",),
     uses=("fedloru-v2/eq-WT",),
     expect="corrected",
+    grade="search",
     method="executed runs",
 )
 def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = False, fewer: int = 0,

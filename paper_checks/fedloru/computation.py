@@ -120,6 +120,7 @@ def count_arithmetic(context: Context) -> Arithmetic:
     mutants=[{"of": "FedLoRU, accumulating"}, {"of": "FeDLRT"}, {"beside": 6.1}, {"kept": 5.0}, {"formed": 5.0}],
     vary=("beside", "kept", "formed"),
     expect="holds",
+    grade="search",
     method="counted operations",
 )
 def claim_noextra(found: Arithmetic, of: str = "FedLoRU", beside: float = 6.0, kept: float = 4.0, formed: float = 6.0

@@ -123,6 +123,7 @@ def _raw_cohort() -> tuple[float, float]:
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-agg", "fedloru-v2/claim-reinit", "fedloru-v2/eq-76",
           "fedloru-v2/eq-77-K", "fedloru-v2/eq-78-79"),
     expect="corrected",
+    grade="proof",
     method="executed runs",
 )  # fmt: skip
 def thm_4_2(runs: Runs, form: str = "printed", first: float = 1.0, curvature: float = 1.0, power: float = 1.0,
@@ -212,6 +213,7 @@ def measure_families(context: Context) -> list[Family]:
     vary=("power",),
     uses=("fedloru-v2/thm-4.2",),
     expect="holds",
+    grade="proof",
     method="executed runs",
 )
 def thm_4_2_rate(families: list[Family], power: float = 0.5, weights: bool = False) -> Evidence:
@@ -250,6 +252,7 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
     vary=("first",),
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-7"),
     expect="holds",
+    grade="proof",
     method="executed runs",
 )
 def claim_alpha_ext(traces: tuple[Trace, ...], curvature_power: int = 2, gradient_power: int = 1, first: float = 1.0

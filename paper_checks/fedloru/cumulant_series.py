@@ -60,6 +60,7 @@ def draw_values(context: Context) -> list[Point]:
     ),
     also=("fedloru-iclr/eq-32",),
     expect="corrected",
+    grade="proof",
     method="identity",
 )
 def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool = False) -> Evidence:
@@ -161,6 +162,7 @@ def judge_negative(cases: Cases, quantities: list[tuple[str, int]], strict: bool
         mutants=({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:]}, {"shift": 1}),
     ),
     expect="corrected",
+    grade="search",
     method="inequality",
 )
 def fj1(cases: Cases, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
@@ -229,6 +231,7 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
         mutants=({"printed_index": True}, {"pair_sign": -1}, {"laws": tuple(R_TRANSFORMS)[2:3]}, {"strict": True}),
     ),
     expect="corrected",
+    grade="search",
     method="inequality",
 )
 def fj2(cases: Cases, printed_index: bool = True, pair_sign: int = -1, strict: bool = True,

@@ -85,6 +85,7 @@ INNER = "all vectors (an inequality between inner products)"
     vary=("kept", "square", "drift", "change"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/eq-61-62"),
     expect="holds",
+    grade="proof",
     method="identity and executed runs",
 )
 def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: float = 1.0, change: float = 0.25,
@@ -121,6 +122,7 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
     vary=("kept", "drift", "smooth"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-67-70"),
     expect="holds",
+    grade="proof",
     method="identity and executed runs",
 )
 def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5
@@ -171,6 +173,7 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
     vary=("first", "kept"),
     uses=("fedloru-v2/eq-71-75", "fedloru-v2/lem-B.7", "fedloru-v2/lem-B.8"),
     expect="corrected",
+    grade="proof",
     method="executed runs",
 )
 def eq_76(traces: Traces, form: str = "printed", first: float = 1.0, power: int = 2, kept: float = 0.75,
@@ -242,6 +245,7 @@ def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, lar
     vary=("first", "second"),
     uses=("fedloru-v2/eq-76", "fedloru-v2/lem-B.8"),
     expect="corrected",
+    grade="proof",
     method="exact instances",
 )
 def eq_77_K(cases: list[dict[str, Fraction]], first: float = 8 / 3, second: float = 16 / 3, same: bool = True,
@@ -294,6 +298,7 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     vary=("factor",),
     uses=("fedloru-v2/eq-77-K",),
     expect="corrected",
+    grade="proof",
     method="exact instances",
 )
 def eq_78_79(sequences: list[tuple[list[float], list[float], float]], begins: int = 1, factor: float = 1.0,

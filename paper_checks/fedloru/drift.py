@@ -21,6 +21,7 @@ Traces = tuple[Trace, ...]
     vary=("constant",),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: str = "other", rate_power: int = 2
@@ -58,6 +59,7 @@ def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: 
     vary=("constant",),
     uses=("fedloru-v2/assump-4.1",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def lem_B_7_mid(traces: Traces, constant: float = 2.0, steps_power: int = -1, sigma: float = 1.0, other: str = "other",
@@ -109,6 +111,7 @@ def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple
     vary=("constant",),
     uses=("fedloru-v2/lem-B.7", "fedloru-v2/eq-63-66", "fedloru-v2/eq-59-60"),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def lem_B_8(traces: Traces, form: str = "printed", constant: float = 1.0, curvature: float = 1.0, own: float = 1.0,
@@ -160,6 +163,7 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
     vary=("constant",),
     uses=("fedloru-v2/lem-B.7",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def eq_63_66(traces: Traces, form: str = "printed", constant: float = 1.0, curvature_power: int = 2,

@@ -87,6 +87,7 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
     vary=("edge",),
     uses=("fedloru-v2/prop-3.1-dist",),
     expect="corrected",
+    grade="statistical",
     method="probability",
 )
 def eq_26_27(data: dict[str, NDArray[np.float64]], converging: tuple[str, ...] = tuple(LAWS), edge: float = 2.0,
@@ -158,6 +159,7 @@ def measure_fixed_indices(context: Context) -> dict[str, Ladder]:
     vary=("edge",),
     uses=("fedloru-v2/eq-21-25", "fedloru-v2/eq-26-27"),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def eq_28(ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0, equal: bool = False,
@@ -247,6 +249,7 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
     uses=("fedloru-v2/lem-A.3", "fedloru-v2/eq-21-25"),
     also=("fedloru-iclr/eq-16-18",),
     expect="corrected",
+    grade="search",
     method="inequality",
 )  # fmt: skip
 def eq_20_22(found: list[Decomposed], first: int = 1, second: int = 1, interior: bool = True, first_shift: int = 0,

@@ -113,6 +113,7 @@ def limiting_eigenvalue(
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-32", "fedloru-v2/lem-A.2"),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edge: float = 2.0,
@@ -188,6 +189,7 @@ def limiting_overlap(
     vary=("coefficient", "power"),
     uses=("fedloru-v2/prop-3.1",),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power: float = 2.0, squared: bool = True,
@@ -261,6 +263,7 @@ def measure_bulk(context: Context) -> Ordered:
     vary=("edge",),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-21-25", "fedloru-v2/lem-A.2"),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
@@ -313,6 +316,7 @@ def measure_past_outliers(context: Context) -> dict[str, Ladder]:
     vary=("edge",),
     uses=("fedloru-v2/eq-21-25",),
     expect="holds",
+    grade="statistical",
     method="limit",
 )
 def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evidence:

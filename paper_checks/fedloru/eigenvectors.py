@@ -46,6 +46,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     kind="definition",
     uses=("fedloru-v2/eq-5",),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evidence:
@@ -102,6 +103,7 @@ def measure_pairs(context: Context) -> Pairs:
     vary=("coefficient", "lost"),
     uses=("fedloru-v2/eq-5",),
     expect="holds",
+    grade="statistical",
     seen_in=("hessian/fmnist-exact", "hessian/alignment"),
     method="limit",
 )
@@ -183,6 +185,7 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     vary=("lean",),
     uses=("fedloru-v2/eq-5",),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[str, ...] = MOMENTS) -> Evidence:
@@ -261,6 +264,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     vary=("power", "cross", "agreement"),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
     expect="holds",
+    grade="statistical",
     method="limit",
 )
 def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, agreement: float = 1.0) -> Evidence:
@@ -281,6 +285,7 @@ def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, 
     mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],
     vary=("bulk", "mixed"),
     expect="holds",
+    grade="statistical",
     method="limit",
 )
 def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) -> Evidence:
@@ -321,6 +326,7 @@ def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
     vary=("beta", "by_index", "by_client"),
     uses=("fedloru-v2/assump-bulk",),
     expect="holds",
+    grade="statistical",
     method="limit",
 )
 def assump_A_5(

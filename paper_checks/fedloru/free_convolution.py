@@ -134,6 +134,7 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     vary=("weight",),
     uses=("fedloru-v2/eq-33",),
     expect="corrected",
+    grade="statistical",
     method="mean",
 )
 def v1_lem_A_2(data: Sums, dependent: bool = True, convolution: str = "free", weight: float = 1.0,
@@ -228,6 +229,7 @@ def measure_planted(context: Context) -> Planted:
     vary=("coefficient", "strength", "least"),
     uses=("fedloru-v2/lem-A.1a", "fedloru-v2/lem-A.2", "fedloru-v2/eq-32"),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def eq_30_31(data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0,

@@ -39,6 +39,7 @@ printed = Rounded.printed
     mutants=[{"loru_above": 20}, {"lora_from": 100}, {"gap_from": 20}, {"shrinks": True}],
     vary=("loru_above", "lora_from", "gap_from"),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_scal(
@@ -76,6 +77,7 @@ def gap_order(row: Ratio) -> Order:
     vary=("lead",),
     uses=("fedloru-v2/txt-scal",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_part(
@@ -121,6 +123,7 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
     ),
     vary=("shift",),
     expect="refuted",
+    grade="proof",
     method="printed",
 )
 def txt_ratio(
@@ -148,6 +151,7 @@ def txt_ratio(
     control=Form("Setting 1 has 20 clients; setting 2 as printed has 6 + 6 + 7 = 19.", {"settings": ("setting 1",)}),
     vary=("total",),
     expect="refuted",
+    grade="proof",
     method="printed",
 )
 def txt_total20(
@@ -176,6 +180,7 @@ def txt_total20(
     mutants=[{"share": 0.4}, {"simpler": "CIFAR-100"}, {"personal": "pFedLoRA(2)"}],
     vary=("share", "lead"),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_hm_tables(
@@ -211,6 +216,7 @@ def txt_hm_tables(
     mutants=[{"non_iid": 19.81}, {"many": 24.94}, {"rises": True}],
     vary=("iid", "non_iid", "few", "many"),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_avgdrop(

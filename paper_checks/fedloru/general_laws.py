@@ -80,6 +80,7 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/prop-3.1",),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )  # fmt: skip
 def v1_prop_3_2(data: Observed, rule: str = "printed", coefficient: float = 1.0, edge: float = 1.0,
@@ -156,6 +157,7 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     vary=("coefficient", "edge"),
     uses=("fedloru-v1/prop-3.2", "fedloru-v2/prop-3.1-bulk"),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def iclr_prop_3_1(data: Observed, rule: str = "printed", interior: str = "set", coefficient: float = 1.0,
@@ -262,6 +264,7 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
     vary=("second_moment",),
     uses=("fedloru-v1/prop-3.2",),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )  # fmt: skip
 def v1_thm_3_3(data: Gaps, growth: float = 0.0, second_moment: float = 1.0, moment: str = "second", norm: str = "norm",

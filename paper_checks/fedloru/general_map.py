@@ -128,6 +128,7 @@ def measure_maps(context: Context) -> list[Mapped]:
     uses=("fedloru-v2/eq-33", "fedloru-v2/eq-34"),
     also=("fedloru-iclr/eq-25-28",),
     expect="corrected",
+    grade="search",
     method="inequality",
 )
 def eq_29_32(data: list[Mapped], beyond: float = 0.0, coefficient: float = 1.0, outer: int = 1, inner: int = 1,

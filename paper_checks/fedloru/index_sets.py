@@ -44,6 +44,7 @@ def _sets(instance: Instance, reading: Reading) -> tuple[frozenset[int], frozens
     vary=("reach",),
     uses=("fedloru-v2/prop-3.1",),
     expect="corrected",
+    grade="proof",
     method="exact instances",
 )
 def claim_inclusion(
@@ -159,6 +160,7 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
     vary=("factor",),
     uses=("fedloru-v2/claim-inclusion", "fedloru-v2/eq-39"),
     expect="corrected",
+    grade="proof",
     method="exact instances",
 )  # fmt: skip
 def eq_38(
@@ -226,6 +228,7 @@ def _shares_are_ordered() -> bool:
     vary=("factor",),
     uses=("fedloru-v2/eq-38", "fedloru-v2/claim-inclusion", "fedloru-v2/eq-43", "fedloru-v2/claim-sign-N"),
     expect="corrected",
+    grade="proof",
     method="exact instances",
 )
 def eq_42(

@@ -89,6 +89,7 @@ ROUNDS = (
     mutants=[{"alpha_power": 0}, {"alpha_power": 2}, {"together": False}, {"steps": -1}, {"sign": -1.0}],
     vary=("sign",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_7(runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
@@ -167,6 +168,7 @@ def draw_averages(context: Context) -> list[Averaged]:
     ),
     vary=("scale", "spread"),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0,
@@ -209,6 +211,7 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     vary=("scale",),
     uses=("fedloru-v2/alg-1",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def eq_WT(followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
@@ -278,6 +281,7 @@ def measure_means(context: Context) -> list[Mean]:
     uses=("fedloru-v2/eq-7",),
     kind="claim",
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool = False) -> Evidence:
@@ -314,6 +318,7 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     vary=("scale",),
     uses=("fedloru-v2/eq-59-60", "fedloru-v2/eq-agg"),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: float = 1.0, normalised: bool = True,
@@ -348,6 +353,7 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
     vary=("accumulated",),
     uses=("fedloru-v2/alg-1",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def claim_reinit(followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0

@@ -102,6 +102,7 @@ def measure_updates(context: Context) -> Updates:
     mutants=[{"cross": 0.0}, {"cross_power": 2}, {"rank_shift": -1}, {"swapped": True}],
     vary=("cross",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_14(updates: Updates, cross: float = 1.0, cross_power: int = 1, rank_shift: int = 0,

@@ -101,6 +101,7 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
     vary=("factor", "power"),
     uses=("fedloru-v2/def-srank",),
     expect="corrected",
+    grade="search",
     seen_in=("fedloru/fig-1",),
     method="inequality",
 )

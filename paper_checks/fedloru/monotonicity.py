@@ -84,6 +84,7 @@ def _slope_is_positive() -> bool:
     vary=("factor",),
     uses=("fedloru-v2/eq-39",),
     expect="corrected",
+    grade="proof",
     method="identity",
 )
 def eq_41(
@@ -148,6 +149,7 @@ def eq_41(
     ),
     uses=("fedloru-v2/eq-41", "fedloru-v2/claim-Fj-sign"),
     expect="corrected",
+    grade="proof",
     method="exact instances",
 )
 def claim_Fj_mono(
@@ -218,6 +220,7 @@ def search_boundary(context: Context) -> Cases:
     vary=("threshold",),
     uses=("fedloru-v2/eq-43",),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def claim_sign_N(cases: Cases, threshold: float = 1.0, decreasing: bool = True, larger: str = "M",
@@ -316,6 +319,7 @@ def search_bounds(context: Context) -> Cases:
     vary=("reach",),
     uses=("fedloru-v2/eq-43",),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def thm_3_2_mono(

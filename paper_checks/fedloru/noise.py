@@ -91,6 +91,7 @@ def star_probability(R: int, degree: int) -> float:
     vary=("factor", "outlier"),
     uses=("fedloru-v2/lem-A.2",),
     expect="corrected",
+    grade="statistical",
     method="probability",
 )
 def prop_3_1_dist(data: Draws, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"), factor: float = 1.2,
@@ -175,6 +176,7 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     mutants=[{"convolution": "classical"}, {"variance": 1.5}],
     vary=("variance",),
     expect="holds",
+    grade="statistical",
     method="mean",
 )
 def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
@@ -216,6 +218,7 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
     ),
     vary=("exponent",),
     expect="corrected",
+    grade="statistical",
     seen_in=("hessian/fmnist-exact", "hessian/predictions"),
     method="mean",
 )
@@ -263,6 +266,7 @@ def measure_growth(context: Context) -> dict[str, Ladder]:
     vary=("exponent",),
     uses=("fedloru-v2/prop-3.1",),
     expect="holds",
+    grade="statistical",
     method="limit",
 )
 def claim_scaling_var(ladders: dict[str, Ladder], exponent: float = 0.5) -> Evidence:

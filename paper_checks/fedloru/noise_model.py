@@ -162,6 +162,7 @@ CLOSE = 0.01
     uses=("fedloru-v2/def-risk",),
     also=("fedloru-iclr/eq-1",),
     expect="holds",
+    grade="search",
     method="inequality",
 )  # fmt: skip
 def eq_3_4(ensembles: dict[str, tuple[Law, NDArray[np.float64]]], scale: float = 1.0,

@@ -71,6 +71,7 @@ def draw_cumulants(context: Context) -> list[Point]:
     mutants=[{"offset": 1}, {"least": 1}, {"first_block": 2}],
     vary=("factor",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1, factor: float = 1.0) -> Evidence:
@@ -102,6 +103,7 @@ def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int
     vary=("factor",),
     uses=("fedloru-v2/eq-33",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int = 1, factor: float = 1.0) -> Evidence:
@@ -133,6 +135,7 @@ def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int 
     vary=("factor",),
     uses=("fedloru-v2/eq-34",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, factor: float = 1.0) -> Evidence:
@@ -176,6 +179,7 @@ def collect_spikes(context: Context) -> Cases:
     vary=("beyond", "coefficient"),
     uses=("fedloru-v2/eq-35",),
     expect="corrected",
+    grade="search",
     method="inequality",
 )
 def eq_32(cases: Cases, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:

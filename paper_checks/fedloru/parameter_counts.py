@@ -106,6 +106,7 @@ def count_trained(context: Context) -> dict[str, Network]:
     mutants=[{"million": 2**20}, {"shortcuts": False}, {"norms": False}, {"stem_kernel": 7}],
     vary=("million",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_params(
@@ -244,6 +245,7 @@ def badness(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
     vary=("extra",),
     uses=("fedloru-iclr/txt-params",),
     expect="corrected",
+    grade="proof",
     method="printed",
 )  # fmt: skip
 def txt_ratios(
@@ -344,6 +346,7 @@ OVER = ("the model with adapters", "the model without")
     ),
     vary=("rank",),
     expect="refuted",
+    grade="proof",
     method="printed",
 )
 def txt_peft(

@@ -84,6 +84,7 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
     vary=("offset",),
     kind="definition",
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def def_omega(data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]], offset: float = 0, sign: int = 1,
@@ -169,6 +170,7 @@ def measure_pairs(context: Context) -> list[Pair]:
     vary=("least",),
     uses=("fedloru-v2/def-omega",),
     expect="corrected",
+    grade="search",
     method="enumeration",
 )
 def claim_union(pairs: list[Pair], least: float = 1, short: int = 0, repeated: bool = True,
@@ -205,6 +207,7 @@ def claim_union(pairs: list[Pair], least: float = 1, short: int = 0, repeated: b
     mutants=[{"second": 0}, {"second": 2}, {"outer": -1}],
     vary=("second",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_17(points: list[Point], second: float = 1, outer: int = 1) -> Evidence:
@@ -233,6 +236,7 @@ def eq_17(points: list[Point], second: float = 1, outer: int = 1) -> Evidence:
     vary=("coupling", "curvature"),
     uses=("fedloru-v2/eq-17",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def prop_A_4(points: list[Point], coupling: float = 0, curvature: float = 0) -> Evidence:
@@ -324,6 +328,7 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
     uses=("fedloru-v2/prop-A.4", "fedloru-v2/eq-17"),
     also=("fedloru-iclr/prop-A.4",),
     expect="corrected",
+    grade="proof",
     method="identity",
 )
 def v1_prop_3_1(

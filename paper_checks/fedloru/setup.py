@@ -60,6 +60,7 @@ def draw_jets(context: Context) -> list[Point]:
     vary=("factor",),
     kind="definition",
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def def_risk(points: list[Point], factor: float = 1.0, divisor_shift: int = 0, subset: str = "random",
@@ -172,6 +173,7 @@ def measure_matrices(context: Context) -> tuple[list[Decomposed], list[Point]]:
     vary=("factor",),
     kind="definition",
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def def_srank(data: tuple[list[Decomposed], list[Point]], n_shift: int = 0, power: int = 2, largest: bool = True,
@@ -290,6 +292,7 @@ def search_perturbations(context: Context) -> Cases:
     vary=("spectral", "frobenius", "power"),
     uses=("fedloru-v2/def-srank",),
     expect="holds",
+    grade="proof",
     seen_in=("hessian/predictions",),
     method="inequality",
 )

@@ -69,6 +69,7 @@ def draw_instances(context: Context) -> list[Instance]:
     ),
     uses=("fedloru-v2/prop-3.1",),
     expect="corrected",
+    grade="search",
     method="inequality",
 )
 def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1,
@@ -141,6 +142,7 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
     also=("fedloru-iclr/eq-31",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = None) -> Evidence:
@@ -196,6 +198,7 @@ def search_gaps(context: Context) -> Cases:
     vary=("edge",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
     expect="corrected",
+    grade="search",
     method="inequality",
 )
 def gj(cases: Cases, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
@@ -236,6 +239,7 @@ def gj(cases: Cases, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float =
     ),
     uses=("fedloru-v2/eq-43",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def s3(instances: list[Instance], offset: int = 1, sign: int = -1, power: int = 2,

@@ -83,6 +83,7 @@ def measure_assumed(context: Context) -> list[Assumed]:
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     vary=("curvature", "second", "variance", "factors"),
     expect="holds",
+    grade="search",
     method="executed assumptions",
 )
 def assump_4_1(runs: list[Assumed], curvature: float = 1.0, second: float = 1.0, variance: float = 1.0,
@@ -207,6 +208,7 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     vary=("rate",),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/claim-reinit"),
     expect="corrected",
+    grade="proof",
     method="executed runs",
 )
 def claim_B3_just(found: dict[str, list[Growth]], bound: str = "root", steps: int = 0, rate: float = 1.0,
@@ -288,6 +290,7 @@ def draw_pairs(context: Context) -> list[Pair]:
     vary=("constant",),
     uses=("fedloru-v2/assump-4.1",),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: str = "fixed",
@@ -316,6 +319,7 @@ def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: st
     vary=("constant",),
     uses=("fedloru-v2/assump-4.1",),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lem_B_6(traces: tuple[Trace, ...], constant: float = 2.0, gradient: float = 1.0, curvature_power: int = 2

@@ -71,6 +71,7 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
     mutants=[{"sigma_power": 4}, {"sign": -1}, {"swapped": True}],
     vary=("factor",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_39(points: list[dict[str, Fraction]], sigma_power: int = 2, sign: int = 1, swapped: bool = False,
@@ -169,6 +170,7 @@ def _case(cases: Cases, index: int) -> dict[str, float]:
     ),
     uses=("fedloru-v2/eq-39",),
     expect="corrected",
+    grade="search",
     method="inequality",
 )
 def claim_Fj_sign(
@@ -202,6 +204,7 @@ def claim_Fj_sign(
     vary=("constant",),
     uses=("fedloru-v2/eq-39", "fedloru-v2/claim-Fj-sign"),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def eq_40(cases: Cases, constant: float = 8.0, sigma_power: int = 4, swapped: bool = False) -> Evidence:
@@ -240,6 +243,7 @@ def eq_40(cases: Cases, constant: float = 8.0, sigma_power: int = 4, swapped: bo
     mutants=[{"sigma_power": 2}, {"sign": -1}, {"edge": 1}],
     vary=("factor",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_43(points: list[dict[str, Fraction]], sigma_power: int = 4, sign: int = 1, edge: int = 2,
@@ -292,6 +296,7 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
         mutants=({"g_power": 3}, {"sign": -1}),
     ),
     expect="corrected",
+    grade="proof",
     method="units",
 )
 def eq_44(

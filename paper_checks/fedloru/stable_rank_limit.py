@@ -148,6 +148,7 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float, rivals: list[fl
     vary=("bulk",),
     uses=("fedloru-v2/eq-29", "fedloru-v2/prop-3.1-bulk"),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") -> Evidence:
@@ -170,6 +171,7 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
     vary=("bulk",),
     uses=("fedloru-v2/eq-36", "fedloru-v2/prop-3.1"),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable rank") -> Evidence:
@@ -210,6 +212,7 @@ def expected_gap(sizes: Sizes, bulk: float) -> float:
     vary=("bulk",),
     uses=("fedloru-v2/eq-36-conv",),
     expect="corrected",
+    grade="statistical",
     method="limit",
 )
 def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) -> Evidence:
@@ -257,6 +260,7 @@ def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) ->
     uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-43"),
     also=("fedloru-v2/eq-45",),
     expect="corrected",
+    grade="statistical",
     seen_in=("hessian/predictions", "fedloru/fig-1"),
     method="limit",
 )
@@ -316,6 +320,7 @@ def measure_signs(context: Context) -> Signs:
     vary=("share",),
     uses=("fedloru-v2/thm-3.2",),
     expect="holds",
+    grade="statistical",
     method="probability",
 )
 def claim_ill(data: Signs, possible: tuple[str, ...] = ("below",), impossible: tuple[str, ...] = ("above",),

@@ -108,6 +108,7 @@ def measure_approaches(context: Context) -> Approaches:
     mutants=[{"mass": 0.99}, {"shift": 0.01}, {"constant": 0.9}, {"uniform": True}],
     vary=("mass", "shift", "constant"),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lem_A_1a(data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: float = 1.0,
@@ -220,6 +221,7 @@ def measure_escaping(context: Context) -> list[Escaping]:
     vary=("least_mass",),
     uses=("fedloru-v2/lem-A.1a",),
     expect="corrected",
+    grade="search",
     method="identity",
 )
 def lem_A_1b(sequences: Sequence[Escaping], least_mass: float = 0.0, converse: bool = False, normalised: bool = False,

@@ -165,6 +165,7 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
     ),
     kind="algorithm",
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def alg_2(endings: Endings, restart: str = "momentum", power: int = 0, personal_power: int = 0, leftover: bool = False,
@@ -214,6 +215,7 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: str) -> Last:
     ),
     kind="algorithm",
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def alg_3(endings: Endings, restart: str = "momentum", power: int = 0, leftover: bool = False, scale: float = 1.0,
@@ -272,6 +274,7 @@ def run_pfedlora(context: Context) -> list[Served]:
     ),
     kind="algorithm",
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def alg_4(runs: list[Served], personal_power: int = 0, scale: float = 1.0,

@@ -106,6 +106,7 @@ def measure_pairs(context: Context) -> list[Pair]:
     mutants=[{"upper_shift": -1}, {"lower_shift": 1}, {"sign": -1}],
     vary=("tighten",),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def lem_A_3(pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign: int = 1,
@@ -155,6 +156,7 @@ def measure_hessians(context: Context) -> list[Pair]:
     vary=("tighten",),
     uses=("fedloru-v2/lem-A.3",),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:

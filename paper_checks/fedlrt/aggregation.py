@@ -65,6 +65,7 @@ def measure_shared(context: Context) -> Shared:
     mutants=[{"share": 1.01}, {"bases": "own"}, {"rank": "exactly"}, {"room": -1}],
     vary=("share",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "at most", room: int = 0) -> Evidence:
@@ -125,6 +126,7 @@ def measure_spectra(context: Context) -> list[Spectrum]:
     ),
     vary=("bound",),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def claim_trunc(spectra: list[Spectrum], after: int = 0, strict: bool = True, bound: float = 1.0,
@@ -206,6 +208,7 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     vary=("length",),
     uses=("fedlrt/claim-trunc",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def claim_factors(found: dict[str, list[Factors]], rule: str = "printed", full: bool = True, length: float = 1.0,
@@ -291,6 +294,7 @@ def measure_means(context: Context) -> list[Mean]:
     vary=("spread",),
     uses=("fedlrt/alg-6",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,

@@ -63,6 +63,7 @@ def measure_fedavg(context: Context) -> list[Descents]:
     vary=("rate",),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_3(runs: list[Descents], rate: float = 1.0, own: bool = True) -> Evidence:
@@ -129,6 +130,7 @@ def measure_fedlin(context: Context) -> list[Descents]:
     ),
     kind="algorithm",
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def alg_4(runs: list[Descents], as_printed: bool = True, sign: float = 1.0,
@@ -212,6 +214,7 @@ def measure_naive(context: Context) -> list[Naive]:
     ),
     kind="algorithm",
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Evidence:

@@ -75,6 +75,7 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
     ),
     vary=("projection",),
     expect="corrected",
+    grade="proof",
     method="identity",
 )  # fmt: skip
 def eq_5(data: tuple[Sequence[Flow], Sequence[Point]], transposed: bool = False, inverses: str = "printed",
@@ -210,6 +211,7 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
     mutants=[{"beyond": True}, {"mean": False}, {"assembled": False}, {"length": 1.01}],
     vary=("length",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True,
@@ -244,6 +246,7 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     vary=("beyond_tangent",),
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True, transposed: bool = True,
@@ -282,6 +285,7 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
     vary=("corner", "outside"),
     uses=("fedlrt/eq-22", "fedlrt/eq-23"),
     expect="holds",
+    grade="proof",
     method="algorithm",
 )
 def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, outside: float = 0.0) -> Evidence:
@@ -311,6 +315,7 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
     vary=("one",),
     uses=("fedlrt/eq-6",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: float = 1.0) -> Evidence:
@@ -343,6 +348,7 @@ def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...
     vary=("lean",),
     uses=("fedlrt/eq-22",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_23(data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0,

@@ -138,6 +138,7 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     vary=("rate", "mean"),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1.0,
@@ -197,6 +198,7 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     vary=("share",),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0) -> Evidence:
@@ -236,6 +238,7 @@ def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: f
     vary=("block", "outside"),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_5(watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0) -> Evidence:

@@ -61,6 +61,7 @@ def measure_plain(context: Context) -> list[Round]:
     uses=("fedlrt/lemma-1",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool = False,
@@ -107,6 +108,7 @@ def measure_full(context: Context) -> Corrected:
     uses=("fedlrt/eq-7",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Evidence:
@@ -160,6 +162,7 @@ def measure_simplified(context: Context) -> Simplified:
     uses=("fedlrt/eq-8",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: float = 1.0, fewer: int = 1) -> Evidence:
@@ -193,6 +196,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: floa
     vary=("stale", "whole"),
     uses=("fedlrt/eq-8",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_26(found: Corrected, sign: float = 1.0, stale: float = 1.0, whole: float = 1.0) -> Evidence:
@@ -265,6 +269,7 @@ def measure_sides(context: Context) -> list[Sides]:
     ),
     vary=("sign",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c",
@@ -359,6 +364,7 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
     ),
     vary=("constant",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", norm: str = "operator", constant: float = 1.0,

@@ -163,6 +163,7 @@ def measure_runs(context: Context) -> list[Run]:
     also=("fedlrt/thm-10",),
     uses=("fedlrt/thm-2",),
     expect="corrected",
+    grade="proof",
     method="worst case",
 )
 def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: str = "L theta", share: float = 1.0,
@@ -196,6 +197,7 @@ def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: st
     vary=("rate", "constant", "inner"),
     uses=("fedlrt/eq-36", "fedlrt/thm-2"),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def thm_10_proof(symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0,
@@ -283,6 +285,7 @@ def measure_limits(context: Context) -> list[Limit]:
     ),
     uses=("fedlrt/thm-3",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Evidence:

@@ -45,6 +45,7 @@ def _judge_rounds(
     mutants=[{"drift": 0.99}, {"leading": 1.01}],
     vary=("drift", "leading"),
     expect="holds",
+    grade="proof",
     method="worst case",
 )
 def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1.0) -> Evidence:
@@ -63,6 +64,7 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
     mutants=[{"square": 0.4}, {"leading": 0.4}],
     vary=("square", "leading"),
     expect="holds",
+    grade="proof",
     method="worst case",
 )
 def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float = 1.0) -> Evidence:
@@ -108,6 +110,7 @@ def measure_rates(context: Context) -> list[Rates]:
     vary=("total",),
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
     expect="corrected",
+    grade="proof",
     method="worst case",
 )
 def thm_8_proof(cases: list[Rates], power: int = 3, power_L: int = 2, total: float = 12.0) -> Evidence:

@@ -89,6 +89,7 @@ def make_problems(context: Context) -> dict[str, Setting]:
     vary=("moved",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="promises",
 )
 def exp_heterogeneous(problems: Mapping[str, Setting], rank: int = 4, moved: float = 0.0) -> Evidence:
@@ -184,6 +185,7 @@ def compare(context: Context) -> Compared:
     kind="artefact",
     uses=("fedlrt/exp-heterogeneous",),
     expect="corrected",
+    grade="search",
     method="promises",
 )  # fmt: skip
 def fig_1(
@@ -235,6 +237,7 @@ def fig_1(
     vary=("much", "most"),
     uses=("fedlrt/exp-heterogeneous",),
     expect="corrected",
+    grade="search",
     method="promises",
 )  # fmt: skip
 def claim_het_converge(compared: Compared, much: float = 3.0, most: float = float("inf"),
@@ -271,6 +274,7 @@ def claim_het_converge(compared: Compared, much: float = 3.0, most: float = floa
     vary=("apart",),
     uses=("fedlrt/exp-heterogeneous",),
     expect="corrected",
+    grade="statistical",
     method="promises",
 )  # fmt: skip
 def claim_het_plateau(compared: Compared, splits: tuple[str, ...] = ("all",), bases: tuple[str, ...] = ("uniform",),

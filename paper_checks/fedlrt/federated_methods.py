@@ -45,6 +45,7 @@ def measure_pooling(context: Context) -> Sequence[Point]:
     vary=("weight",),
     kind="definition",
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_1(points: Sequence[Point], more: int = 0, weight: float = 1.0) -> Evidence:
@@ -130,6 +131,7 @@ def measure_fedlin(context: Context) -> list[Local]:
     mutants=[{"own": False}, {"rate": 1.01}, {"more": 1}],
     vary=("rate",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_2(runs: list[Local], own: bool = True, rate: float = 1.0, more: int = 0) -> Evidence:
@@ -153,6 +155,7 @@ def eq_2(runs: list[Local], own: bool = True, rate: float = 1.0, more: int = 0) 
     vary=("share",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
@@ -176,6 +179,7 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
     vary=("sign", "rate"),
     uses=("fedlrt/eq-2",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_4(runs: list[Local], own: bool = True, sign: float = 1.0, rate: float = 1.0) -> Evidence:
@@ -265,6 +269,7 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
     vary=("shift",),
     uses=("fedlrt/eq-4",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def claim_fedlin(limits: dict[str, list[Limit]], method: str = "FedLin", shift: float = 0.0, more: int = 1) -> Evidence:
@@ -322,6 +327,7 @@ def measure_drift(context: Context) -> list[Drift]:
     vary=("limit",),
     uses=("fedlrt/eq-2",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def claim_drift(runs: list[Drift], limit: float = 1.0, order: float = 1.0, power: float = 1.0) -> Evidence:

@@ -132,6 +132,7 @@ def measure_beside(context: Context) -> list[Beside]:
     vary=("missed", "cut"),
     uses=("fedlrt/thm-5",),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def claim_close(runs: Sequence[Beside], reading: str = "printed", missed: float = 1.0, cut: float = 1.0,

@@ -78,6 +78,7 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
     vary=("moved",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="promises",
 )
 def exp_homogeneous(problems: Mapping[tuple[str, int], Setting], samples: int = 10_000,
@@ -119,6 +120,7 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     mutants=[{"reading": "dx"}, {"reading": "uniform"}, {"reading": "plain, by region"}, {"steps": 100}],
     vary=("rate",),
     expect="holds",
+    grade="search",
     method="promises",
 )
 def claim_hom_stepsize(smoothness: Mapping[str, Mapping[int, float]], reading: str = "plain", rate: float = RATE,
@@ -203,6 +205,7 @@ def follow_all(context: Context) -> Followed:
     vary=("early",),
     uses=("fedlrt/exp-homogeneous",),
     expect="holds",
+    grade="search",
     method="promises",
 )
 def claim_hom_rank(followed: Followed, readings: tuple[str, ...] = ("uniform", "dx"), rank: int = RANK,
@@ -239,6 +242,7 @@ def claim_hom_rank(followed: Followed, readings: tuple[str, ...] = ("uniform", "
     vary=("error",),
     uses=("fedlrt/exp-homogeneous",),
     expect="holds",
+    grade="search",
     method="promises",
 )
 def claim_hom_error(followed: Followed, readings: tuple[str, ...] = ("uniform", "dx"),
@@ -304,6 +308,7 @@ def count_rounds(context: Context) -> list[Counts]:
     vary=("most",),
     uses=("fedlrt/exp-homogeneous",),
     expect="corrected",
+    grade="search",
     method="promises",
 )  # fmt: skip
 def claim_hom_clients(counts: Sequence[Counts], kind: str = "simplified", least: float = float("-inf"),
@@ -344,6 +349,7 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     vary=("factor",),
     uses=("fedlrt/claim-hom-error",),
     expect="holds",
+    grade="search",
     method="promises",
 )
 def claim_hom_10x(followed: Followed, factor: float = 5.0, swapped: bool = False) -> Evidence:
@@ -370,6 +376,7 @@ def claim_hom_10x(followed: Followed, factor: float = 5.0, swapped: bool = False
     kind="artefact",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect="holds",
+    grade="search",
     method="promises",
 )
 def fig_4(followed: Followed, reading: str = "uniform", after: float = 0.25, swapped: bool = False) -> Evidence:

@@ -123,6 +123,7 @@ def measure_splits(context: Context) -> list[Split]:
     ),
     vary=("share",),
     expect="corrected",
+    grade="proof",
     method="exact instances",
 )
 def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0) -> Evidence:
@@ -173,6 +174,7 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     expect="corrected",
+    grade="proof",
     method="worst case",
 )
 def thm_4(
@@ -231,6 +233,7 @@ def thm_4(
     also=("fedlrt/cor-2",),
     uses=("fedlrt/thm-4",),
     expect="corrected",
+    grade="proof",
     method="worst case",
 )
 def cor_1(
@@ -290,6 +293,7 @@ def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
     vary=("constant",),
     uses=("fedlrt/thm-4",),
     expect="corrected",
+    grade="proof",
     method="units",
 )
 def cor_2_proof(

@@ -67,6 +67,7 @@ _STRONGER = (
     vary=("share",),
     uses=("fedlrt/assumption-1",),
     expect="corrected",
+    grade="search",
     method="worst case",
 )
 def thm_11_hat_first(
@@ -96,6 +97,7 @@ def thm_11_hat_first(
     vary=("half",),
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
     expect="corrected",
+    grade="search",
     method="worst case",
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
@@ -135,6 +137,7 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     vary=("loss", "half"),
     uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,

@@ -112,6 +112,7 @@ def measure_ends(context: Context) -> list[Ends]:
     vary=("near",),
     uses=("fedlrt/thm-4",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def claim_simplified_sufficient(

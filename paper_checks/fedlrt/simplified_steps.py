@@ -50,6 +50,7 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     mutants=[{"sign": -1.0}, {"full": True}, {"share": 1.01}],
     vary=("share",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool = False) -> Evidence:
@@ -81,6 +82,7 @@ def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool
     vary=("second",),
     uses=("fedlrt/eq-39",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
@@ -117,6 +119,7 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
     ),
     uses=("fedlrt/eq-39",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: int = 0,
@@ -148,6 +151,7 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
     vary=("share",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evidence:
@@ -180,6 +184,7 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
     vary=("half", "mixed"),
     uses=("fedlrt/lemma-4",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: float = 0.0,
@@ -215,6 +220,7 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
     vary=("mean", "sign"),
     uses=("fedlrt/eq-39",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float = 1.0) -> Evidence:
@@ -250,6 +256,7 @@ def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float
     vary=("constant", "half"),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
     expect="corrected",
+    grade="proof",
     method="worst case",
 )
 def eq_46(rounds: list[Trace], sign: float = -1.0, twelve: float = 12.0, half: float = 0.5, form: str = "printed",

@@ -64,6 +64,7 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
     mutants=[{"transposed": False}, {"start": "plain"}, {"scale": 1.01}],
     vary=("scale",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = True, start: str = "printed",
@@ -100,6 +101,7 @@ def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = Tru
     vary=("length",),
     uses=("fedlrt/eq-15",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0) -> Evidence:
@@ -138,6 +140,7 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
     vary=("scale",),
     uses=("fedlrt/eq-16",),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )  # fmt: skip
 def eq_17(steps: list[Step], inner: str = "wide", scale: float = 1.0, transposed: bool = False,
@@ -256,6 +259,7 @@ def measure_flows(context: Context) -> list[Flowed]:
     vary=("d_2", "d_3"),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/eq-17"),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0) -> Evidence:
@@ -346,6 +350,7 @@ def measure_robustness(context: Context) -> list[Stepped]:
     vary=("share",),
     uses=("fedlrt/thm-5",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def claim_robust(steps: list[Stepped], method: str = "splitting", share: float = 1.0) -> Evidence:

@@ -105,6 +105,7 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     vary=("tilt",),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
     expect="holds",
+    grade="proof",
     method="algorithm",
 )
 def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt: float = 0.0) -> Evidence:
@@ -126,6 +127,7 @@ def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt
     mutants=[{"beside": False}, {"rate": 0.0}, {"tilt": 1e-3}],
     vary=("tilt",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def step_20(steps: list[Step], beside: bool = True, rate: float = 1.0, tilt: float = 0.0) -> Evidence:
@@ -160,6 +162,7 @@ SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and w
     vary=("within",),
     uses=("fedlrt/eq-5",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: bool = False,
@@ -193,6 +196,7 @@ def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: b
     vary=("scale",),
     uses=("fedlrt/lemma-2-step-21",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def step_chain(data: tuple[Sequence[Flow], Sequence[Point]], plain: bool = False, inverse: str = "S^-T",

@@ -76,6 +76,7 @@ ROUNDS = (1, 2, 2, 2, 3)
     vary=("least",),
     uses=("fedlrt/table-1",),
     expect="holds",
+    grade="search",
     method="counting",
 )
 def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]], factor: float = 10.0,
@@ -124,6 +125,7 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]], fact
     kind="artefact",
     uses=("fedlrt/alg-1", "fedlrt/alg-3", "fedlrt/alg-4", "fedlrt/alg-5"),
     expect="corrected",
+    grade="proof",
     method="counting",
 )  # fmt: skip
 def table_1(
@@ -189,6 +191,7 @@ def table_1(
     vary=("degree",),
     uses=("fedlrt/table-1",),
     expect="holds",
+    grade="search",
     method="counting",
 )
 def claim_linear_n(costs: Mapping[str, Mapping[str, Polynomial]], degree: float = 1.0,
@@ -255,6 +258,7 @@ def find_crossings(context: Context) -> list[Crossing]:
     kind="artefact",
     uses=("fedlrt/table-1",),
     expect="holds",
+    grade="search",
     method="counting",
 )
 def fig_3(
@@ -286,6 +290,7 @@ def fig_3(
     vary=("fewer",),
     uses=("fedlrt/table-1",),
     expect="holds",
+    grade="search",
     method="counting",
 )
 def claim_simplified_cheaper(costs: Mapping[str, Mapping[str, Polynomial]], cheaper: str = "FeDLRT, simplified",
@@ -315,6 +320,7 @@ def claim_simplified_cheaper(costs: Mapping[str, Mapping[str, Polynomial]], chea
     mutants=[{"increase": 1.0}, {"increase": 3.0}, {"versions": 2}, {"shared": True}],
     vary=("increase",),
     expect="holds",
+    grade="proof",
     method="limit",
 )
 def claim_memory_200(symbols: tuple[sympy.Symbol, sympy.Symbol], increase: float = 2.0, versions: int = 3,

@@ -82,6 +82,7 @@ def measure_truncated(context: Context) -> list[Truncated]:
     also=("fedlrt/thm-9", "fedlrt/eq-38"),
     uses=("fedlrt/thm-8",),
     expect="corrected",
+    grade="proof",
     method="worst case",
 )
 def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, loss: str = "L theta",

@@ -97,6 +97,7 @@ def measure_pairs(context: Context) -> list[Pair]:
     mutants=[{"half": 0.49}, {"sign": 1.0}, {"power": 1.5}],
     vary=("half", "sign"),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0) -> Evidence:
@@ -138,6 +139,7 @@ def measure_sums(context: Context) -> Cases:
     mutants=[{"first": 0.99}, {"second": 0.99}, {"share": 0.99}],
     vary=("share",),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lemma_5(cases: Cases, first: float = 1.0, second: float = 1.0, share: float = 1.0) -> Evidence:
@@ -179,6 +181,7 @@ def measure_vectors(context: Context) -> list[Array]:
     mutants=[{"factor": 0.99}, {"power": 0.99}],
     vary=("factor", "power"),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evidence:
@@ -201,6 +204,7 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     mutants=[{"padding": 1e-3}, {"flip": True}],
     vary=("padding",),
     expect="holds",
+    grade="search",
     uses=("fedlrt/lemma-1",),
     method="algorithm",
 )
@@ -233,6 +237,7 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Ev
     ),
     vary=("share",),
     expect="corrected",
+    grade="search",
     uses=("fedlrt/eq-26",),
     method="algorithm",
 )
@@ -271,6 +276,7 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
     vary=("half",),
     uses=("fedlrt/lemma-4", "fedlrt/eq-32"),
     expect="corrected",
+    grade="search",
     method="algorithm",
 )
 def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
@@ -307,6 +313,7 @@ def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
     ),
     vary=("share",),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: float = 0.5, sign: float = -1.0,
@@ -338,6 +345,7 @@ def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: flo
     vary=("truncation", "steps", "constant"),
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def thm_9_proof(rounds: list[Trace], truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0) -> Evidence:

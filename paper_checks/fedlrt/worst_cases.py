@@ -127,6 +127,7 @@ def _attained(clients: int, steps: int, step: Fraction) -> Round:
     vary=("constant", "leading"),
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
     expect="holds",
+    grade="proof",
     method="worst case",
 )
 def thm_8(rounds: list[Round], constant: float = 12.0, leading: float = 1.0, corrected: bool = True) -> Evidence:
@@ -183,6 +184,7 @@ def measure_drift(context: Context) -> list[Round]:
     also=("fedlrt/thm-6",),
     uses=("fedlrt/thm-6-proof",),
     expect="holds",
+    grade="proof",
     method="worst case",
 )
 def thm_1(rounds: list[Round], constant: float = math.e, limit: float = 1.0, power: int = 1,
@@ -239,6 +241,7 @@ def measure_chain(context: Context) -> list[Chain]:
     mutants=[{"last": 2.7}, {"third": 0.6}, {"second": 1.01}],
     vary=("last", "third", "second"),
     expect="holds",
+    grade="proof",
     method="worst case",
 )
 def thm_6_proof(chains: list[Chain], last: float = math.e, third: float = 1.0, second: float = 1.0) -> Evidence:
@@ -304,6 +307,7 @@ def measure_spent(context: Context) -> list[Spent]:
     mutants=[{"first": 0.4}, {"first": 0.5, "drift": 0.9}, {"square": 0.2}],
     vary=("first", "drift", "square"),
     expect="holds",
+    grade="proof",
     method="worst case",
 )
 def thm_7(cases: list[Spent], first: float = 1.0, drift: float = 1.0, square: float = 1.0) -> Evidence:

@@ -55,6 +55,7 @@ def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equati
     vary=("cross",),
     also=("rolora/eq-2",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_1(points: list[Point], cross: float = 1.0) -> Evidence:
@@ -100,6 +101,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     vary=("weight",),
     uses=("rolora/alg-1",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
@@ -117,6 +119,7 @@ def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) ->
     vary=("weight",),
     uses=("rolora/alg-1",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
@@ -135,6 +138,7 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True) ->
     uses=("rolora/alg-1",),
     kind="artefact",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float = 1.0) -> Evidence:
@@ -163,6 +167,7 @@ def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float =
     mutants=[{"share": 0.45}, {"shapes": "any"}],
     vary=("share",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5, shapes: str = "square") -> Evidence:

@@ -31,6 +31,7 @@ r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{(1/4 + \log 2)\lambda^2\|X\
     vary=("square",),
     kind="definition",
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def def_A_1(points: list[Point], square: float = 8 / 3, limit: float = 2.0) -> Evidence:
@@ -70,6 +71,7 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
     vary=("base", "power"),
     kind="definition",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def def_A_2(laws: list[Law], base: float = 2.0, power: float = 2.0) -> Evidence:
@@ -108,6 +110,7 @@ def product_ratios(context: Context) -> Array:
     vary=("factor",),
     uses=("rolora/def-A.1", "rolora/def-A.2"),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lem_A_3(ratios: Array, factor: float = 1.0) -> Evidence:
@@ -145,6 +148,7 @@ def sum_ratios(context: Context) -> Array:
     vary=("C",),
     uses=("rolora/def-A.1",),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lem_A_4(ratios: Array, C: float = BEST_C) -> Evidence:
@@ -170,6 +174,7 @@ def lem_A_4(ratios: Array, C: float = BEST_C) -> Evidence:
     vary=("C",),
     uses=("rolora/def-A.1", "rolora/lem-A.4"),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def cor_A_5(points: list[Point], C: float = 1.0) -> Evidence:
@@ -206,6 +211,7 @@ def circle_nets(_: Context) -> Array:
     vary=("factor",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidence:
@@ -231,6 +237,7 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidenc
     vary=("share", "power"),
     uses=("rolora/def-A.6",),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
@@ -281,6 +288,7 @@ def tails(_: Context) -> Array:
     vary=("c",),
     uses=("rolora/def-A.2",),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def thm_A_8(rows: Array, c: float = 0.25, pick: str = "min") -> Evidence:

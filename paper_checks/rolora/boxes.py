@@ -93,6 +93,7 @@ def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, r
     vary=("rate",),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: float = 1.0) -> Evidence:
@@ -124,6 +125,7 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
     vary=("rate", "cross"),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors: float = 2.0) -> Evidence:
@@ -162,6 +164,7 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     vary=("rate", "weight"),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weight: float = 1.0) -> Evidence:
@@ -211,6 +214,7 @@ def run_flexlora(context: Context) -> FlexRun:
     vary=("rate", "scale"),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float = 1.0) -> Evidence:
@@ -334,6 +338,7 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
     vary=("factor",),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
@@ -352,6 +357,7 @@ def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b
     vary=("factor",),
     kind="algorithm",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def alg_2h(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:

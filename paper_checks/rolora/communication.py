@@ -82,6 +82,7 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
     mutants=[{"square": False}, {"over": "round"}, {"ffa": "half"}, {"share": 0.45}],
     vary=("share",),
     expect="holds",
+    grade="proof",
     method="printed",
 )  # fmt: skip
 def txt_half_cost(
@@ -152,6 +153,7 @@ def txt_half_cost(
     vary=("few",),
     kind="artefact",
     expect="corrected",
+    grade="proof",
     method="printed",
 )
 def table_4(
@@ -202,6 +204,7 @@ def parameters(where: LayerSet, rank: int = 4) -> int:
     vary=("shift",),
     kind="artefact",
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def table_5(
@@ -227,6 +230,7 @@ def table_5(
     vary=("factor",),
     kind="artefact",
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def table_7(
@@ -286,6 +290,7 @@ KILOBYTES = (1000.0, 1024.0)
     vary=("hidden",),
     kind="artefact",
     expect="refuted",
+    grade="proof",
     method="printed",
 )
 def table_8(
@@ -367,6 +372,7 @@ def judge_configuration(
     vary=("layers",),
     kind="artefact",
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def table_9(setup: Configuration, layers: float = 32, rounds_of_iteration: int = 2) -> Evidence:
@@ -384,6 +390,7 @@ def table_9(setup: Configuration, layers: float = 32, rounds_of_iteration: int =
     vary=("layers",),
     kind="artefact",
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def table_11(setup: Configuration, layers: float = 32, rounds_of_iteration: int = 2) -> Evidence:

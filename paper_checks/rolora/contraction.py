@@ -89,6 +89,7 @@ def search_steps(context: Context) -> Cases:
     also=("rolora/eq-80", "rolora/eq-123"),
     uses=("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-117"),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def lem_A_11(
@@ -146,6 +147,7 @@ def lem_A_11(
     vary=("sum_of_lengths",),
     uses=("rolora/eq-96",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def eq_100(cases: Cases, limit: float = 1.0, sum_of_lengths: float = 0.0, less: float = 1.0) -> Evidence:
@@ -196,6 +198,7 @@ def eq_100(cases: Cases, limit: float = 1.0, sum_of_lengths: float = 0.0, less: 
     vary=("limit", "room"),
     uses=("rolora/eq-90", "rolora/eq-100", "rolora/eq-116"),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def eq_117(cases: Cases, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: float = 1.0) -> Evidence:

@@ -120,6 +120,7 @@ def scope(steps: list[Step]) -> str:
     vary=("factor",),
     uses=("rolora/eq-48",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1) -> Evidence:
@@ -145,6 +146,7 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1) -> Evidence:
     vary=("second",),
     uses=("rolora/eq-81", "rolora/def-5.2"),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0) -> Evidence:
@@ -165,6 +167,7 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0) -> Eviden
     vary=("one",),
     uses=("rolora/eq-65",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
@@ -186,6 +189,7 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
     vary=("share",),
     uses=("rolora/lem-A.9",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_92(steps: list[Step], share: float = 1.0, power: float = 2.0) -> Evidence:
@@ -213,6 +217,7 @@ def angle_grid(_: Context) -> np.ndarray:
     vary=("less",),
     uses=("rolora/eq-92",),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def eq_96(grid: np.ndarray, less: float = 1.0, bound: float = 1.0) -> Evidence:
@@ -239,6 +244,7 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: float = 1.0) -> Evidence:
     mutants=[{"factor": 1.9}, {"quadratic": 1.1}],
     vary=("factor", "quadratic"),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Evidence:
@@ -262,6 +268,7 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Ev
     vary=("factor",),
     uses=("rolora/eq-65",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_107(steps: list[Step], form: str = "tilde", factor: float = 4.0) -> Evidence:
@@ -295,6 +302,7 @@ def eq_107(steps: list[Step], form: str = "tilde", factor: float = 4.0) -> Evide
     vary=("linear",),
     uses=("rolora/eq-48", "rolora/lem-A.9"),
     expect="holds",
+    grade="search",
     method="identity",
 )  # fmt: skip
 def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 1.0) -> Evidence:
@@ -332,6 +340,7 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     vary=("factor",),
     uses=("rolora/eq-102", "rolora/eq-107", "rolora/eq-110"),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_116(steps: list[Step], factor: float = 4.0) -> Evidence:

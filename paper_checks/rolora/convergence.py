@@ -119,6 +119,7 @@ FIXED = (
     also=("rolora/eq-9",),
     uses=("rolora/lem-A.11",),
     expect="corrected",
+    grade="proof",
     method="probability",
 )
 def lem_5_3(
@@ -246,6 +247,7 @@ def course_scope(kept: Sequence[Course]) -> str:
     ),
     uses=("rolora/lem-5.3",),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def thm_5_4(
@@ -293,6 +295,7 @@ def thm_5_4(
     ),
     uses=("rolora/thm-5.4",),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def s5_rolora_loss(courses: list[Course], limit: float = 1.0, given: bool = False, share: float = 1.0) -> Evidence:

@@ -73,6 +73,7 @@ def search_rates(context: Context) -> Rates:
     vary=("cap", "strength", "rate"),
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def a4_c(cases: Rates, cap: float = 0.5, strength: float = 1.0, rate: float = 1.0) -> Evidence:
@@ -147,6 +148,7 @@ def _bound_is_proved() -> bool:
     ),
     vary=("bound",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def a4_first_step(cases: Cases, exactly: bool = False, bound: float = 3.0, longest: float = 1.0) -> Evidence:
@@ -266,6 +268,7 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
     ),
     vary=("longest", "widest"),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidence:

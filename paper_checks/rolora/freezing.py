@@ -49,6 +49,7 @@ def draw_entries(context: Context) -> list[Point]:
     mutants=[{"first": 2}, {"sign": 1}, {"gram": False}, {"weight": 2.0}],
     vary=("weight",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Evidence:
@@ -134,6 +135,7 @@ def draw_frozen(context: Context) -> list[Frozen]:
     ),
     vary=("share",),
     expect="corrected",
+    grade="proof",
     method="exact instances",
 )  # fmt: skip
 def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool = False, share: float = 1.0) -> Evidence:
@@ -195,6 +197,7 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     uses=("rolora/eq-241",),
     also=("rolora/eq-11", "rolora/eq-244"),
     expect="holds",
+    grade="proof",
     method="mean",
 )
 def prop_5_5(
@@ -264,6 +267,7 @@ def build_layers(context: Context) -> list[Layers]:
     mutants=[{"slope": 1.0}, {"inner": True}, {"slope": 0.01}],
     vary=("slope",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Evidence:

@@ -86,6 +86,7 @@ def judge_moments(data: Moments, formulas: Mapping[str, Callable[[int], Any]], s
     mutants=[{"shift": -1.0}, {"factor": 0.5}],
     vary=("shift", "factor"),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_vv(data: Moments, shift: float = 0.0, factor: float = 1.0) -> Evidence:
@@ -106,6 +107,7 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
     mutants=[{"power": 1}, {"noise": 2.0}, {"weight": 0.5}],
     vary=("noise", "weight"),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.0) -> Evidence:
@@ -123,6 +125,7 @@ def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.
     vary=("noise", "weight"),
     uses=("rolora/eq-189",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.0) -> Evidence:
@@ -140,6 +143,7 @@ def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.
     vary=("others", "factor"),
     uses=("rolora/eq-205",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0) -> Evidence:
@@ -156,6 +160,7 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
     vary=("others",),
     uses=("rolora/eq-230",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2) -> Evidence:
@@ -177,6 +182,7 @@ def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: in
     ),
     vary=("double",),
     expect="corrected",
+    grade="proof",
     method="identity",
 )
 def eq_207(points: list[Point], lower: int = 1, double: float = 1.0, most: int = 4) -> Evidence:
@@ -206,6 +212,7 @@ FEW = "1 to 4 clients, every m >= 3 (not stated; infinite for m of 1 and 2 and t
     mutants=[{"two": 1.0}, {"others": 0.0}],
     vary=("two", "others"),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_205(data: Moments, two: float = 2.0, others: float = 1.0) -> Evidence:
@@ -237,6 +244,7 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
     vary=("four", "two", "cross"),
     uses=("rolora/eq-189", "rolora/eq-205", "rolora/eq-227", "rolora/eq-230", "rolora/eq-237", "rolora/eq-187"),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_241(data: Moments, four: float = 4.0, two: float = 2.0, power: int = 2, cross: float = 2.0) -> Evidence:
@@ -271,6 +279,7 @@ def draw_entries(context: Context) -> list[Point]:
     vary=("factor",),
     uses=("rolora/alg-ffa",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Evidence:
@@ -298,6 +307,7 @@ def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bo
     mutants=[{"cross": -2.0}, {"cross": 1.0}, {"twice": 1.0}],
     vary=("cross", "twice"),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_187(points: list[Point], cross: float = 2.0, twice: float = 2.0) -> Evidence:

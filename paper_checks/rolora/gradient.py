@@ -76,6 +76,7 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
     expect="corrected",
+    grade="proof",
     method="probability",
 )
 def lem_A_10(
@@ -173,6 +174,7 @@ def mean_of(name: str, same: float, factor: float) -> float:
     vary=("factor", "same"),
     uses=("rolora/eq-45",),
     expect="holds",
+    grade="statistical",
     method="mean",
 )
 def eq_48(draws: dict[str, Array], factor: float = 2.0, same: float = 1.0) -> Evidence:
@@ -214,6 +216,7 @@ def eq_48(draws: dict[str, Array], factor: float = 2.0, same: float = 1.0) -> Ev
     vary=("C", "factor"),
     uses=("rolora/eq-62",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )  # fmt: skip
 def eq_77(settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor: float = 100.0,

@@ -50,6 +50,7 @@ def points_of(context: Context) -> list[Point]:
     mutants=[{"factor": 1.0}, {"factor": 4.0}, {"sign": 1}],
     vary=("factor",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Evidence:
@@ -79,6 +80,7 @@ def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Evidence:
     vary=("factor",),
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True) -> Evidence:
@@ -109,6 +111,7 @@ COSINES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
     vary=("c4",),
     uses=("rolora/def-A.2", "rolora/eq-22"),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0)) -> Evidence:
@@ -158,6 +161,7 @@ def chi_tails(_: Context) -> tuple[Array, Array]:
     vary=("c5", "power"),
     uses=("rolora/thm-A.8", "rolora/eq-52", "rolora/eq-48"),
     expect="holds",
+    grade="search",
     method="probability",
 )
 def eq_59(found: tuple[Array, Array], c5: float = BEST_C5, power: float = 2.0) -> Evidence:
@@ -193,6 +197,7 @@ def column_tails(_: Context) -> Array:
     vary=("c5",),
     uses=("rolora/eq-59", "rolora/eq-32"),
     expect="holds",
+    grade="search",
     method="probability",
 )
 def eq_62(rows: Array, c5: float = BEST_C5, net: float = 1.0) -> Evidence:
@@ -224,6 +229,7 @@ def chain_grid(_: Context) -> Array:
     vary=("one", "power"),
     uses=("rolora/eq-38", "rolora/eq-62"),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def eq_65(grid: Array, one: float = 1.0, form: str = "proof", power: float = 1.0) -> Evidence:

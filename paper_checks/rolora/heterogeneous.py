@@ -63,6 +63,7 @@ def measure_losses(context: Context) -> list[Model]:
     mutants=[{"over": "sum"}, {"scale": 1.01}, {"norm_power": 1}],
     vary=("scale",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Evidence:
@@ -129,6 +130,7 @@ def draw_pairs(context: Context) -> list[Pair]:
     ),
     vary=("excess", "least"),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Evidence:
@@ -166,6 +168,7 @@ FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and 
     vary=("fewer",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Evidence:
@@ -196,6 +199,7 @@ def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre
     vary=("share", "spread"),
     uses=("rolora/def-A.13",),
     expect="holds",
+    grade="proof",
     method="algorithm",
 )
 def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, spread: float = 1.0) -> Evidence:
@@ -257,6 +261,7 @@ def run_to_the_end(context: Context) -> list[Reached]:
     vary=("share", "spread"),
     uses=("rolora/thm-A.14", "rolora/prop-A.17", "rolora/eq-293"),
     expect="holds",
+    grade="proof",
     method="algorithm",
 )
 def a5_loss(

@@ -77,6 +77,7 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
     vary=("reach",),
     kind="definition",
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
@@ -95,6 +96,7 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     uses=("rolora/asm-A.12", "rolora/lem-A.15"),
     also=("rolora/eq-254",),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def lem_A_16(
@@ -152,6 +154,7 @@ def run_courses(context: Context) -> list[Course]:
     vary=("tie", "lead", "pull", "cross"),
     uses=("rolora/lem-A.16", "rolora/eq-286", "rolora/eq-293"),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def thm_A_14(

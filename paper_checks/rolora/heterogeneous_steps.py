@@ -39,6 +39,7 @@ def _of(found: Sequence[Iteration], single: bool) -> list[Iteration]:
     vary=("factor",),
     also=("rolora/eq-247",),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def lem_A_15(
@@ -74,6 +75,7 @@ def lem_A_15(
     vary=("factor",),
     uses=("rolora/lem-A.15",),
     expect="corrected",
+    grade="proof",
     method="algorithm",
 )
 def eq_249(
@@ -111,6 +113,7 @@ def eq_249(
     vary=("factor", "tight"),
     uses=("rolora/lem-A.15",),
     expect="holds",
+    grade="proof",
     method="algorithm",
 )
 def eq_255(
@@ -169,6 +172,7 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
     vary=("four", "cross"),
     uses=("rolora/eq-255",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, power: int = 2) -> Evidence:
@@ -210,6 +214,7 @@ def search_steps(context: Context) -> Cases:
     vary=("factor", "longest"),
     uses=("rolora/eq-263", "rolora/asm-A.12"),
     expect="holds",
+    grade="proof",
     method="inequality",
 )
 def eq_270(cases: Cases, factor: float = 2.0, power: int = 2, longest: float = 0.5, monotone: bool = True) -> Evidence:
@@ -247,6 +252,7 @@ def eq_270(cases: Cases, factor: float = 2.0, power: int = 2, longest: float = 0
     vary=("split", "last"),
     uses=("rolora/def-A.13",),
     expect="holds",
+    grade="proof",
     method="algorithm",
 )
 def eq_274(
@@ -297,6 +303,7 @@ def eq_274(
     ),
     vary=("size",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0,
@@ -317,6 +324,7 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
     vary=("size",),
     uses=("rolora/lem-A.15",),
     expect="holds",
+    grade="proof",
     method="algorithm",
 )
 def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Evidence:

@@ -32,6 +32,7 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
     vary=("factor",),
     uses=("rolora/a4-first-step",),
     expect="holds",
+    grade="proof",
     method="probability",
 )
 def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 10, per_step: bool = True) -> Evidence:
@@ -65,6 +66,7 @@ def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 
     mutants=[{"root_log": 1.0}, {"power": 1.0}, {"flip": -1}],
     vary=("root_log", "power"),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip: int = 1) -> Evidence:
@@ -90,6 +92,7 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
     vary=("size",),
     uses=("rolora/eq-168",),
     expect="corrected",
+    grade="search",
     method="inequality",
 )
 def eq_172(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0) -> Evidence:
@@ -150,6 +153,7 @@ def draw_endings(context: Context) -> list[Ending]:
     mutants=[{"equal": True}, {"second": 0.99}, {"sharp": 0.999}],
     vary=("sharp", "second"),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_175(

@@ -79,6 +79,7 @@ def judge_trials(rows: Sequence[Row], trials: int, rounded: bool, smaller: float
     vary=("smaller",),
     kind="artefact",
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def table_2(rows: Sequence[Row], trials: int = 3, rounded: bool = True, smaller: float = 0.0) -> Evidence:
@@ -124,6 +125,7 @@ def insignificant(rows: Iterable[Row], method: str, level: float) -> list[str]:
     mutants=[{"method": "LoRA"}, {"method": "FFA-LoRA"}, {"share": 1.0}, {"level": 0.001}, {"lead": 0.5}],
     vary=("lead", "share"),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_table2_best(
@@ -161,6 +163,7 @@ def txt_table2_best(
     mutants=[{"piqa": 9.8}, {"siqa": 4.53}, {"rival": "LoRA"}],
     vary=("piqa", "siqa"),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_table2_ffa_var(
@@ -204,6 +207,7 @@ def txt_table2_ffa_var(
     vary=("smaller",),
     kind="artefact",
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def table_10(rows: Sequence[Row], trials: int = 3, rounded: bool = True, smaller: float = 0.0) -> Evidence:
@@ -245,6 +249,7 @@ def txt_fewer_params(tables: Mapping[int, Sequence[Row]]) -> Evidence:
     vary=("shift",),
     kind="artefact",
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def table_12(
@@ -274,6 +279,7 @@ def table_12(
     mutants=[{"method": "FFA-LoRA"}, {"method": "LoRA"}, {"share": 0.9}, {"group": "social"}],
     vary=("share",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_table12_most(

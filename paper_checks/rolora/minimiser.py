@@ -130,6 +130,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
     vary=("rate",),
     also=("rolora/eq-13",),
     expect="corrected",
+    grade="proof",
     method="probability",
 )
 def lem_A_9(tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5, floor: float = 0.0) -> Evidence:
@@ -165,6 +166,7 @@ def printed_p0(one: Setting, m: float) -> float:
     vary=("C", "factor"),
     uses=("rolora/eq-36",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )  # fmt: skip
 def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first: bool = True, factor: float = 0.0,

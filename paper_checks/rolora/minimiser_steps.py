@@ -53,6 +53,7 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
     mutants=[{"weight": -1.0}, {"kept": 0}],
     vary=("weight",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
@@ -79,6 +80,7 @@ def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
     vary=("weight",),
     uses=("rolora/eq-14",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Evidence:
@@ -109,6 +111,7 @@ def chi_square_tails(_: Context) -> Array:
     vary=("c1", "power"),
     uses=("rolora/def-A.1",),
     expect="holds",
+    grade="proof",
     method="probability",
 )
 def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
@@ -134,6 +137,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     vary=("share",),
     uses=("rolora/lem-A.7",),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
@@ -161,6 +165,7 @@ def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
     mutants=[{"projected": False}, {"rows": 2}],
     vary=("weight",),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: float = 1.0) -> Evidence:
@@ -187,6 +192,7 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: fl
     vary=("c2",),
     uses=("rolora/lem-A.3", "rolora/cor-A.5"),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
@@ -218,6 +224,7 @@ def summed_products(_: Context) -> Array:
     vary=("c3", "power"),
     uses=("rolora/thm-A.8", "rolora/eq-22", "rolora/eq-30"),
     expect="holds",
+    grade="proof",
     method="probability",
 )
 def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0) -> Evidence:
@@ -243,6 +250,7 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0) -> Evidence:
     vary=("c2",),
     uses=("rolora/eq-22",),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
@@ -269,6 +277,7 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
     vary=("weight",),
     uses=("rolora/eq-26", "rolora/def-A.6"),
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def eq_32(points: list[Point], one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
@@ -307,6 +316,7 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
     vary=("scale",),
     uses=("rolora/eq-17", "rolora/eq-18", "rolora/eq-19", "rolora/eq-32"),
     expect="holds",
+    grade="proof",
     method="probability",
 )
 def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> Evidence:
@@ -359,6 +369,7 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
     vary=("weight", "power"),
     uses=("rolora/eq-36", "rolora/def-5.2"),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float = 1.0) -> Evidence:

@@ -66,6 +66,7 @@ SIZES = "d from 2 to 10, m from 1 to 40"
     mutants=[{"power": 0.0}, {"power": 2.0}],
     vary=("power",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_5(samples: list[Sample], power: float = 1.0) -> Evidence:
@@ -95,6 +96,7 @@ def make_problems(context: Context) -> list[Problem]:
     mutants=[{"scale": 1.01}, {"power": 1.0}],
     vary=("scale",),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_6(problems: list[Problem], scale: float = 1.0, power: float = 0.0) -> Evidence:
@@ -119,6 +121,7 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: float = 0.0) -> Evi
     mutants=[{"power": 0.0}, {"norm": "operator"}, {"factor": 1.01}],
     vary=("factor", "power"),
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Evidence:
@@ -161,6 +164,7 @@ def search_steps(context: Context) -> Cases:
     mutants=[{"power": 1}, {"power": 3}, {"limit": 0.99}],
     vary=("limit",),
     expect="holds",
+    grade="search",
     method="inequality",
 )
 def asm_5_1(cases: Cases, power: int = 2, limit: float = 1.0) -> Evidence:
@@ -194,6 +198,7 @@ def on_circle(p: sympy.Symbol) -> sympy.Matrix:
     also=("rolora/eq-8",),
     kind="definition",
     expect="holds",
+    grade="proof",
     method="identity",
 )
 def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence:
@@ -223,6 +228,7 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence
     uses=("rolora/alg-2", "rolora/def-5.2"),
     kind="artefact",
     expect="holds",
+    grade="search",
     method="algorithm",
 )
 def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Evidence:

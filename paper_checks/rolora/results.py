@@ -59,6 +59,7 @@ NOT_FOLLOWING = ((4, 3, "FFA-LoRA"), (4, 20, "FFA-LoRA"), (8, 50, "LoRA"), (8, 5
     vary=("shift",),
     kind="artefact",
     expect="refuted",
+    grade="proof",
     method="printed",
 )
 def table_1(rows: Sequence[Row], without: tuple[tuple[int, int, str], ...] = (), shift: float = 0.0) -> Evidence:
@@ -135,6 +136,7 @@ def judge_runs(
     mutants=[{"runs": 2}, {"runs": 3}, {"runs": 5}, {"runs": 10}, {"fewer": 1}, {"rounded": False}],
     vary=("fewer",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def table_1_runs(rows: Sequence[Row], runs: int = 6, fewer: float = 0.0, rounded: bool = True) -> Evidence:
@@ -173,6 +175,7 @@ def table_1_runs(rows: Sequence[Row], runs: int = 6, fewer: float = 0.0, rounded
     vary=("shift",),
     kind="artefact",
     expect="refuted",
+    grade="proof",
     method="printed",
 )
 def table_6(
@@ -207,6 +210,7 @@ def table_6(
     mutants=[{"sst2": 445}, {"rte": 145}, {"rte_size": 276}],
     vary=("sst2", "rte"),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def table_6_levels(
@@ -261,6 +265,7 @@ def told(rows: Sequence[Row], method: str) -> str:
     mutants=[{"share": 0.8}, {"method": "RoLoRA"}, {"deviations": 4.0}],
     vary=("share", "deviations"),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.5, deviations: float = 1.0) -> Evidence:
@@ -297,6 +302,7 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
     vary=("lead",),
     uses=("rolora/txt-table1-lora",),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_table1_rolora(
@@ -334,6 +340,7 @@ def txt_table1_rolora(
     mutants=[{"deviations": 1.0}, {"method": "LoRA"}, {"rises": True}],
     vary=("lead", "deviations"),
     expect="holds",
+    grade="proof",
     method="printed",
 )
 def txt_table1_ffa(

@@ -107,6 +107,7 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
     ),
     vary=("factor",),
     expect="corrected",
+    grade="proof",
     method="inequality",
 )
 def txt_exponential(

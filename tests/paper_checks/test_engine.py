@@ -116,8 +116,9 @@ def test_streams_are_named_by_claim(ledger):
 
 def test_json_follows_the_contract(results):
     entry = results["false"].as_json()
-    assert list(entry) == ["id", "also", "paper", "where", "verdict", "grade", "expected", "slack", "scope",
-                           "sensitivity", "seconds", "witness", "correction", "reason"]  # fmt: skip
+    assert list(entry) == ["id", "also", "paper", "where", "verdict", "grade", "expected", "expected_grade",
+                           "slack", "scope", "sensitivity", "seconds", "witness", "correction", "reason", "says",
+                           "kind", "printed", "obtained", "left", "right", "replay"]  # fmt: skip
     assert entry["witness"] == {"x": 1.0}
     json.dumps(entry)
 

@@ -33,6 +33,7 @@ def result(label, verdict="holds", uses=(), expect=None, says="$x^2 \\le K x$", 
     declare = claim(
         f"invented/{label}", where=rest.pop("where", "eq. 1"), says=says, measure=lambda context: None, uses=uses,
         mutants=[{"K": 0.9, "names": ("a", HOSTILE)}], expect=expect or verdict, correction=correction, control=control,
+        grade=None if (expect or verdict) == "not checkable here" else "search",
     )  # fmt: skip
     made = declare(lambda data, K=1, names=(): PASSES)
     judged = {
@@ -48,7 +49,7 @@ def result(label, verdict="holds", uses=(), expect=None, says="$x^2 \\le K x$", 
     reason = rest.pop("reason", "needs data" if verdict == "not checkable here" else "")
     decision = Decision(verdict, grade, reason, defect)
     changes = (NoticedChange("K", 1.0, 0.99),) if judged else ()
-    return Result(made, decision, judged, stored, replayed, changes, 0.25)
+    return Result(made, decision, judged, stored, replayed, changes, 0.25, made.grade)
 
 
 @pytest.fixture(scope="module")
@@ -280,6 +281,18 @@ def test_the_table_ends_in_counts(results):
     assert len(lines) == len(results) + 2
     assert "<-- on record: refuted" in lines[6]
     assert lines[-1] == "6 claims: 1 refuted, 1 corrected, 1 not checkable here, 3 holds; 1 not as recorded"
+
+
+def test_another_grade_and_a_file_of_no_claim_are_said(results):
+    recorded = replace(results[0], expected_grade="proof")
+    assert not recorded.as_expected
+    assert "on record: holds (proof)" in card_text(recorded)
+    lines = summary_table(Run((recorded,), 0, "quick", 2.0)).splitlines()
+    assert "<-- on record: holds (proof)" in lines[1]
+    assert lines[-1] == "1 claim: 1 holds; 1 not as recorded"
+    stray = Run((results[0],), 0, "quick", 2.0, ("invented/witnesses/old.json",))
+    assert not stray.as_expected
+    assert summary_table(stray).endswith("every verdict as recorded; stored for no claim: invented/witnesses/old.json")
 
 
 def test_in_short_takes_the_first_sentence_of_a_correction(results):

@@ -29,22 +29,24 @@ def statement(id, **rest):
     return claim(f"invented/{id}", where="nowhere", says=r"$x^2 \le K x$ on $[0, 1]$", method="inequality", **rest)
 
 
-true = statement("true", measure=draw, mutants=[{"K": 0.9}, {"power": 2, "K": 0.5}], vary=("K",), expect="holds")(bound)
+true = statement(
+    "true", measure=draw, mutants=[{"K": 0.9}, {"power": 2, "K": 0.5}], vary=("K",), expect="holds", grade="search"
+)(bound)
 
 
-@statement("loose", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect="holds")
+@statement("loose", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect="holds", grade="search")
 def loose(x, K=5.0):
     return bound(x, K)
 
 
-@statement("false", measure=draw, control=Form("with K = 1", {"K": 1.0}), vary=("K",), expect="refuted")
+@statement("false", measure=draw, control=Form("with K = 1", {"K": 1.0}), vary=("K",), expect="refuted", grade="proof")
 def false(x, K=0.5):
     return bound(x, K)
 
 
 @statement(
     "fixable", measure=draw, control=Form("K = 2", {"K": 2.0}), vary=("K",), uses=("invented/true",),
-    expect="corrected",
+    expect="corrected", grade="search",
     correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
 )  # fmt: skip
 def fixable(x, K=0.5):
@@ -52,7 +54,7 @@ def fixable(x, K=0.5):
 
 
 @statement(
-    "proved-fix", measure=draw, control=Form("K = 2", {"K": 2.0}), vary=("K",), expect="corrected",
+    "proved-fix", measure=draw, control=Form("K = 2", {"K": 2.0}), vary=("K",), expect="corrected", grade="proof",
     correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
 )  # fmt: skip
 def proved_fix(x, K=0.5):
@@ -112,7 +114,7 @@ no_control = statement("no-control", measure=draw)(lambda x, K=0.5: bound(x, K))
 missed = statement("missed-witness", measure=lambda context: np.array([0.25]), mutants=[{"K": 0.1}])(
     lambda x, K=0.5: bound(x, K)
 )
-certified = statement("certified", measure=draw, mutants=[{"K": 0.9}], expect="holds")(bound)
+certified = statement("certified", measure=draw, mutants=[{"K": 0.9}], expect="holds", grade="proof")(bound)
 bad_certificate = statement("bad-certificate", measure=draw, mutants=[{"K": 0.9}])(bound)
 
 
@@ -134,11 +136,11 @@ def undecidable(draws, mean=0.5):
     )
 
 
-@statement("full-only", measure=mean_of, mutants=[{"mean": 0.47}], budget="full", expect="holds")
+@statement("full-only", measure=mean_of, mutants=[{"mean": 0.47}], budget="full", expect="holds", grade="statistical")
 def full_only(draws, mean=0.5):
     return undecidable.judge(draws, mean)
 
 
-@statement("extra", measure=draw, mutants=[{"K": 0.9}], needs=("no_such_package",), expect="holds")
+@statement("extra", measure=draw, mutants=[{"K": 0.9}], needs=("no_such_package",), expect="holds", grade="search")
 def extra(x, K=1.0):
     return bound(x, K)

@@ -1,0 +1,237 @@
+"""The command line of claims: `rankproof check`, `claims`, `show`, `replay` and `report`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from figures.command import add_figure_options, make_figure
+from workloads.arguments import add_command, at_least, named
+from workloads.files import is_standard_output, require_target, require_writable, write_whole
+
+if TYPE_CHECKING:
+    from paper_checks.claim import Claim
+    from paper_checks.ledger import Ledger
+    from paper_checks.run import Run
+
+AS_EXPECTED, DIFFERENT = 0, 1
+_VERDICTS = ("refuted", "corrected", "not checkable here", "holds")  # of paper_checks.claim, which brings numpy
+
+
+def declare(commands: Any) -> None:
+    """Declares the commands that list and check claims."""
+    check = add_command(
+        commands, "check", _check, "run claims and compare their verdicts and grades with the recorded ones",
+        "rankproof check fedlrt/ --verdict corrected --json verdicts.json", several="ids",
+    )  # fmt: skip
+    _add_choice(check, "claim, or a prefix such as fedloru-v2/; default: all")
+    _add_budget(check)
+    _add_json(check, "write manifest and results as JSON", nargs=None)
+    check.add_argument("--store", action="store_true", help="keep the witnesses found (for authors of claims)")
+
+    claims = add_command(
+        commands, "claims", _claims, "list the ledger of claims without running it",
+        "rankproof claims --verdict refuted --paper fedlrt", several=None,
+    )  # fmt: skip
+    _add_filters(claims)
+    _add_json(claims, "as JSON; default: on standard output", nargs="?")
+
+    show = add_command(
+        commands, "show", _show, "cards of claims: statement, verdict, evidence, witness",
+        "rankproof show fedloru-v2/prop-3.1", several="ids",
+    )  # fmt: skip
+    show.add_argument("ids", nargs="+", type=named, metavar="ID", help="claim, or a prefix such as fedloru-v2/")
+    _add_budget(show)
+
+    replay = add_command(
+        commands, "replay", _replay, "replay stored witnesses and certificates in a fresh process",
+        "rankproof replay fedlrt/thm-2", several="ids",
+    )  # fmt: skip
+    _add_choice(replay, "claim, or a prefix such as fedloru-v2/")
+    replay.add_argument("--all", action="store_true", help="of every claim")
+
+    report = add_command(
+        commands, "report", _report, "check every claim, draw every figure, write one HTML file",
+        "rankproof report --out report --no-figures", several=None,
+    )  # fmt: skip
+    report.add_argument("--out", type=named, default="report", metavar="DIR", help="default: report")
+    report.add_argument("--no-figures", action="store_true", help="claims only")
+    _add_budget(report)
+    add_figure_options(report)
+
+
+def _add_choice(parser: argparse.ArgumentParser, help: str) -> None:
+    parser.add_argument("ids", nargs="*", type=named, metavar="ID", help=help)
+    _add_filters(parser)
+
+
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--paper", type=named, metavar="P", help="only this paper or version; default: all")
+    parser.add_argument("--verdict", choices=_VERDICTS, help="only claims with this verdict on record; default: all")
+
+
+def _add_budget(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--budget", choices=("quick", "full"), default="quick", help="sample sizes; default: quick")
+    parser.add_argument(
+        "--seed", type=at_least(0), default=0, metavar="N", help="root of all random streams; default: 0"
+    )
+    parser.add_argument(
+        "--jobs", type=at_least(1), default=os.cpu_count() or 1, metavar="N", help="processes; default: one a processor"
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser, help: str, nargs: str | None) -> None:
+    parser.add_argument(
+        "--json", type=named, nargs=nargs, const="-" if nargs else None, metavar="FILE",
+        help=f"{help}; - is standard output",
+    )  # fmt: skip
+
+
+def _chosen(ledger: Ledger, options: argparse.Namespace) -> tuple[Claim, ...]:
+    return ledger.select(
+        getattr(options, "ids", ()), getattr(options, "paper", None) or "", getattr(options, "verdict", None)
+    )
+
+
+def _checked(ledger: Ledger, options: argparse.Namespace) -> Run:
+    from tqdm import tqdm
+
+    from paper_checks.run import run
+
+    claims = _chosen(ledger, options)
+    with tqdm(total=len(claims), unit="claim", desc="checking", disable=None, leave=False) as bar:
+
+        def advance(id: str) -> None:
+            bar.set_postfix_str(id, refresh=False)
+            bar.update()
+
+        return run(claims, ledger, budget=options.budget, seed=options.seed, jobs=options.jobs, progress=advance)
+
+
+def _write_json(value: Any, name: str) -> None:
+    text = json.dumps(value, indent=1) + "\n"
+    if is_standard_output(name):
+        sys.stdout.write(text)
+    else:
+        write_whole({Path(name): text.encode()})
+
+
+def _check(options: argparse.Namespace) -> int:
+    from paper_checks.card import summary_table
+    from paper_checks.ledger import Ledger
+    from paper_checks.manifest import run_manifest
+    from paper_checks.run import store_findings
+
+    ledger = Ledger.of()
+    alone = options.json is not None and is_standard_output(options.json)
+    if options.json is not None and not alone:
+        require_target(Path(options.json))
+    run = _checked(ledger, options)
+    manifest = run_manifest(run)
+    table = sys.stderr if alone else sys.stdout
+    if options.json is not None:
+        _write_json({"manifest": manifest, "claims": [result.as_json() for result in run.results]}, options.json)
+    if options.store:
+        for path in store_findings(run, ledger, manifest["commit"]):
+            print(f"stored {path.name}; the next check replays it", file=table)
+    print(summary_table(run), file=table)
+    return AS_EXPECTED if run.as_expected else DIFFERENT
+
+
+def _claims(options: argparse.Namespace) -> int:
+    from paper_checks.ledger import Ledger
+    from paper_checks.replay import stored
+
+    ledger = Ledger.of()
+    claims = _chosen(ledger, options)
+    if options.json is not None:
+        fields = [
+            {
+                "id": c.id, "also": list(c.also), "paper": c.paper, "where": c.where, "kind": c.kind,
+                "expected": c.expect, "expected_grade": c.grade, "says": c.says,
+                "replay": f"rankproof replay {c.id}" if stored(ledger.home[c.id].folder, c.id) else None,
+            }
+            for c in claims
+        ]  # fmt: skip
+        _write_json(fields, options.json)
+        return AS_EXPECTED
+    width = max(len(claim.id) for claim in claims)
+    for claim in claims:
+        print(f"{claim.id:{width}}  {claim.expect:18}  {claim.grade or '-':11}  {claim.where}")
+    print(f"{len(claims)} claims")
+    return AS_EXPECTED
+
+
+def _show(options: argparse.Namespace) -> int:
+    from paper_checks.card import card_text
+    from paper_checks.ledger import Ledger
+
+    run = _checked(Ledger.of(), options)
+    print("\n\n".join(card_text(result) for result in run.results))
+    return AS_EXPECTED if run.as_expected else DIFFERENT
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from paper_checks.ledger import Ledger, LedgerError
+    from paper_checks.replay import replay_in_fresh_process, stored
+
+    filtered = options.all or options.paper or options.verdict
+    if not options.ids and not filtered:
+        raise LedgerError("name a claim or a paper, or --all; `rankproof claims` lists all ids")
+    ledger = Ledger.of()
+    files = {}
+    for claim in _chosen(ledger, options):
+        files[claim.id] = stored(ledger.home[claim.id].folder, claim.id)
+        if not files[claim.id] and claim.id in options.ids:
+            raise LedgerError(f"{claim.id} has no stored witness or certificate; `rankproof show {claim.id}` checks it")
+    number = sum(map(len, files.values()))
+    if not number:
+        raise LedgerError("none of these claims has a stored witness or certificate; `rankproof check` checks them")
+    confirmed = 0
+    with tqdm(total=number, unit="file", desc="replaying", disable=None, leave=False) as bar:
+        for paper in ledger.papers:
+            own = [file for id, stock in files.items() if ledger.home[id] == paper for file in stock]
+            answers = replay_in_fresh_process(paper.package, own, progress=lambda file: bar.update())
+            for file, answer in zip(own, answers, strict=True):
+                confirmed += answer.confirmed
+                outcome = "confirmed" if answer.confirmed else "NOT confirmed"
+                bar.write(f"{file.id}: {file.kind} {outcome}: {answer.detail}")
+                if number <= len(options.ids) * 2:
+                    for name, value in file.values.items():
+                        bar.write(f"  {name} = {value}")
+    if len(files) > 1:
+        claims = sum(map(bool, files.values()))
+        print(f"{number} files of {claims} claims: {confirmed} confirmed, {number - confirmed} not")
+    return AS_EXPECTED if confirmed == number else DIFFERENT
+
+
+def _report(options: argparse.Namespace) -> int:
+    from figures.ledger import all_figures
+    from paper_checks.card import summary_table
+    from paper_checks.ledger import Ledger
+    from paper_checks.manifest import run_manifest
+    from paper_checks.report import ReportFigure, write_report
+    from workloads.idx import DataError
+
+    out = Path(options.out)
+    require_writable(out)
+    run = _checked(Ledger.of(), options)
+    drawn: list[ReportFigure] = []
+    for figure in () if options.no_figures else all_figures():
+        try:
+            drawn.append(ReportFigure.of(make_figure(figure, options, out / "figures")))
+        except DataError as error:
+            drawn.append(ReportFigure.missing(figure.id, figure.title, figure.caption, " ".join(str(error).split())))
+    path = write_report(run, drawn, run_manifest(run), out)
+    print(summary_table(run))
+    for entry in drawn:
+        if entry.reason:
+            print(f"not drawn: {entry.id}: {entry.reason}")
+    print(path)
+    return AS_EXPECTED if run.as_expected else DIFFERENT

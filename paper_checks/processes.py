@@ -1,0 +1,169 @@
+"""Processes that end with the one that started them, however that one ends: by itself, by an error, by any signal.
+
+Each waits in a thread for the closing of a pipe whose other end only its starter holds; the system closes it even for a
+starter that is killed. Pipes and threads work alike on Linux, macOS and Windows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+
+class ProcessError(RuntimeError):
+    """A process ended before its work was done, or took too long."""
+
+
+@contextmanager
+def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes with one linear-algebra thread each: more threads than processors make small matrices crawl.
+
+    Work that is handed in within `uninterrupted` starts processes that leave Ctrl-C to this one.
+
+    Raises:
+        ProcessError: One of them was killed.
+    """
+    context = get_context("spawn")
+    watched, held = context.Pipe(duplex=False)
+    # A worker starts where the user stands, whose pickle.py or socket.py is no part of this program.
+    settings = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONSAFEPATH"), "1")
+    try:
+        with _environment(settings):
+            pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_pipe, initargs=(watched,))
+            try:
+                yield pool
+            except BaseException:
+                held.close()  # in the middle of their work rather than after it
+                raise
+            finally:
+                pool.shutdown(cancel_futures=True)
+    except BrokenProcessPool as error:
+        raise ProcessError(
+            "a worker was killed, most likely for want of memory; name fewer --jobs, or free memory"
+        ) from error
+    finally:
+        held.close()
+        watched.close()
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Keeps Ctrl-C waiting, and for good from the processes that are started meanwhile: it is for their starter."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def fresh_interpreter(
+    program: str, question: str, search_path: Iterable[str], packages: Iterable[str], timeout: float,
+    each: Callable[[str], None],
+) -> None:  # fmt: skip
+    """Runs a program in an interpreter of its own and hands on the lines it writes, as they come.
+
+    It sees the standard library, the folders named and those of the packages; neither the folder where the user
+    stands, nor Python's settings in the environment, nor what interpreters run there at their start.
+
+    Args:
+        program: Its text. A line on its standard input is the question; it calls `end_with_input` then.
+        question: One line.
+        search_path: Folders it imports from.
+        packages: Installed packages whose folders it imports from as well.
+        timeout: Seconds.
+        each: Told every line.
+
+    Raises:
+        ProcessError: It failed or timed out.
+    """
+    folders = list(dict.fromkeys([*search_path, *_folders_of(packages)]))
+    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path += {folders!r}; {program}"]
+    with tempfile.TemporaryFile() as said:
+        with uninterrupted():
+            child = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, encoding="utf-8"
+            )
+        late = threading.Timer(timeout, child.kill)
+        late.start()
+        assert child.stdin is not None
+        assert child.stdout is not None
+        try:
+            with suppress(BrokenPipeError):  # it ended, and said why
+                child.stdin.write(f"{question}\n")
+                child.stdin.flush()
+            for line in child.stdout:
+                each(line)
+            status = child.wait()
+        finally:
+            timed_out = late.finished.is_set()
+            late.cancel()
+            child.kill()
+            with suppress(BrokenPipeError):
+                child.stdin.close()
+            child.stdout.close()
+            child.wait()
+        if timed_out:
+            raise ProcessError(f"it took more than {timeout:.0f} s")
+        if status:
+            said.seek(0)
+            lines = said.read().decode(errors="replace").strip().splitlines() or [f"it ended with status {status}"]
+            raise ProcessError(lines[-1])
+
+
+def end_with_input() -> None:
+    """Ends this process, at once, when its standard input is closed."""
+    # Not through sys.stdin, whose lock a waiting thread would still hold when the interpreter ends.
+    _end_after(lambda: os.read(0, 1))
+
+
+def _end_with_pipe(watched: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_after(lambda: watched.poll(None))
+
+
+def _end_after(closed: Callable[[], object]) -> None:
+    def wait() -> None:
+        with suppress(OSError):
+            closed()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _folders_of(packages: Iterable[str]) -> Iterator[str]:
+    for package in packages:
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.submodule_search_locations:
+            yield str(Path(spec.submodule_search_locations[0]).resolve().parent)
+        elif spec is not None and spec.origin:
+            yield str(Path(spec.origin).resolve().parent)
+
+
+@contextmanager
+def _environment(settings: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables for the processes that are started meanwhile."""
+    before = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

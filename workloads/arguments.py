@@ -1,0 +1,78 @@
+"""Arguments of the command line: one line for every mistake, options and names in any order, help with an example."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+BAD_USAGE = 2
+Command = Callable[[argparse.Namespace], int]
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose every complaint is one line, and that reads `verify --root DIR mnist` as `verify mnist ...`."""
+
+    def error(self, message: str) -> NoReturn:
+        """Says what is wrong and ends with status 2."""
+        self.exit(BAD_USAGE, f"rankproof: {' '.join(message.split())}; `{self.prog} --help` explains\n")
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Reads the arguments; names that follow an option join the ones before it."""
+        options, rest = self.parse_known_args(args, namespace)
+        several = getattr(options, "several", None)
+        if rest and (several is None or any(word.startswith("-") for word in rest)):
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        if rest and several is not None:
+            setattr(options, several, [*getattr(options, several), *map(named, rest)])
+        return options
+
+
+def add_command(
+    commands: Any, name: str, run: Command, help: str, example: str, several: str | None = None
+) -> argparse.ArgumentParser:
+    """Declares one command.
+
+    Args:
+        commands: what `add_subparsers` returned.
+        name: its name.
+        run: runs it and returns the exit status.
+        help: what it does, in a line.
+        example: one command line.
+        several: the argument that takes any number of names.
+    """
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"example: {example}"
+    )
+    parser.set_defaults(command=run, several=several)
+    return parser
+
+
+def named(text: str) -> str:
+    """Reads a name, an id or a path: anything but nothing.
+
+    >>> named("results")
+    'results'
+    """
+    if not text.strip() or "\0" in text:
+        raise argparse.ArgumentTypeError(f"must not be empty, got {text!r}")
+    return text
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Reads whole numbers of at least ``least``.
+
+    >>> at_least(1)("12")
+    12
+    """
+
+    def read(text: str) -> int:
+        # More digits than anything is counted with; Python itself refuses beyond some thousands.
+        if not re.fullmatch(r"\s*[+-]?\d{1,300}\s*", text) or int(text) < least:
+            raise argparse.ArgumentTypeError(f"must be a whole number of at least {least}, got {text[:40]!r}")
+        return int(text)
+
+    return read
