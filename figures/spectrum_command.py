@@ -17,7 +17,7 @@ from figures.make import rendered
 from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum_picture import draw_spectrum_report
 from hessian.curvature import Cost, Curvature
-from hessian.factories import data_of, loss_of_name, model_of, user_error
+from hessian.factories import count_of, data_of, loss_of_name, model_of, user_error
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import predict
 from hessian.symmetric import CurvatureError
@@ -42,6 +42,7 @@ class SpectrumRequest:
         reduction: `mean` or `sum`; nothing: the loss's own, else `mean`.
         double: Measure in float64.
         device: Torch device.
+        count: ``module:function`` that gives the samples of a batch; nothing: the length of its tensors.
         settings: Accuracy, numbers of pairs and probes, seed.
     """
 
@@ -54,6 +55,7 @@ class SpectrumRequest:
     reduction: str | None = None
     double: bool = False
     device: str = "cpu"
+    count: str | None = None
     settings: SpectrumSettings = dataclasses.field(default_factory=SpectrumSettings)
 
 
@@ -88,6 +90,7 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
     say = progress or (lambda text: None)
     Settings(device=request.device).check_device()
     loss = loss_of_name(request.loss)
+    options = {"count": count_of(request.count)} if request.count is not None else {}
     say("building the model")
     model = model_of(request.model)
     say("reading the data")
@@ -103,6 +106,7 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
             parameters=request.parameters or None,
             batch_norm=request.batch_norm,
             reduction=request.reduction,
+            **options,
         )
     except CurvatureError:
         raise
@@ -166,6 +170,7 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
             "seconds_of_products": measured.cost.seconds,
             "seconds_of_a_gradient": measured.cost.gradient_seconds,
             "gradients": measured.cost.gradients,
+            "seconds_of_checks": measured.cost.check_seconds,
         },
         **machine(),
         "packages": package_versions(_PACKAGES),
@@ -225,7 +230,7 @@ def _cost_line(measured: MeasuredNetwork) -> str:
     cost = measured.cost
     return (
         f"cost           {cost.products} products ({parts}): the time of {cost.gradients:.0f} gradients, "
-        f"{cost.seconds:.1f} s"
+        f"{cost.seconds:.1f} s; checks {cost.check_seconds:.1f} s"
     )
 
 

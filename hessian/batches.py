@@ -39,6 +39,8 @@ class Batches:
         Raises:
             CurvatureError: Data that can be read once only, that are shuffled, or that are neither.
         """
+        if isinstance(data, Batches):
+            return data
         if is_batch(data):
             return Batches((data,), resident=True)
         if isinstance(data, DataLoader):
@@ -89,32 +91,95 @@ def _tensors(items: Sequence[Any]) -> bool:
 
 
 def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:
-    def inputs(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            return value.to(device, dtype) if value.is_floating_point() else value.to(device)
-        if isinstance(value, Mapping):
-            return {key: inputs(item) for key, item in value.items()}
-        if isinstance(value, tuple | list):
-            return tuple(inputs(item) for item in value)
-        return value
-
-    if isinstance(batch, Mapping):
-        return inputs(batch)
-    targets = batch[1].to(device)
-    return inputs(batch[0]), targets.to(dtype) if targets.is_floating_point() else targets
+    return _mapped(batch, lambda t: t.to(device, dtype) if t.is_floating_point() else t.to(device))
 
 
 def size_of(batch: Batch) -> int:
-    """Number of samples: the length of the first tensor.
+    """Number of samples: the common length of its tensors.
 
     Raises:
-        CurvatureError: No samples.
+        CurvatureError: No samples, or tensors of several lengths.
     """
-    values = batch.values() if isinstance(batch, Mapping) else [batch[1], batch[0]]
-    sizes = [len(value) for value in values if isinstance(value, Tensor) and value.ndim > 0]
-    if not sizes or sizes[0] == 0:
+    lengths = sorted({len(tensor) for tensor in _leaves(batch) if tensor.ndim > 0})
+    if not lengths or lengths[0] == 0:
         raise CurvatureError("a batch has no samples")
-    return sizes[0]
+    if len(lengths) > 1:
+        raise CurvatureError(
+            f"the tensors of a batch have {', '.join(map(str, lengths[:-1]))} and {lengths[-1]} rows, so that the "
+            "number of samples is not clear: give count=, a function of the batch (on the command line --count "
+            "module:function)"
+        )
+    return lengths[0]
+
+
+def counted(count: Callable[[Batch], int], batch: Batch, least: int = 1) -> int:
+    """The samples of a batch by a user's function.
+
+    Raises:
+        CurvatureError: It gives no whole number, or less than the least.
+    """
+    found = count(batch)
+    number = found.item() if isinstance(found, Tensor) and found.numel() == 1 else found
+    if not isinstance(number, int | float) or number != number // 1 or not least <= number < math.inf:
+        raise CurvatureError(f"count must give a whole number of at least {least} for every batch, got {found!r}")
+    return int(number)
+
+
+def rows_of(batch: Batch) -> int | None:
+    """The common length of the tensors of a batch, scalars aside; none if they differ."""
+    lengths = {len(tensor) for tensor in _leaves(batch) if tensor.ndim > 0}
+    return lengths.pop() if len(lengths) == 1 else None
+
+
+def cut(value: Any, rows: slice) -> Any:
+    """Some rows of every tensor in it."""
+    return _mapped(value, lambda tensor: tensor[rows] if tensor.ndim else tensor)
+
+
+def as_dtype(value: Any, dtype: torch.dtype) -> Any:
+    """Its floating tensors in another dtype."""
+    return _mapped(value, lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+
+def joined(first: Any, second: Any) -> Any:
+    """The rows of both.
+
+    Raises:
+        ValueError: They do not fit together.
+    """
+    if isinstance(first, Tensor) and isinstance(second, Tensor):
+        scalar = first.ndim == 0 or second.ndim == 0
+        if first.shape[1:] != second.shape[1:] or (scalar and not torch.equal(first, second)):
+            raise ValueError(f"rows of shapes {tuple(first.shape[1:])} and {tuple(second.shape[1:])}")
+        return torch.cat([first, second]) if first.ndim else first
+    if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() == second.keys():
+        return {key: joined(first[key], second[key]) for key in first}
+    if isinstance(first, tuple | list) and isinstance(second, tuple | list) and len(first) == len(second):
+        return tuple(joined(one, other) for one, other in zip(first, second, strict=True))
+    if isinstance(first, Tensor | Mapping | tuple | list) or first != second:
+        raise ValueError("unlike things")
+    return first
+
+
+def _leaves(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _leaves(item)
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _leaves(item)
+
+
+def _mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: _mapped(item, change) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return tuple(_mapped(item, change) for item in value)
+    return value
 
 
 def output_of(call: Callable[[tuple[Any, ...], dict[str, Any]], Any], batch: Batch) -> Any:
@@ -129,9 +194,20 @@ def loss_of(loss: Loss, output: Any, batch: Batch, number: int) -> Tensor:
     """The loss of one batch, checked to be a finite scalar.
 
     Raises:
-        CurvatureError: It is not; the message names the batch.
+        CurvatureError: It is not, or the loss cannot take the output; the message names the batch.
     """
-    value = loss(output, batch if isinstance(batch, Mapping) else batch[1])
+    try:
+        value = loss(output, batch if isinstance(batch, Mapping) else batch[1])
+    except (TypeError, AttributeError) as error:
+        if isinstance(output, Tensor):
+            raise
+        keys = f" with the keys {', '.join(map(repr, output))}" if isinstance(output, Mapping) else ""
+        raise CurvatureError(
+            f"the model returns a {type(output).__name__}{keys}, which the loss cannot take "
+            f"({' '.join(str(error).split())[:120]}): give a function of (output, targets), or of (output, batch) for "
+            "mappings, that picks the logits, as in lambda output, batch: cross_entropy(output['logits'], "
+            "batch['labels']); on the command line --loss module:function"
+        ) from error
     if not isinstance(value, Tensor) or value.numel() != 1:
         shape = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
         raise CurvatureError(f"the loss must be a scalar tensor, got {shape}; use its mean or sum over the samples")
@@ -149,8 +225,12 @@ def reduction_of(loss: Loss, named: str | None) -> str:
     """
     own = getattr(loss, "reduction", None) if isinstance(loss, nn.Module) else None
     reduction = named or own or "mean"
+    if reduction == own and own not in ("mean", "sum"):
+        raise CurvatureError(f"the loss must be a scalar, and has reduction={own!r}: use 'mean' or 'sum'")
     if reduction not in ("mean", "sum"):
         raise CurvatureError(f"reduction must be 'mean' or 'sum', got {reduction!r}")
     if named and own in ("mean", "sum") and named != own:
-        raise CurvatureError(f"reduction={named!r} was named, but the loss reduces by {own!r}")
+        raise CurvatureError(
+            f"the loss reduces by {own!r}, and a {named} is asked for: name one of the two in both places"
+        )
     return reduction

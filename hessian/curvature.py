@@ -19,9 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hessian.batches import Batch, Batches, Loss, loss_of, output_of, reduction_of, size_of
-from hessian.graphs import GaussNewtonGraph, Graph, HessianGraph
-from hessian.model_state import PureModel, Selection, check_modes, matching, owner, selected
+from hessian.batches import Batch, Loss, size_of
+from hessian.graphs import Graph
+from hessian.model_state import Selection, matching, owner
+from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 
 
@@ -33,11 +34,13 @@ class Cost:
         products: Products with one vector.
         seconds: Wall time of these, graphs included.
         gradient_seconds: Wall time of one gradient over the same data, the best of three.
+        check_seconds: Wall time of the checks when the operator was built, not part of `seconds`.
     """
 
     products: int
     seconds: float
     gradient_seconds: float
+    check_seconds: float
 
     @property
     def gradients(self) -> float:
@@ -78,7 +81,7 @@ class Curvature:
         keep_graph: bool | None = None,
         vectorize: int = 1,
     ) -> None:
-        """Reads the data twice, to weigh the batches and to see that two readings agree.
+        """Reads the data a few times, to weigh the batches and for the checks of `Objective`.
 
         Args:
             model: Called with the inputs of each batch, or with a mapping's entries as keywords.
@@ -89,8 +92,9 @@ class Curvature:
             parameters: Names or patterns, such as ``"layer1.*"``; default: all that require gradients.
             batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
             reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
-                The matrix is that of the mean, or the sum, over the samples of all batches, whatever their sizes.
-            count: Samples of a batch, where that is not the length of its first tensor; tokens, for instance.
+                The matrix is that of the mean, or the sum, over the samples of all batches, whatever their sizes; that
+                the batches' losses make this up is tested where there are several batches, or this is named.
+            count: Samples of a batch, where that is not the common length of its tensors; tokens, for instance.
             keep_graph: Keep the differentiated graph; default: for a single resident batch.
             vectorize: Vectors multiplied together by `vmap`; worth more than 1 for small dense layers or on a GPU.
 
@@ -101,21 +105,14 @@ class Curvature:
             raise CurvatureError(f"matrix must be 'hessian' or 'gauss-newton', got {matrix!r}")
         if vectorize < 1:
             raise CurvatureError(f"vectorize must be at least 1, got {vectorize}")
-        check_modes(model, batch_norm)
-        chosen = selected(model, parameters)
-        self._names, self._parameters = tuple(chosen), tuple(chosen.values())
-        self._model = PureModel(model, chosen, batch_norm)
-        self._loss, self._count, self._matrix, self._vectorize = loss, count, matrix, vectorize
-        self._batches = Batches.of(data)
-        self._mean = reduction_of(loss, reduction) == "mean"
-        first = self._read()
-        if not first:
-            raise CurvatureError("the data are empty: no batch")
-        self._check_repeats(first, self._read())
-        self.samples = sum(size for size, _ in first)
-        self._weights = [size / self.samples if self._mean else 1.0 for size, _ in first]
-        self.loss = sum(weight * value for weight, (_, value) in zip(self._weights, first, strict=True))
-        keep = self._batches.resident if keep_graph is None else keep_graph
+        self._objective = Objective.of(
+            model, loss, data, matrix=matrix, parameters=parameters, batch_norm=batch_norm, reduction=reduction,
+            count=count,
+        )  # fmt: skip
+        self._names, self._parameters = self._objective.names, self._objective.parameters
+        self._matrix, self._vectorize = matrix, vectorize
+        self.samples, self.loss = self._objective.samples, self._objective.value
+        keep = self._objective.batches.resident if keep_graph is None else keep_graph
         self._spent = _Spent()
         started = time.perf_counter()
         built = self._build()
@@ -161,7 +158,7 @@ class Curvature:
             raise CurvatureError(
                 f"expected vectors in {self.dtype} on {self.device}, got {vectors.dtype} on {vectors.device}"
             )
-        self._model.require_unchanged()
+        self._objective.model.require_unchanged()
         started = time.perf_counter()
         answer = torch.zeros_like(vectors)
         for graph in self._graphs if self._graphs is not None else self._build():
@@ -209,35 +206,13 @@ class Curvature:
         """What this operator's products have cost so far; takes three gradients the first time."""
         if math.isnan(self._spent.gradient_seconds):
             self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
-        return Cost(self._spent.products, self._spent.seconds, self._spent.gradient_seconds)
-
-    def _read(self) -> list[tuple[int, float]]:
-        with torch.no_grad():
-            return [
-                (self._count(batch), loss_of(self._loss, output_of(self._model, batch), batch, number).item())
-                for number, batch in enumerate(self._batches.on(self.device, self.dtype), start=1)
-            ]
-
-    def _check_repeats(self, first: list[tuple[int, float]], second: list[tuple[int, float]]) -> None:
-        if [size for size, _ in first] != [size for size, _ in second]:
-            raise CurvatureError("two readings of the data gave other batches: fix their order and number")
-        for number, ((_, one), (_, other)) in enumerate(zip(first, second, strict=True), start=1):
-            if abs(one - other) > 1e3 * torch.finfo(self.dtype).eps * max(1.0, abs(one)):
-                raise CurvatureError(
-                    f"batch {number} has loss {one:.9g} and then {other:.9g}: the order of the data or the model is "
-                    "random; fix the order, and call model.eval() if dropout is on"
-                )
+        return Cost(
+            self._spent.products, self._spent.seconds, self._spent.gradient_seconds, self._objective.check_seconds
+        )
 
     def _build(self) -> Iterator[Graph]:
-        batches = self._batches.on(self.device, self.dtype)
-        for number, (weight, batch) in enumerate(zip(self._weights, batches, strict=True), start=1):
-            with torch.enable_grad():
-                output = output_of(self._model, batch)
-                if self._matrix == "hessian":
-                    value = loss_of(self._loss, output, batch, number)
-                    yield HessianGraph.of(value * weight, self._parameters)
-                else:
-                    yield GaussNewtonGraph.of(output, self._loss, batch, number, weight, self._parameters)
+        for number, weight, batch in self._objective.weighted_batches():
+            yield self._objective.graph(batch, number, weight, self._matrix, by=self._parameters)
 
     def _multiply(self, graph: Graph, rows: Tensor) -> Tensor:
         """One pass through a graph: one row alone, or several by `vmap`."""
@@ -256,9 +231,9 @@ class Curvature:
 
     def _time_gradient(self) -> float:
         started = time.perf_counter()
-        for number, batch in enumerate(self._batches.on(self.device, self.dtype), start=1):
+        for number, _, batch in self._objective.weighted_batches():
             with torch.enable_grad():
-                value = loss_of(self._loss, output_of(self._model, batch), batch, number)
+                value = self._objective.batch_loss(batch, number)
                 torch.autograd.grad(value, self._parameters, allow_unused=True)
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)

@@ -11,13 +11,15 @@ $$H_{ml} = \sum_n \frac{\partial (g_m^n \otimes a_m^n)}{\partial \epsilon_l^n} \
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 
-Loss = Callable[[Tensor, Tensor], Tensor]
+from hessian.batches import Loss
+from hessian.objective import Objective
+from hessian.symmetric import CurvatureError
+
 Progress = Callable[[int, int], None]
 
 
@@ -39,8 +41,9 @@ def exact_hessian(
     than their samples: pass `inputs[subset], targets[subset]`.
 
     Args:
-        model: Maps (n, ...) inputs to outputs, sample by sample; its mode and its `.grad` are left as they are.
-        loss: Maps (outputs, targets) to a scalar that is a mean over samples.
+        model: Maps (n, ...) inputs to outputs, sample by sample; left as it is.
+        loss: Maps (outputs, targets) to a scalar that is a mean over samples, also where all are differentiated at
+            once; `Curvature` takes other losses.
         inputs: The N samples, (N, ...).
         targets: Their targets, (N, ...).
         columns: Columns differentiated together on the `columns` route; memory grows with columns times rows.
@@ -52,113 +55,62 @@ def exact_hessian(
         The Hessian in the parameters' dtype, on their device, exactly symmetric.
 
     Raises:
-        ValueError: No samples, unequal numbers of inputs and targets, no trainable parameter, mixed dtypes, an unknown
-            method, batch norm in training mode, a loss that is not a scalar, not a mean over independent samples, or
-            constant, or `layered` for a model it does not cover.
-        RuntimeError: The loss is random (dropout).
-        FloatingPointError: The loss or the Hessian is not finite.
+        CurvatureError: No samples, unequal numbers of inputs and targets, numbers out of their range, an unknown
+            method, `layered` for a model it does not cover, or what `Objective` refuses: randomness, batch norm in
+            training mode, a loss that is not a mean over independent samples, values that are not finite.
     """
     if method not in ("auto", "layered", "columns"):
-        raise ValueError(f"method must be 'auto', 'layered' or 'columns', got {method!r}")
+        raise CurvatureError(f"method must be 'auto', 'layered' or 'columns', got {method!r}")
     if columns < 1 or rows < 1:
-        raise ValueError(f"columns and rows must be positive, got columns={columns}, rows={rows}")
-    parameters = _trainable(model)
-    _check(model, loss, inputs[:rows], targets[:rows], len(inputs), len(targets))
-    chunks = _Chunks(model, loss, inputs, targets, rows, progress)
+        raise CurvatureError(f"columns and rows must be positive, got columns={columns}, rows={rows}")
+    if len(inputs) == 0 or len(inputs) != len(targets):
+        raise CurvatureError(
+            f"expected equally many inputs and targets, at least one, got {len(inputs)} and {len(targets)}"
+        )
+    parts = [slice(start, start + rows) for start in range(0, len(inputs), rows)]
+    objective = Objective.of(
+        model, loss, [(inputs[part], targets[part]) for part in parts], reduction="mean"
+    )  # named: it must be a mean also where one part holds all samples
+    parameters = list(objective.parameters)
+    chunks = _Chunks(objective, progress)
     hessian = None
     with torch.enable_grad():
         if method != "columns":
-            reason = _why_not_layered(model, inputs[:1])
+            reason = _why_not_layered(model, objective)
             if reason is None:
-                hessian = _layered(chunks, parameters)
+                hessian = _layered(chunks, model, parameters)
                 reason = _disagreement(hessian, chunks, parameters)
             if reason is not None:
                 if method == "layered":
-                    raise ValueError(f"the layered Hessian does not apply: {reason}; use method='columns'")
+                    raise CurvatureError(f"the layered Hessian does not apply: {reason}; use method='columns'")
                 hessian = None
         if hessian is None:
             hessian = _by_columns(chunks, parameters, columns)
     if not bool(torch.isfinite(hessian).all()):
-        raise FloatingPointError("the Hessian is not finite, though the loss is: the weights or the loss overflow")
+        raise CurvatureError("the Hessian is not finite, though the loss is: the weights or the loss overflow")
     return hessian
-
-
-def _trainable(model: nn.Module) -> list[nn.Parameter]:
-    parameters = [p for p in model.parameters() if p.requires_grad]
-    if not parameters:
-        raise ValueError("the model has no trainable parameter (every requires_grad is False)")
-    kinds = {(p.dtype, p.device) for p in parameters}
-    if len(kinds) > 1:
-        raise ValueError(f"the trainable parameters must share one dtype and device, got {sorted(map(str, kinds))}")
-    return parameters
-
-
-def _check(model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor, samples: int, labels: int) -> None:
-    if samples == 0 or samples != labels:
-        raise ValueError(f"expected equally many inputs and targets, at least one, got {samples} and {labels}")
-    for name, module in model.named_modules():
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and module.training:
-            raise ValueError(
-                f"batch norm {name!r} is in training mode and couples the samples: call model.eval() first"
-            )
-    with torch.no_grad():
-        value = loss(model(inputs), targets)
-        if value.numel() != 1:
-            raise ValueError(f"the loss must be a scalar, got shape {tuple(value.shape)}: use its mean over samples")
-        if not math.isfinite(value.item()):
-            raise FloatingPointError(f"the loss is {value.item()} on the first {len(inputs)} samples")
-        again = loss(model(inputs), targets)
-        # Not equality: a device may add in another order.
-        if abs(value.item() - again.item()) > _rounding(value, again):
-            raise RuntimeError(
-                "two evaluations of the loss differ: switch off dropout (model.eval()) and other randomness"
-            )
-        if len(inputs) < 2:
-            return
-        # An unequal split tells a mean from a sum, and independent samples from coupled ones.
-        head = (len(inputs) + 2) // 3
-        parts = [loss(model(inputs[part]), targets[part]) for part in (slice(head), slice(head, None))]
-        mean = (head * parts[0] + (len(inputs) - head) * parts[1]) / len(inputs)
-        if abs(value.item() - mean.item()) > _rounding(value, *parts):
-            raise ValueError(
-                f"the loss is not a mean over independent samples: {value.item():.6g} on {len(inputs)} samples, "
-                f"{mean.item():.6g} as the weighted mean of two parts; use reduction='mean' and no batch statistics"
-            )
-
-
-def _rounding(*losses: Tensor) -> float:
-    return 1000 * torch.finfo(losses[0].dtype).eps * max(1.0, *(abs(value.item()) for value in losses))
 
 
 class _Chunks:
     """The samples in chunks, each with its share of the mean."""
 
-    def __init__(
-        self, model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor, rows: int, progress: Progress | None
-    ) -> None:
-        self.model, self.loss, self.inputs, self.targets = model, loss, inputs, targets
-        self.rows, self.progress = rows, progress
+    def __init__(self, objective: Objective, progress: Progress | None) -> None:
+        self.objective, self.progress = objective, progress
 
-    def shares(self, report: bool = True) -> Iterator[tuple[int, Tensor]]:
-        """Yield each chunk's size and its part of the mean loss; the parts add up to the mean over all samples."""
-        samples = len(self.inputs)
-        for start in range(0, samples, self.rows):
-            part = slice(start, start + self.rows)
-            size = len(self.inputs[part])
-            value = self.loss(self.model(self.inputs[part]), self.targets[part])
-            if not math.isfinite(value.item()):
-                raise FloatingPointError(f"the loss is {value.item()} on samples {start} to {start + size - 1}")
-            if not value.requires_grad:
-                raise ValueError("the loss does not depend on any trainable parameter")
-            yield size, value * (size / samples)
+    def shares(self, report: bool = True) -> Iterator[Tensor]:
+        """Yield each chunk's part of the mean loss; the parts add up to the mean over all samples."""
+        done = 0
+        for number, weight, batch in self.objective.weighted_batches():
+            yield self.objective.batch_loss(batch, number) * weight
+            done += len(batch[0])
             if report and self.progress is not None:
-                self.progress(start + size, samples)
+                self.progress(done, self.objective.samples)
 
 
-def _by_columns(chunks: _Chunks, parameters: list[nn.Parameter], columns: int) -> Tensor:
+def _by_columns(chunks: _Chunks, parameters: list[Tensor], columns: int) -> Tensor:
     total = sum(p.numel() for p in parameters)
     hessian = parameters[0].new_zeros(total, total)
-    for _, share in chunks.shares():
+    for share in chunks.shares():
         gradients = torch.autograd.grad(share, parameters, create_graph=True, materialize_grads=True)
         first = 0
         for position, (parameter, gradient) in enumerate(zip(parameters, gradients, strict=True)):
@@ -193,7 +145,7 @@ def _linear_layers(model: nn.Module) -> list[nn.Linear]:
     return [m for m in model.modules() if type(m) is nn.Linear and any(p.requires_grad for p in m.parameters())]
 
 
-def _why_not_layered(model: nn.Module, sample: Tensor) -> str | None:
+def _why_not_layered(model: nn.Module, objective: Objective) -> str | None:
     """Run one sample through the model and name what keeps the layered route from applying, if anything does."""
     layers = _linear_layers(model)
     owned = [id(p) for layer in layers for p in layer.parameters()]
@@ -202,13 +154,14 @@ def _why_not_layered(model: nn.Module, sample: Tensor) -> str | None:
     for name, parameter in model.named_parameters():
         if parameter.requires_grad and id(parameter) not in owned:
             return f"the trainable parameter {name!r} is not in an nn.Linear layer"
+    sample = tuple(part[:1] for part in objective.first_batch())
     with torch.no_grad(), _Shifts(layers) as shifts:
-        model(sample)
+        objective.output(sample)
     if len(shifts.layers) < len(layers):
         return "a layer with trainable parameters is not used"
     if len(shifts.layers) > len(layers):
         return "a layer is used more than once"
-    if any(a.ndim != 2 or len(a) != len(sample) for a in shifts.inputs):
+    if any(a.ndim != 2 or len(a) != 1 for a in shifts.inputs):
         return "a layer's input is not (samples, features)"
     return None
 
@@ -243,16 +196,18 @@ class _Shifts:
         return output + shift
 
 
-def _layered(chunks: _Chunks, parameters: list[nn.Parameter]) -> Tensor:
-    layers = _linear_layers(chunks.model)
+def _layered(chunks: _Chunks, model: nn.Module, parameters: list[Tensor]) -> Tensor:
+    layers = _linear_layers(model)
+    own = [p for p in model.parameters() if p.requires_grad]
     hessian = offsets = None
     with _Shifts(layers) as shifts:
-        for size, share in chunks.shares():
+        for share in chunks.shares():
             if hessian is None or offsets is None:
                 offsets = _offsets(shifts.layers)
                 hessian = parameters[0].new_zeros(offsets[-1], offsets[-1])
-                order = _order(shifts.layers, offsets, parameters)
+                order = _order(shifts.layers, offsets, own)
             gradients = torch.autograd.grad(share, shifts.shifts, create_graph=True, materialize_grads=True)
+            size = len(shifts.inputs[0])
             augmented = [torch.cat([a.detach(), a.new_ones(size, 1)], dim=1) for a in shifts.inputs]
             for m, (gradient, a) in enumerate(zip(gradients, shifts.inputs, strict=True)):
                 earlier = shifts.shifts[: m + 1]
@@ -302,13 +257,13 @@ def _per_sample_jacobian(values: Tensor, shifts: list[Tensor]) -> list[Tensor]:
     return [jacobian.transpose(0, 1) for jacobian in _batched(values, shifts, directions)]
 
 
-def _disagreement(hessian: Tensor, chunks: _Chunks, parameters: list[nn.Parameter]) -> str | None:
+def _disagreement(hessian: Tensor, chunks: _Chunks, parameters: list[Tensor]) -> str | None:
     """Compare with one exact product, because the layered route misses a parameter that is used outside its layer."""
     generator = torch.Generator().manual_seed(0)
     direction = torch.randn(len(hessian), generator=generator, dtype=torch.float64, device="cpu").to(hessian)
     parts = [d.view_as(p) for d, p in zip(direction.split([p.numel() for p in parameters]), parameters, strict=True)]
     product = torch.zeros_like(direction)
-    for _, share in chunks.shares(report=False):
+    for share in chunks.shares(report=False):
         gradients = torch.autograd.grad(share, parameters, create_graph=True, materialize_grads=True)
         slope = sum((g * d).sum() for g, d in zip(gradients, parts, strict=True))
         assert isinstance(slope, Tensor)

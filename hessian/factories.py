@@ -64,6 +64,19 @@ def loss_of_name(spec: str) -> Loss:
     return loss
 
 
+def count_of(spec: str) -> Callable[[Any], int]:
+    """A function that gives the number of samples, or of tokens, of a batch.
+
+    Raises:
+        CurvatureError: The name cannot be resolved, or is no function.
+    """
+    count = _named(spec, "count")
+    if not callable(count):
+        raise CurvatureError(f"the count {spec} must be a function of a batch, got {type(count).__name__}")
+    function: Callable[[Any], int] = count
+    return function
+
+
 def user_error(error: BaseException, what: str) -> CurvatureError:
     """An error raised by a user's code, as one line with its kind and its place."""
     frames = traceback.extract_tb(error.__traceback__)

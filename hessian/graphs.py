@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from hessian.batches import Batch, Loss, loss_of
 from hessian.symmetric import CurvatureError
 
 Parts = Sequence[Tensor]
@@ -42,9 +41,15 @@ class HessianGraph:
 
     @staticmethod
     def of(value: Tensor, parameters: tuple[Tensor, ...]) -> HessianGraph:
-        """Differentiates a loss once."""
-        _require_dependence(value)
+        """Differentiates a loss once.
+
+        Raises:
+            CurvatureError: It does not depend on the parameters, or its gradients are sparse.
+        """
+        require_dependence(value)
         gradients = torch.autograd.grad(value, parameters, create_graph=True, allow_unused=True)
+        if any(gradient is not None and gradient.layout != torch.strided for gradient in gradients):
+            raise CurvatureError("gradients are sparse, and have no second derivative: use Embedding(sparse=False)")
         return HessianGraph(parameters, gradients)
 
     @property
@@ -78,23 +83,32 @@ class GaussNewtonGraph:
 
     @staticmethod
     def of(
-        output: Any, loss: Loss, batch: Batch, number: int, weight: float, parameters: tuple[Tensor, ...]
+        output: Any, loss: Callable[[Tensor], Tensor], weight: float, parameters: tuple[Tensor, ...]
     ) -> GaussNewtonGraph:
         """Differentiates the output by the parameters and the loss by the output.
 
         Raises:
-            CurvatureError: The output is not one tensor.
+            CurvatureError: The output is not one tensor, or the loss depends on the parameters also without it.
         """
         if not isinstance(output, Tensor):
             raise CurvatureError(
                 f"the Gauss-Newton matrix needs a model with one tensor as output, got {type(output).__name__}; wrap it"
             )
-        _require_dependence(output)
+        require_dependence(output)
         dummy = torch.zeros_like(output, requires_grad=True)
         pulled = torch.autograd.grad(output, parameters, dummy, create_graph=True, allow_unused=True)
         cut = output.detach().requires_grad_()
-        value = loss_of(loss, cut, batch, number) * weight
-        (slope,) = torch.autograd.grad(value, cut, create_graph=True)
+        value = loss(cut) * weight
+        slope, *beside = torch.autograd.grad(
+            value, (cut, *parameters), create_graph=True, allow_unused=True, materialize_grads=False
+        )
+        if any(part is not None for part in beside):
+            raise CurvatureError(
+                "the loss depends on the parameters beside the model's output (a penalty), and the Gauss-Newton matrix "
+                "leaves that out: take it out of the loss, or take matrix='hessian'"
+            )
+        if slope is None:
+            raise CurvatureError("the loss does not depend on the model's output")
         return GaussNewtonGraph(parameters, output, dummy, pulled, cut, slope)
 
     @property
@@ -121,7 +135,12 @@ class GaussNewtonGraph:
         return GaussNewtonGraph(parameters, self.output, self.dummy, pulled, self.cut, self.slope)
 
 
-def _require_dependence(value: Tensor) -> None:
+def require_dependence(value: Tensor) -> None:
+    """Refuses a value without a graph.
+
+    Raises:
+        CurvatureError: It depends on no parameter.
+    """
     if not value.requires_grad:
         raise CurvatureError("the loss does not depend on any of the parameters: look for detach() or no_grad()")
 

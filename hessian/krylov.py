@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from hessian.symmetric import CurvatureError, SymmetricOperator, normal_rows
+from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, normal_rows
 
 Array = NDArray[np.float64]
 Progress = Callable[[str], None]
@@ -78,6 +78,11 @@ class Krylov:
             self.seed(block)
         else:
             self._append(start / torch.linalg.vector_norm(start))
+
+    @property
+    def P(self) -> int:
+        """Dimension of the operator."""
+        return self._operator.P
 
     @property
     def size(self) -> int:
@@ -255,7 +260,8 @@ def extreme_eigenpairs(
     if largest < 0 or smallest < 0 or not 1 <= wanted <= P:
         raise CurvatureError(f"expected between 1 and P = {P} pairs, got {largest} largest and {smallest} smallest")
     limit = min(max(basis or 2 * wanted + 40, wanted + 2 * block), P)
-    krylov = Krylov(operator, rng, block=min(block, P))
+    scaled = ScaledOperator(operator)
+    krylov = Krylov(scaled, rng, block=min(block, P))
     while True:
         krylov.extend(min(10, max(1, limit - krylov.size)))
         if krylov.invariant and krylov.size < wanted:
@@ -266,10 +272,12 @@ def extreme_eigenpairs(
         floor, norm = krylov.rounding, float(np.abs(values).max(initial=0.0))
         worst = float((residuals[positions] + floor).max(initial=0.0))
         if progress is not None:
-            progress(f"{krylov.products} products, residual {worst:.1e} of {norm:.3g}")
+            unit = scaled.unit
+            progress(f"{krylov.products} products, residual {worst * unit:.1e} of {norm * unit:.3g}")
         reached = len(positions) == wanted and worst <= max(tolerance * norm, 2.0 * floor)
         if reached or krylov.products >= products or (krylov.invariant and krylov.size >= wanted):
-            return krylov.pairs(positions)
+            found = krylov.pairs(positions)
+            return RitzPairs(found.values * scaled.unit, found.vectors, found.residuals * scaled.unit)
         if krylov.size + block > limit and krylov.size < P:
             keep = min(wanted + (limit - wanted) // 2, krylov.size - 1)
             low = min(smallest + (keep - wanted) // 2, keep) if smallest else 0

@@ -1,10 +1,10 @@
-"""A model as a pure function of chosen parameters: nothing of it is changed, not even for a moment by a gradient."""
+"""A model as a pure function of chosen parameters: copies stand in for its weights, so that it is not changed."""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -16,17 +16,19 @@ from hessian.symmetric import CurvatureError
 
 Selection = Sequence[str] | str | None
 """Names of parameters or patterns such as ``layer1.*``; ``None``: all that require gradients."""
-_DROPOUT = (nn.modules.dropout._DropoutNd, nn.RReLU)
 
 
 def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
-    """The chosen parameters in the model's order, as aliases that share the weights and nothing else.
+    """Copies of the chosen parameters in the model's order, each of which can be differentiated by.
 
     Raises:
-        CurvatureError: None left, a pattern that matches nothing, integer or complex or half-precision weights, weights
-            that are not finite, or several dtypes or devices.
+        CurvatureError: None left, a pattern that matches nothing, lazy or integer or complex or half-precision weights,
+            weights that are not finite, or several dtypes or devices.
     """
     named = dict(model.named_parameters())
+    for name, tensor in (*named.items(), *model.named_buffers()):
+        if isinstance(tensor, nn.parameter.UninitializedParameter | nn.parameter.UninitializedBuffer):
+            raise CurvatureError(f"{name} is lazy and has no weights yet: call the model once on a batch of the data")
     if not named:
         raise CurvatureError("the model has no parameters")
     if selection is None:
@@ -52,7 +54,7 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
         raise CurvatureError(f"the parameters have several dtypes ({', '.join(sorted(dtypes))}); use one")
     if devices == {"meta"}:
         raise CurvatureError("the model lies on the meta device and has no weights")
-    return {name: parameter.detach().requires_grad_() for name, parameter in chosen.items()}
+    return {name: parameter.detach().clone().requires_grad_() for name, parameter in chosen.items()}
 
 
 def matching(names: Sequence[str], patterns: Sequence[str] | str) -> list[str]:
@@ -71,7 +73,7 @@ def matching(names: Sequence[str], patterns: Sequence[str] | str) -> list[str]:
 
 
 def check_modes(model: nn.Module, batch_norm: str | None) -> None:
-    """Refuses dropout left on, and batch norm without a named policy.
+    """Refuses randomness left on, and batch norm without a named policy.
 
     Raises:
         CurvatureError: One of these, or an unknown policy.
@@ -79,34 +81,126 @@ def check_modes(model: nn.Module, batch_norm: str | None) -> None:
     if batch_norm not in (None, "running", "batch"):
         raise CurvatureError(f"batch_norm must be 'running' or 'batch', got {batch_norm!r}")
     for name, module in model.named_modules():
-        random = isinstance(module, _DROPOUT) and getattr(module, "p", 1.0) > 0
-        if module.training and (random or (isinstance(module, nn.RNNBase) and module.dropout > 0)):
+        if not module.training:
+            continue
+        dropout = isinstance(module, nn.modules.dropout._DropoutNd) and module.p > 0
+        if dropout or (isinstance(module, nn.RNNBase) and module.dropout > 0):
             raise CurvatureError(f"dropout is on in {name or 'the model'!r}: call model.eval() first")
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and batch_norm is None and module.training:
+        if isinstance(module, nn.RReLU) and module.lower < module.upper:
+            raise CurvatureError(f"the slopes of RReLU are random in {name or 'the model'!r}: call model.eval() first")
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and batch_norm is None:
             raise CurvatureError(
-                f"batch norm {name!r} is in training mode: name the statistics, batch_norm='running' (of training) or "
-                "'batch' (of each batch, which couples its samples)"
+                f"batch norm {name!r} is in training mode and couples the samples of a batch: call model.eval() first, "
+                "or name the statistics where that can be done, batch_norm='running' (of training) or 'batch'"
             )
 
 
-class PureModel:
-    """Calls a model with aliases in place of its parameters and copies in place of its buffers."""
+class _Joint(nn.Module):
+    """A model and a loss as one module, so that the loss too sees what stands in for the parameters."""
 
-    def __init__(self, model: nn.Module, chosen: dict[str, Tensor], batch_norm: str | None) -> None:
+    def __init__(self, model: nn.Module, loss: Any) -> None:
+        super().__init__()
+        self.model = model
+        if isinstance(loss, nn.Module):
+            self.loss = loss
+
+    def forward(self, evaluate: Callable[[], Any]) -> Any:
+        return evaluate()
+
+
+class PureModel:
+    """A model and its loss as a function of chosen parameters, the state of both otherwise as it was found.
+
+    While `run` evaluates, the model holds other tensors in place of its parameters and buffers. A loss that reads the
+    parameters of the model, for a penalty, reads these, and its curvature is included.
+    """
+
+    def __init__(self, model: nn.Module, loss: Any, chosen: dict[str, Tensor], batch_norm: str | None) -> None:
         self._model, self._batch_norm = model, batch_norm
-        self._chosen = chosen
+        self._joint = _Joint(model, loss)
+        self._chosen = {f"model.{name}": parameter for name, parameter in chosen.items()}
+        first = next(iter(chosen.values()))
+        rest = {name: p.detach() for name, p in self._joint.named_parameters() if name not in self._chosen}
+        # Losses are made without a thought of the model's dtype: their tensors take it.
+
+        def copied(name: str, tensor: Tensor) -> Tensor:
+            return (_cast(tensor, first.dtype, first.device) if name.startswith("loss.") else tensor).clone()
+
+        self._rest = {name: copied(name, tensor) for name, tensor in rest.items()}
+        self._buffers = {name: copied(name, tensor) for name, tensor in self._joint.named_buffers()}
         self._versions = {name: parameter._version for name, parameter in model.named_parameters()}
+        self._recurrent = any(isinstance(module, nn.RNNBase) for module in model.modules())
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The output, differentiable in the chosen parameters only."""
-        rest = {name: p.detach() for name, p in self._model.named_parameters() if name not in self._chosen}
-        buffers = {name: buffer.clone() for name, buffer in self._model.named_buffers()}
-        # Fused attention has no second derivative.
-        with _batch_norm(self._model, self._batch_norm), sdpa_kernel(SDPBackend.MATH):
-            return functional_call(self._model, {**rest, **self._chosen, **buffers}, args, kwargs, tie_weights=True)
+        """The output; within `run`."""
+        return self._model(*args, **kwargs)
+
+    def run(self, evaluate: Callable[[], Any], at: Sequence[Tensor] | None = None) -> Any:
+        """Evaluates with the chosen parameters, or with tensors in their place, in whose dtype the others are then.
+
+        Args:
+            evaluate: Calls this object for outputs, and the loss.
+            at: In place of the chosen parameters, in their order.
+        """
+        chosen = self._chosen if at is None else dict(zip(self._chosen, at, strict=True))
+        dtype = next(iter(chosen.values())).dtype
+        rest = {name: _cast(tensor, dtype) for name, tensor in self._rest.items()}
+        rest |= {name: _cast(tensor, dtype).clone() for name, tensor in self._buffers.items()}  # of each call
+        with ExitStack() as stack:
+            stack.enter_context(_attributes_kept(self._joint))
+            stack.enter_context(_batch_norm(self._model, self._batch_norm))
+            stack.enter_context(sdpa_kernel(SDPBackend.MATH))  # fused attention has no second derivative
+            if self._recurrent:  # nor have cuDNN's recurrent layers
+                stack.enter_context(torch.backends.cudnn.flags(enabled=False))
+            return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
+
+    def require_own_unused(self, value: Tensor) -> None:
+        """Refuses a value that depends on the model's own parameters, and not on what stands in for them.
+
+        Args:
+            value: Evaluated while `own_parameters_watched`.
+
+        Raises:
+            CurvatureError: It does.
+        """
+        own = {n: p for n, p in self._model.named_parameters() if f"model.{n}" in self._chosen}
+        found = torch.autograd.grad(value, list(own.values()), retain_graph=True, allow_unused=True)
+        captured = [name for name, gradient in zip(own, found, strict=True) if gradient is not None]
+        if captured:
+            raise CurvatureError(
+                f"the loss or the model holds on to {captured[0]} by another way than the model's attributes, where "
+                "nothing can stand in for it; read it from the model when called, as in sum(p.square().sum() for p in "
+                "model.parameters())"
+            )
+
+    def require_kept(self, before: Sequence[Tensor]) -> None:
+        """Refuses a forward pass that has changed the weights it was given.
+
+        Raises:
+            CurvatureError: They are not as before.
+        """
+        for (name, now), weights in zip(self._chosen.items(), before, strict=True):
+            if not torch.equal(now.detach(), weights):
+                raise CurvatureError(
+                    f"the forward pass changes {name.removeprefix('model.')}, as Embedding(max_norm=) does, so that "
+                    "the loss is no smooth function of it; renormalise the weights once, and leave max_norm out"
+                )
+
+    @contextmanager
+    def own_parameters_watched(self) -> Iterator[None]:
+        """While open, the model's own chosen parameters require gradients."""
+        own = [p for name, p in self._model.named_parameters() if f"model.{name}" in self._chosen]
+        before = [p.requires_grad for p in own]
+        try:
+            for parameter in own:
+                parameter.requires_grad_(True)
+            yield
+        finally:
+            for parameter, required in zip(own, before, strict=True):
+                parameter.requires_grad_(required)
 
     def require_unchanged(self) -> None:
-        """Refuses weights that were changed since, which a kept graph would not notice.
+        """Refuses weights that were changed since the copies were made.
 
         Raises:
             CurvatureError: They were.
@@ -114,6 +208,38 @@ class PureModel:
         for name, parameter in self._model.named_parameters():
             if parameter._version != self._versions.get(name):
                 raise CurvatureError(f"{name} was changed after the operator was built; build it anew")
+
+
+def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, int]:
+    """Rows of embeddings that are never trained, by the position of their weights among the names."""
+    own = {id(p): position for position, p in enumerate(map(dict(model.named_parameters()).get, names))}
+    return {
+        own[id(module.weight)]: module.padding_idx
+        for module in model.modules()
+        if isinstance(module, nn.Embedding | nn.EmbeddingBag)
+        and module.padding_idx is not None
+        and id(module.weight) in own
+    }
+
+
+def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None) -> Tensor:
+    return tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
+
+
+@contextmanager
+def _attributes_kept(joint: nn.Module) -> Iterator[None]:
+    """Attributes that a forward pass sets, such as counters and what hooks compute from weights, are put back."""
+    before = [(module, dict(vars(module))) for module in joint.modules()]
+    try:
+        yield
+    finally:
+        for module, attributes in before:
+            now = vars(module)
+            for name in [name for name in now if name not in attributes]:
+                del now[name]
+            for name, value in attributes.items():
+                if now.get(name) is not value:
+                    now[name] = value
 
 
 @contextmanager

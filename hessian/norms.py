@@ -10,10 +10,10 @@ $\|Cz\|^2$ over the sphere of radius $\sqrt d$ in the complement, of dimension d
 The interval has two parts. *Deterministic*: the largest Ritz value in modulus bounds $\|H\|_2$ from below. From above:
 with $\|C\|_2 \le c$, every eigenvalue beyond c is at most the $\lambda$ that solves $\lambda = \lambda_{max}(T +
 B^TB/(\lambda - c))$; c is the upper end of the interval of $\|C\|_F$, so this certificate holds whenever that interval
-does. Where c is not below the Ritz value, the bound is the Ritz value plus its residual, which supposes that Lanczos
-from a random start has found the right eigenvalue. *Statistical*: ten pilot probes choose the number of probes
-(Stein, 1945: their spread with the t law serves for all probes, so that stopping does not spoil the coverage), with
-three degrees of freedom less and on the scale of inverse roots, since squares are skew.
+does. Where c is not below the Ritz value, the bound is that of `hessian.bounds.probable_norm`: beyond it, an eigenvalue
+would be hidden by the starting vector with a chance that is part of the confidence. *Statistical*: ten pilot probes
+choose the number of probes (Stein, 1945: their spread with the t law serves for all probes, so that stopping does not
+spoil the coverage), with three degrees of freedom less and on the scale of inverse roots, since squares are skew.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from hessian.bounds import (
 )
 from hessian.curvature import Curvature
 from hessian.krylov import Krylov, Progress
-from hessian.symmetric import CurvatureError, SymmetricOperator
+from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator
 
 FIRST_STEPS = 12
 SPREAD_ENOUGH = 24.0
@@ -61,7 +61,7 @@ class StableRankInterval:
         frobenius: Frobenius norm.
         eigenvalue: The eigenvalue of largest modulus, with its sign.
         residual: Of its Ritz pair, with a floor for rounding.
-        certified: The upper bound of the norm does not suppose that Lanczos found the right eigenvalue.
+        certified: There is an upper bound of the norm that does not rest on the starting vector.
         deterministic_width: Share of the relative width due to the spectral norm and to rounding.
         statistical_width: Share due to the probes.
         steps: Rows of the Krylov basis.
@@ -135,6 +135,8 @@ def stable_rank(
     >>> round(found.value, 6), 3.0 in found  # the Hessian is 2/3 times the identity
     (3.0, True)
     """
+    if seed < 0:
+        raise CurvatureError(f"seed must be at least 0, got {seed}")
     operator = Curvature(model, loss, data, **options)
     found = stable_rank_of(
         operator,
@@ -184,8 +186,25 @@ def stable_rank_of(
         raise CurvatureError(
             f"expected products >= {least}, basis >= 1 and chunk >= 1, got {products}, {basis} and {chunk}"
         )
-    search = _Search(operator, rng, relative_width, confidence, products, min(basis, operator.P), chunk, progress)
-    return search.run()
+    scaled = ScaledOperator(operator)
+    search = _Search(scaled, rng, relative_width, confidence, products, min(basis, operator.P), chunk, progress)
+    found = search.run()
+    return _times(found, scaled.unit)
+
+
+def _times(found: StableRankInterval, scale: float) -> StableRankInterval:
+    """The same for the matrix times a number."""
+
+    def times(interval: Interval) -> Interval:
+        return Interval(interval.value * scale, interval.low * scale, interval.high * scale)
+
+    return replace(
+        found,
+        spectral_norm=times(found.spectral_norm),
+        frobenius=times(found.frobenius),
+        eigenvalue=found.eigenvalue * scale,
+        residual=found.residual * scale,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +219,7 @@ class _Search:
     progress: Progress | None
 
     def run(self) -> StableRankInterval:
-        krylov = Krylov(self.operator, self.rng)
+        krylov = Krylov(self.operator, self.rng)  # its first row must be random: the bound of the norm rests on it
         self._grow(krylov, min(FIRST_STEPS, self.basis))
         # The basis is chosen by its own coefficients: a choice by the probes would spoil their coverage.
         while (more := self._room(krylov, 0)) > 0 and self._expects_to_gain(krylov):
@@ -210,10 +229,13 @@ class _Search:
         while not probes.exact and (more := self._room(krylov, spent)) > 0:
             if self._saw_copies(krylov, probes):
                 krylov.seed(COPIES)  # other starting vectors find what the first one cannot see
-            elif not self._is_loose(spectral_norm(krylov, probes.interval(self.confidence).high)):
+            elif not self._is_loose(spectral_norm(krylov, probes.interval(self.confidence).high, self.confidence)):
                 break
             self._grow(krylov, more)
             probes = self._probe(krylov, PILOT)
+            spent += len(probes.squares)
+        if self._nearly_saw_copies(krylov, probes) and self._room(krylov, spent) > 0:
+            probes = self._probe(krylov, PILOT)  # those that were small by chance ended the loop: fresh ones count
             spent += len(probes.squares)
         count = min(self._needed(krylov, probes), self.budget - krylov.products - spent + PILOT)
         if count > PILOT and not probes.exact:
@@ -230,7 +252,7 @@ class _Search:
     def _expects_to_gain(self, krylov: Krylov) -> bool:
         """Whether more rows promise a norm known well enough, or fewer probes than they cost."""
         square, fourth = self._expected_rest(krylov)
-        if self._is_loose(spectral_norm(krylov, square)):
+        if self._is_loose(spectral_norm(krylov, square, self.confidence)):
             return True
         few = krylov.rounding**2 < square and square**2 < SPREAD_ENOUGH * fourth
         return few or self._expected_probes(krylov) > PILOT + 2 * krylov.size
@@ -257,7 +279,17 @@ class _Search:
 
     def _saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
         """The probes see much that Lanczos did not: copies of its pairs, perhaps."""
-        return self._needed(krylov, probes) > PILOT + 2 * krylov.size + 4.0 * self._expected_probes(krylov)
+        return self._needed(krylov, probes) > self._many(krylov)
+
+    def _nearly_saw_copies(self, krylov: Krylov, probes: Probes) -> bool:
+        """They would, had they come out larger and wider by as much as chance allows."""
+        if probes.exact:
+            return False
+        likely = Probes(probes.mean + 2.0 * (probes.squares - probes.mean))
+        return self._needed(krylov, likely, probes.interval(0.99).high) > self._many(krylov)
+
+    def _many(self, krylov: Krylov) -> float:
+        return PILOT + 2 * krylov.size + 4.0 * self._expected_probes(krylov)
 
     def _grow(self, krylov: Krylov, steps: int) -> None:
         target = krylov.size + steps
@@ -270,12 +302,13 @@ class _Search:
             if self.progress is not None:
                 self.progress(f"Lanczos step {krylov.size}")
 
-    def _needed(self, krylov: Krylov, probes: Probes) -> int:
-        """Probes after which the interval is narrow enough, by the pilot."""
-        if probes.exact or probes.mean <= 0.0:
+    def _needed(self, krylov: Krylov, probes: Probes, mean: float | None = None) -> int:
+        """Probes after which the interval is narrow enough, by the pilot; or if the mean were another one."""
+        mean = probes.mean if mean is None else mean
+        if probes.exact or mean <= 0.0:
             return PILOT
         share = self._share(krylov, probes.interval(self.confidence).high)
-        target = share * (known_square(krylov) + probes.mean) / probes.mean
+        target = share * (known_square(krylov) + mean) / mean
         # The half h of the error that gives that width, 4 h/(1 - h^2)^2, by a contraction.
         half = 0.0
         for _ in range(30):
@@ -284,7 +317,7 @@ class _Search:
 
     def _share(self, krylov: Krylov, rest_square: float) -> float:
         """The relative width that is left for the probes, with a margin for a mean that turns out smaller."""
-        norm = spectral_norm(krylov, rest_square)
+        norm = spectral_norm(krylov, rest_square, self.confidence)
         fixed = (norm.high / norm.low) ** 2 - 1.0 + 4.0 * krylov.rounding / norm.low if norm.low > 0.0 else 0.0
         return max(0.85 * (self.width - fixed), self.width / 3.0)
 
@@ -297,7 +330,7 @@ class _Search:
 
     def _result(self, krylov: Krylov, probes: Probes, products: int) -> StableRankInterval:
         rest = probes.interval(self.confidence)
-        norm = spectral_norm(krylov, rest.high)
+        norm = spectral_norm(krylov, rest.high, self.confidence)
         if not norm.low > 10.0 * krylov.rounding or not isfinite(norm.high):
             raise CurvatureError("the curvature matrix is zero to rounding: its stable rank is not defined")
         known = known_square(krylov)
@@ -305,14 +338,21 @@ class _Search:
         top = int(np.abs(values).argmax())
         slack = 2.0 * krylov.rounding / norm.low  # relative error of squares
         square = Interval(known + rest.value, (known + rest.low) * (1 - slack), (known + rest.high) * (1 + slack))
-        value = square.value / norm.low**2
-        low = max(square.low / norm.high**2, 1.0)
-        high = min(square.high / norm.low**2 * (1 + slack), float(self.operator.P))
-        statistical = (rest.high - rest.low) / square.value
+        P = float(self.operator.P)  # no stable rank is below 1 or above this
+        value, low, high = (
+            min(max(end, 1.0), P)
+            for end in (
+                square.value / norm.low**2,
+                square.low / norm.high**2,
+                square.high / norm.low**2 * (1 + slack),
+            )
+        )
+        low, high = min(low, value), max(high, value)
+        statistical = min((rest.high - rest.low) / square.value, (high - low) / value)
         return StableRankInterval(
             value=value,
-            low=min(low, value),
-            high=max(high, value),
+            low=low,
+            high=high,
             confidence=self.confidence,
             spectral_norm=norm,
             frobenius=Interval(*(sqrt(end) for end in (square.value, square.low, square.high))),

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hessian.batches import Batches, Loss, loss_of
+from hessian.batches import Batches, Loss
+from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 
 
@@ -34,38 +35,15 @@ class PlainBatches:
 
 
 def require_fit(model: nn.Module, loss: Loss, batches: PlainBatches) -> None:
-    """Reads the data twice, and refuses what PyHessian would get wrong or stumble over.
+    """Refuses what PyHessian would get wrong or stumble over, the model being in evaluation mode.
 
     Raises:
-        CurvatureError: No data, random data, a sum over samples in batches, or parameters without curvature.
+        CurvatureError: Batches of another kind, what `Objective` refuses, or parameters without curvature.
     """
-
-    def read() -> list[float]:
-        return [loss_of(loss, model(x), (x, y), number).item() for number, (x, y) in enumerate(batches, start=1)]
-
-    with torch.no_grad():
-        one, other = read(), read()
-    if not one:
-        raise CurvatureError("the data are empty: no batch")
-    unit = 1e3 * torch.finfo(batches.dtype).eps
-    if len(one) != len(other) or any(abs(a - b) > unit * max(1.0, abs(a)) for a, b in zip(one, other, strict=True)):
-        raise CurvatureError("two readings of the data gave other losses: fix the order of the data; no randomness")
-    inputs, targets = next(iter(batches))
-    if not batches.source.resident and len(inputs) > 1:
-        _require_no_sum(model, loss, inputs, targets, unit)
-    _require_used(model, loss, inputs, targets)
-
-
-def _require_no_sum(model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor, unit: float) -> None:
-    """A functional loss has no attribute to tell a sum by: its parts do, split unequally."""
-    cut = (len(inputs) + 2) // 3
-    with torch.no_grad():
-        whole = loss(model(inputs), targets).item()
-        parts = [loss(model(inputs[part]), targets[part]).item() for part in (slice(cut), slice(cut, None))]
-    mean = (cut * parts[0] + (len(inputs) - cut) * parts[1]) / len(inputs)
-    close = unit * max(1.0, abs(whole))
-    if abs(whole - sum(parts)) <= close < abs(whole - mean):
-        raise CurvatureError("the loss is a sum over samples, and PyHessian weighs batches as means; use its mean")
+    for _ in batches:
+        pass
+    Objective.of(model, loss, batches.source)
+    _require_used(model, loss, *next(iter(batches)))
 
 
 def _require_used(model: nn.Module, loss: Loss, inputs: Tensor, targets: Tensor) -> None:

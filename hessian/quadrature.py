@@ -17,7 +17,7 @@ from torch import Tensor
 
 from hessian.bounds import outside
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
-from hessian.symmetric import CurvatureError, SymmetricOperator, normal_rows
+from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, normal_rows
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class SpectralMeasure:
         if not self.nodes:
             return Moment(fixed, 0.0)
         parts = np.array([w @ x**power for x, w in zip(self.nodes, self.weights, strict=True)])
-        error = float(parts.std(ddof=1)) / sqrt(len(parts)) if len(parts) > 1 else float("nan")
+        unit = float(np.abs(parts).max()) or 1.0  # squares of the parts need not be numbers
+        error = unit * float((parts / unit).std(ddof=1)) / sqrt(len(parts)) if len(parts) > 1 else float("nan")
         return Moment(fixed + float(parts.mean()), error)
 
     def density(self, grid: Array, width: float, *, with_atoms: bool = True) -> Array:
@@ -119,13 +120,14 @@ def spectral_measure(
     V = V.to(operator.device)
     atoms = without.values if without is not None else np.empty(0)
     left = operator.P - len(V)
+    scaled = ScaledOperator(operator)
     nodes, weights = [], []
     for probe in range(probes if left else 0):
         start = outside(normal_rows(operator, rng, 1), V)[0]
-        krylov = Krylov(_Rest(operator, V), rng, start=start)
+        krylov = Krylov(_Rest(scaled, V), rng, start=start)
         krylov.extend(min(steps, left))
         values, coefficients, _ = krylov.ritz()
-        nodes.append(values)
+        nodes.append(values * scaled.unit)
         weights.append(coefficients[0] ** 2 * left / operator.P)
         if progress is not None:
             progress(f"probe {probe + 1} of {probes}")

@@ -164,6 +164,11 @@ def measure_spectrum(
     finish("quadrature", started)
     fit, why = None, ""
     try:
+        if not 1e-50 < rank.spectral_norm.value < 1e50:
+            raise ValueError(
+                f"powers of eigenvalues of the order {rank.spectral_norm.value:.0e} are no numbers of double "
+                "precision: multiply the loss by a constant"
+            )
         fit = fit_measured(pairs, largest, rank.frobenius, measure, confidence=settings.confidence)
     except ValueError as error:  # a matrix without noise has a spectrum all the same
         why = str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import frexp, inf
 from typing import Protocol
 
 import numpy as np
@@ -43,6 +44,60 @@ def normal_rows(operator: SymmetricOperator, rng: np.random.Generator, count: in
     for row in rows:
         row.normal_(generator=torch.Generator(device=operator.device).manual_seed(int(rng.integers(2**63))))
     return rows
+
+
+class ScaledOperator:
+    """An operator times a power of two that brings its products to the order of one: exact, and no square overflows.
+
+    Attributes:
+        factor: The power of two, chosen at the first product that is not zero.
+    """
+
+    def __init__(self, operator: SymmetricOperator) -> None:
+        self._operator = operator
+        self.factor = 0.0
+
+    @property
+    def unit(self) -> float:
+        """What eigenvalues of the scaled matrix are in units of."""
+        return 1.0 / self.factor if self.factor else 1.0
+
+    @property
+    def P(self) -> int:
+        """Dimension."""
+        return self._operator.P
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the operator."""
+        return self._operator.dtype
+
+    @property
+    def device(self) -> torch.device:
+        """Of the operator."""
+        return self._operator.device
+
+    def products(self, vectors: Tensor) -> Tensor:
+        """The scaled matrix times each row, (k, P) to (k, P).
+
+        Raises:
+            CurvatureError: The products are so small that they are rounded absolutely.
+        """
+        images = self._operator.products(vectors)
+        if self.factor == 0.0:
+            largest = float(images.abs().max()) if images.numel() else 0.0
+            info = torch.finfo(self.dtype)
+            if not 0.0 < largest < inf:
+                return images  # zero, or refused where it is used
+            if largest < info.tiny / info.eps:
+                raise CurvatureError(
+                    f"products with the curvature matrix are of the order of {largest:.0e}, where numbers lose their "
+                    "digits: multiply the loss by a constant"
+                )
+            self.factor = 2.0 ** -frexp(largest)[1]
+        # In two steps, since the factor itself may not be a number of this dtype.
+        half = 2.0 ** (frexp(self.factor)[1] // 2)
+        return images * half * (self.factor / half)
 
 
 class DenseOperator:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from hessian import exact_hessian
+from hessian import CurvatureError, exact_hessian
 
 CROSS_ENTROPY = nn.functional.cross_entropy
 
@@ -232,7 +232,7 @@ def test_a_failing_loss_leaves_no_hook():
     model = perceptron()
     x, y = samples(model)
     x[20] = torch.nan
-    with pytest.raises(FloatingPointError, match="the loss is nan on samples 20 to 22"):
+    with pytest.raises(CurvatureError, match="the loss is nan on batch 3"):
         exact_hessian(model, CROSS_ENTROPY, x, y, rows=10)
     assert not any(module._forward_hooks for module in model.modules())
 
@@ -248,16 +248,16 @@ def test_errors_name_the_cause():
         exact_hessian(model, CROSS_ENTROPY, x, y, method="fast")
     with pytest.raises(ValueError, match="rows=0"):
         exact_hessian(model, CROSS_ENTROPY, x, y, rows=0)
-    with pytest.raises(ValueError, match=r"scalar, got shape \(23,\)"):
+    with pytest.raises(ValueError, match=r"scalar tensor, got shape \(23,\)"):
         exact_hessian(model, nn.CrossEntropyLoss(reduction="none"), x, y)
-    with pytest.raises(ValueError, match="reduction='mean'"):
+    with pytest.raises(ValueError, match="reduces by 'sum'"):
         exact_hessian(model, nn.CrossEntropyLoss(reduction="sum"), x, y)
-    with pytest.raises(FloatingPointError, match="the loss is nan on the first 23 samples"):
+    with pytest.raises(CurvatureError, match="the loss is nan on batch 1"):
         exact_hessian(model, CROSS_ENTROPY, x * torch.nan, y)
-    with pytest.raises(ValueError, match="does not depend on any trainable parameter"):
+    with pytest.raises(ValueError, match="does not depend on any of the parameters"):
         exact_hessian(model, lambda outputs, targets: x.mean() * 0, x, y)
     model[0].float()
-    with pytest.raises(ValueError, match="one dtype and device"):
+    with pytest.raises(ValueError, match="several dtypes"):
         exact_hessian(model, CROSS_ENTROPY, x, y)
     with pytest.raises(ValueError, match="no trainable parameter"):
         exact_hessian(model.requires_grad_(False), CROSS_ENTROPY, x, y)
@@ -266,7 +266,7 @@ def test_errors_name_the_cause():
 def test_dropout_and_batch_norm_are_named():
     model = perceptron()
     x, y = samples(model)
-    with pytest.raises(RuntimeError, match="dropout"):
+    with pytest.raises(CurvatureError, match="dropout"):
         exact_hessian(nn.Sequential(model, nn.Dropout(0.5)), CROSS_ENTROPY, x, y)
     normed = nn.Sequential(nn.BatchNorm1d(5).double(), model)
     with pytest.raises(ValueError, match=r"batch norm '0' is in training mode.*model.eval"):

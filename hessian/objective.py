@@ -1,0 +1,182 @@
+"""The loss of a model over data: the one door through which every curvature is taken, with its checks.
+
+Every entrance (`Curvature`, `exact_hessian`, `stable_rank`, PyHessian, the command) opens an `Objective`. That refuses
+what would end in a wrong number: losses of batches that do not make up the loss over all samples, models that use or
+change other weights than the ones given, and second derivatives that are none.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from hessian.batches import Batch, Batches, Loss, counted, loss_of, output_of, reduction_of, size_of
+from hessian.derivatives import require_second_derivatives
+from hessian.graphs import GaussNewtonGraph, Graph, HessianGraph, require_dependence
+from hessian.model_state import PureModel, Selection, check_modes, padding_rows, selected
+from hessian.recombination import Recombination
+from hessian.symmetric import CurvatureError
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """A loss over all samples, as a function of chosen parameters.
+
+    Attributes:
+        names: Of the chosen parameters.
+        parameters: Copies of them, at which the curvature is taken.
+        batches: The data.
+        weights: Of each batch's loss in the loss over all samples.
+        samples: Number of samples.
+        value: The loss over all samples.
+        check_seconds: Wall time of the checks.
+    """
+
+    names: tuple[str, ...]
+    parameters: tuple[Tensor, ...]
+    batches: Batches
+    weights: tuple[float, ...]
+    samples: int
+    value: float
+    check_seconds: float
+    model: PureModel
+    loss: Loss
+
+    @staticmethod
+    def of(
+        model: nn.Module,
+        loss: Loss,
+        data: Any,
+        *,
+        matrix: str = "hessian",
+        parameters: Selection = None,
+        batch_norm: str | None = None,
+        reduction: str | None = None,
+        count: Callable[[Batch], int] = size_of,
+    ) -> Objective:
+        """Reads the data and checks what a curvature of the loss rests on.
+
+        Args:
+            model: Left as it is.
+            loss: Maps (output, targets), or (output, batch) for mappings, to a scalar.
+            data: What `Batches.of` takes.
+            matrix: `hessian` or `gauss-newton`, whose products are tested.
+            parameters: Names or patterns; default: all that require gradients.
+            batch_norm: `running`, `batch`, or nothing.
+            reduction: `mean` or `sum`, which is then tested also for a single batch; default: the loss's own, else
+                `mean`, tested where there are several batches.
+            count: Samples of a batch.
+
+        Raises:
+            CurvatureError: What would make a wrong number; the message names cause and remedy.
+        """
+        check_modes(model, batch_norm)
+        chosen = selected(model, parameters)
+        tensors = tuple(chosen.values())
+        before = [p.detach().clone() for p in tensors]
+        mean = reduction_of(loss, reduction) == "mean"
+        draft = Objective(
+            tuple(chosen), tensors, Batches.of(data), (), 0, 0.0, 0.0,
+            PureModel(model, loss, chosen, batch_norm), loss,
+        )  # fmt: skip
+        first = draft._read(count)
+        if not first:
+            raise CurvatureError("the data are empty: no batch")
+        started = time.perf_counter()
+        _check_repeats(first, draft._read(count), tensors[0])
+        with draft.model.own_parameters_watched(), torch.enable_grad():
+            value = draft.batch_loss(draft.first_batch(), 1)
+            require_dependence(value)
+            draft.model.require_own_unused(value)
+        draft.model.require_kept(before)
+        if len(first) > 1 or reduction:
+            vouched = reduction is not None or count is not size_of
+            Recombination(draft, mean, count, len(first), vouched, coupled=batch_norm == "batch").require()
+        require_second_derivatives(draft, matrix, padding_rows(model, draft.names))
+        draft.model.require_kept(before)
+        samples = sum(size for size, _ in first)
+        weights = tuple(size / samples if mean else 1.0 for size, _ in first)
+        value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
+        return Objective(
+            draft.names, tensors, draft.batches, weights, samples, value_of_all, time.perf_counter() - started,
+            draft.model, loss,
+        )  # fmt: skip
+
+    def output(self, batch: Batch, at: Sequence[Tensor] | None = None) -> Any:
+        """The model's output on a batch, at the chosen parameters or at others in their place."""
+        return self.model.run(lambda: output_of(self.model, batch), at)
+
+    def loss_at(self, output: Any, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
+        """The loss of an output."""
+        value: Tensor = self.model.run(lambda: loss_of(self.loss, output, batch, number), at)
+        return value
+
+    def batch_loss(self, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
+        """The loss of a batch."""
+        value: Tensor = self.model.run(
+            lambda: loss_of(self.loss, output_of(self.model, batch), batch, number), at
+        )  # in one run: the loss may read the parameters
+        return value
+
+    def graph(
+        self,
+        batch: Batch,
+        number: int,
+        weight: float,
+        matrix: str,
+        at: Sequence[Tensor] | None = None,
+        by: Sequence[Tensor] | None = None,
+    ) -> Graph:
+        """The differentiated graph of a batch.
+
+        Args:
+            batch: The batch.
+            number: Its number, for messages.
+            weight: Factor of its loss.
+            matrix: `hessian` or `gauss-newton`.
+            at: In place of the chosen parameters.
+            by: Those of the parameters to differentiate by; default: all.
+        """
+        parameters = tuple(by or at or self.parameters)
+        with torch.enable_grad():
+            if matrix == "hessian":
+                return HessianGraph.of(self.batch_loss(batch, number, at) * weight, parameters)
+            output = self.output(batch, at)
+            return GaussNewtonGraph.of(output, lambda cut: self.loss_at(cut, batch, number, at), weight, parameters)
+
+    def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
+        """Number, weight and content of every batch, on the parameters' device."""
+        for number, (weight, batch) in enumerate(zip(self.weights, self._moved(), strict=True), start=1):
+            yield number, weight, batch
+
+    def first_batch(self) -> Batch:
+        """On the parameters' device."""
+        return next(iter(self._moved()))
+
+    def _moved(self) -> Iterator[Batch]:
+        return self.batches.on(self.parameters[0].device, self.parameters[0].dtype)
+
+    def _read(self, count: Callable[[Batch], int]) -> list[tuple[int, float]]:
+        with torch.no_grad():
+            return [
+                (counted(count, batch), self.batch_loss(batch, number).item())
+                for number, batch in enumerate(self._moved(), start=1)
+            ]
+
+
+def _check_repeats(first: list[tuple[int, float]], second: list[tuple[int, float]], like: Tensor) -> None:
+    if [size for size, _ in first] != [size for size, _ in second]:
+        raise CurvatureError("two readings of the data gave other batches: fix their order and number")
+    for number, ((_, one), (_, other)) in enumerate(zip(first, second, strict=True), start=1):
+        # Not equality: an accelerator may add in another order, with an error relative to what it adds.
+        scale = abs(one) if like.device.type == "cpu" else max(1.0, abs(one))
+        if abs(one - other) > 1e3 * torch.finfo(like.dtype).eps * scale:
+            raise CurvatureError(
+                f"batch {number} has loss {one:.9g} and then {other:.9g}: the order of the data or the model is "
+                "random; fix the order, and call model.eval() if dropout is on"
+            )
