@@ -16,6 +16,7 @@ from figures.figure import Settings
 from figures.make import rendered
 from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum_picture import draw_spectrum_report
+from hessian.batches import size_of
 from hessian.curvature import Cost, Curvature
 from hessian.factories import count_of, data_of, loss_of_name, model_of, user_error
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
@@ -42,8 +43,8 @@ class SpectrumRequest:
         reduction: `mean` or `sum`; nothing: the loss's own, else `mean`.
         double: Measure in float64.
         device: Torch device.
-        count: ``module:function`` that gives the samples of a batch; nothing: the length of its tensors.
         settings: Accuracy, numbers of pairs and probes, seed.
+        count: ``module:function`` that gives the samples of a batch; nothing: the length of its tensors.
     """
 
     model: str
@@ -55,8 +56,8 @@ class SpectrumRequest:
     reduction: str | None = None
     double: bool = False
     device: str = "cpu"
-    count: str | None = None
     settings: SpectrumSettings = dataclasses.field(default_factory=SpectrumSettings)
+    count: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +91,7 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
     say = progress or (lambda text: None)
     Settings(device=request.device).check_device()
     loss = loss_of_name(request.loss)
-    options = {"count": count_of(request.count)} if request.count is not None else {}
+    count = count_of(request.count) if request.count is not None else size_of
     say("building the model")
     model = model_of(request.model)
     say("reading the data")
@@ -106,7 +107,7 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
             parameters=request.parameters or None,
             batch_norm=request.batch_norm,
             reduction=request.reduction,
-            **options,
+            count=count,
         )
     except CurvatureError:
         raise
