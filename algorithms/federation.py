@@ -254,6 +254,11 @@ class Federation:
         """What every client works out by itself from what it knows; nothing travels."""
         self._shared.update(values)
 
+    def equip(self, **values: Any) -> None:
+        """What every client keeps for good from now on, until its own work changes it; nothing travels."""
+        for number in self.everyone:
+            self._personal.setdefault(number, {}).update(values)
+
     def _memory(self, number: int, draw: Draw | None) -> Memory:
         drawn = None
         if draw is not None:

@@ -166,7 +166,7 @@ class PersonalFedLoRU(FedLoRU):
 
     def start(self, fed: Federation, w: Tree) -> FedLoRUState:
         """The state before the first round."""
-        fed.agree(fresh=self.personal_adapter.factors(w))
+        fed.equip(LU=self.personal_adapter.factors(w))
         return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
@@ -178,7 +178,7 @@ class PersonalFedLoRU(FedLoRU):
 
     def personal_weights(self, fed: Federation, state: FedLoRUState, client: int) -> Tree:
         """The model of one client."""
-        mine = fed.state.personal.get(client, {}).get("LU", fed.state.shared["fresh"])
+        mine = fed.state.personal[client]["LU"]
         return self.personal_adapter.weights(self.weights(state), mine)
 
     def _draws(self, client: Client, rng: np.random.Generator) -> tuple[Tensor, Tensor] | None:
@@ -189,7 +189,7 @@ def train_personal_then_shared(client: Client, memory: Memory, factors: AB, algo
     """Eq. (80), then eq. (81) of the paper."""
     shared, own, base = algorithm.adapter, algorithm.personal_adapter, memory.shared["base"]
     first, second = (None, None) if memory.drawn is None else memory.drawn
-    start = memory.personal.get("LU", memory.shared["fresh"])
+    start = memory.personal["LU"]
     LU = descend(client, start, algorithm.personal, Memory(drawn=first), own.over(shared.weights(base, factors)))
     with_own = own.weights(base, LU)
     trained = descend(client, factors, algorithm.local, Memory(drawn=second), shared.over(with_own))

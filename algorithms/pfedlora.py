@@ -42,7 +42,7 @@ class PersonalFedLoRA:
 
     def start(self, fed: Federation, w: Tree) -> Tree:
         """The state before the first round."""
-        fed.agree(fresh=self.adapter.factors(w))
+        fed.equip(LU=self.adapter.factors(w))
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
@@ -56,7 +56,7 @@ class PersonalFedLoRA:
 
     def personal_weights(self, fed: Federation, w: Tree, client: int) -> Tree:
         """The model of one client."""
-        mine = fed.state.personal.get(client, {}).get("LU", fed.state.shared["fresh"])
+        mine = fed.state.personal[client]["LU"]
         return self.adapter.weights(w, mine)
 
     def together(self) -> Descent:
@@ -91,7 +91,7 @@ def train_in_turn(client: Client, memory: Memory, w: Tree, algorithm: PersonalFe
     """Eq. (84), then eq. (85): the personal factors at the server's weights, then the weights."""
     own = algorithm.adapter
     first, second = (None, None) if memory.drawn is None else memory.drawn
-    start = memory.personal.get("LU", memory.shared["fresh"])
+    start = memory.personal["LU"]
     LU = descend(client, start, algorithm.personal, Memory(drawn=first), own.over(w))
     trained = descend(client, w, algorithm.local, Memory(drawn=second), lambda W: own.weights(W, LU))
     return Reply(upload=trained, personal={"LU": LU})
@@ -100,6 +100,6 @@ def train_in_turn(client: Client, memory: Memory, w: Tree, algorithm: PersonalFe
 def train_jointly(client: Client, memory: Memory, w: Tree, algorithm: PersonalFedLoRA) -> Reply:
     """Eq. (86): weights and personal factors in the same steps."""
     own = algorithm.adapter
-    start = Both(w, memory.personal.get("LU", memory.shared["fresh"]))
+    start = Both(w, memory.personal["LU"])
     W, LU = descend(client, start, algorithm.together(), memory, lambda both: own.weights(both.W, both.LU))
     return Reply(upload=W, personal={"LU": LU})

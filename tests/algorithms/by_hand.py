@@ -1,0 +1,278 @@
+"""The boxes of the papers in fractions, for one small federation: plain lists, nothing of the code under test.
+
+Three clients with three samples each; client k has the loss 1/2 (<D_i, W> - y_i)^2, averaged over a batch; its gradient
+is the mean of (<D_i, W> - y_i) D_i. W is 3 x 2. Cohorts change from round to round and shares are unequal. Batches are
+drawn as the code documents it: from (seed, round, trip, client), a permutation for each step.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+
+SEED, ROUNDS, SAMPLES = 7, 3, 3
+SHARES = (3, 1, 2)
+COHORTS = ((0, 1), (1, 2), (0, 2))
+D = (
+    ((((1, 0), (2, -1), (0, 1))), (((0, 1), (1, 1), (-1, 0))), (((2, 0), (0, -1), (1, 1)))),
+    ((((-1, 1), (0, 1), (1, 0))), (((1, 2), (0, 0), (0, -1))), (((0, -1), (1, 0), (1, 2)))),
+    ((((1, 1), (1, 0), (0, -1))), (((0, 2), (-1, 0), (1, 0))), (((1, -1), (0, 0), (2, 1)))),
+)
+Y = ((2, -1, 1), (0, 3, -2), (1, 1, 4))
+W0 = ((Fraction(1), Fraction(-1, 2)), (Fraction(0), Fraction(1)), (Fraction(1, 4), Fraction(1, 2)))
+RATE, ALPHA = Fraction(1, 16), Fraction(3, 2)
+STEPS, PERSONAL_STEPS = 2, 1
+
+
+def factors(rank, turn=0, own=False):
+    """Written factors: A (3 x rank) and B (rank x 2), different on every turn and for the personal ones."""
+    shift = turn + (5 if own else 0)
+    A = [[Fraction((i + 2 * j + shift) % 5 - 2, 4) for j in range(rank)] for i in range(3)]
+    B = [[Fraction((3 * i + j + 2 * shift) % 7 - 3, 8) for j in range(2)] for i in range(rank)]
+    return A, B
+
+
+def nested(rank, ranks, turn):
+    """Written nested factors: A_d (3 x r_A), A_u (r_A x rank), B_d (rank x r_B), B_u (r_B x 2)."""
+    a, b = ranks
+    return (
+        [[Fraction((i + j + turn) % 3 - 1, 8) for j in range(a)] for i in range(3)],
+        [[Fraction((i + 2 * j + turn) % 4 - 1, 2) for j in range(rank)] for i in range(a)],
+        [[Fraction((2 * i + j + turn) % 3 - 1, 2) for j in range(b)] for i in range(rank)],
+        [[Fraction((i + j + 2 * turn) % 3, 8) for j in range(2)] for i in range(b)],
+    )
+
+
+def plus(*matrices):
+    return [[sum(entries, Fraction(0)) for entries in zip(*rows, strict=True)] for rows in zip(*matrices, strict=True)]
+
+
+def times(c, A):
+    return [[c * entry for entry in row] for row in A]
+
+
+def minus(A, B):
+    return plus(A, times(Fraction(-1), B))
+
+
+def dot(A, B):
+    columns = list(zip(*B, strict=True))
+    return [[sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0)) for column in columns] for row in A]
+
+
+def T(A):
+    return [list(column) for column in zip(*A, strict=True)]
+
+
+def zero(A):
+    return times(Fraction(0), A)
+
+
+def slope(k, W, batch=range(SAMPLES)):
+    """The gradient of client k in W, of a batch or of all samples."""
+    batch = list(batch)
+    off = {i: sum(d * w for ds, ws in zip(D[k][i], W, strict=True) for d, w in zip(ds, ws, strict=True)) - Y[k][i]
+           for i in batch}  # fmt: skip
+    return times(Fraction(1, len(batch)), plus(*(times(off[i], D[k][i]) for i in batch)))
+
+
+def mean(cohort, uploads):
+    """The mean weighted by the shares, normalised over the cohort; of matrices or of tuples of matrices."""
+    total = sum(SHARES[k] for k in cohort)
+    if isinstance(uploads[0], tuple):
+        return tuple(mean(cohort, list(parts)) for parts in zip(*uploads, strict=True))
+    return plus(*(times(Fraction(SHARES[k], total), upload) for k, upload in zip(cohort, uploads, strict=True)))
+
+
+class Draws:
+    """Batches of one client on one trip, in the order in which they are used."""
+
+    def __init__(self, number, trip, k):
+        self.rng = np.random.default_rng([SEED, number, trip, k])
+
+    def steps(self, count, batch):
+        """The samples of each step; all of them where there is no batch."""
+        if batch is None:
+            return [range(SAMPLES)] * count
+        return [self.rng.permutation(SAMPLES)[:batch].tolist() for _ in range(count)]
+
+
+def step(values, slopes):
+    """One step, put on a grid of 2^-200: products of factors would have millions of digits after three rounds."""
+    stepped = (minus(value, times(RATE, change)) for value, change in zip(values, slopes, strict=True))
+    return tuple([[Fraction(round(entry * 2**200), 2**200) for entry in row] for row in matrix] for matrix in stepped)
+
+
+def in_both(k, base, A, B, batch):
+    """Gradients in A and B at base + alpha A B."""
+    G = slope(k, plus(base, times(ALPHA, dot(A, B))), batch)
+    return times(ALPHA, dot(G, T(B))), times(ALPHA, dot(T(A), G))
+
+
+def train_both(k, base, pair, batches):
+    for batch in batches:
+        pair = step(pair, in_both(k, base, *pair, batch))
+    return pair
+
+
+def rounds():
+    return zip(range(1, ROUNDS + 1), COHORTS, strict=True)
+
+
+def fedavg(batch):
+    W, models = W0, []
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            w = W
+            for chosen in Draws(number, 1, k).steps(STEPS, batch):
+                (w,) = step((w,), (slope(k, w, chosen),))
+            uploads.append(w)
+        W = mean(cohort, uploads)
+        models.append(W)
+    return models
+
+
+def fedlin(batch, as_printed=False):
+    """W - rate (grad_c(W) + G - G_c); as printed W - rate grad_c(W) + (G - G_c)."""
+    W, models = W0, []
+    for number, cohort in rounds():
+        G, uploads = mean(cohort, [slope(k, W) for k in cohort]), []
+        for k in cohort:
+            w, V = W, minus(G, slope(k, W))
+            for chosen in Draws(number, 2, k).steps(STEPS, batch):
+                g = slope(k, w, chosen)
+                w = plus(minus(w, times(RATE, g)), V) if as_printed else minus(w, times(RATE, plus(g, V)))
+            uploads.append(w)
+        W = mean(cohort, uploads)
+        models.append(W)
+    return models
+
+
+def model(base, A, B):
+    return plus(base, times(ALPHA, dot(A, B)))
+
+
+def fedlora(batch, rank=1):
+    pair, models = factors(rank), []
+    for number, cohort in rounds():
+        pair = mean(cohort, [train_both(k, W0, pair, Draws(number, 1, k).steps(STEPS, batch)) for k in cohort])
+        models.append(model(W0, *pair))
+    return models
+
+
+def rolora(batch, rank=1, frozen_a=False):
+    """B with A frozen, then A with the new B frozen; FFA-LoRA leaves the second half out."""
+    (A, B), models = factors(rank), []
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            b = B
+            for chosen in Draws(number, 1, k).steps(STEPS, batch):
+                (b,) = step((b,), (in_both(k, W0, A, b, chosen)[1],))
+            uploads.append(b)
+        B = mean(cohort, uploads)
+        if not frozen_a:
+            uploads = []
+            for k in cohort:
+                a = A
+                for chosen in Draws(number, 2, k).steps(STEPS, batch):
+                    (a,) = step((a,), (in_both(k, W0, a, B, chosen)[0],))
+                uploads.append(a)
+            A = mean(cohort, uploads)
+        models.append(model(W0, A, B))
+    return models
+
+
+def restarted(restart, rank, A, B, turn):
+    return {"momentum": (A, B), "keep A": (A, zero(B)), "random": factors(rank, turn)}[restart]
+
+
+def fedloru(batch, rank=1, tau=2, restart="random"):
+    base, pair, models = W0, factors(rank), []
+    for number, cohort in rounds():
+        pair = mean(cohort, [train_both(k, base, pair, Draws(number, 1, k).steps(STEPS, batch)) for k in cohort])
+        if number % tau == 0:
+            base = model(base, *pair)
+            pair = restarted(restart, rank, *pair, number)
+        models.append(model(base, *pair))
+    return models
+
+
+def pfedloru(batch, personal_batch, rank=1, tau=2, restart="random"):
+    """L, U first, at the server's A, B; then A, B beside the new L, U. The scale of L U is another one."""
+    base, (A, B), models = W0, factors(rank), []
+    own = dict.fromkeys(range(3), factors(1, own=True))
+    scale = Fraction(1, 2)
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            draws = Draws(number, 1, k)
+            first, second = draws.steps(PERSONAL_STEPS, personal_batch), draws.steps(STEPS, batch)
+            L, U = own[k]
+            for chosen in first:
+                G = slope(k, plus(model(base, A, B), times(scale, dot(L, U))), chosen)
+                L, U = step((L, U), (times(scale, dot(G, T(U))), times(scale, dot(T(L), G))))
+            own[k] = L, U
+            uploads.append(train_both(k, plus(base, times(scale, dot(L, U))), (A, B), second))
+        A, B = mean(cohort, uploads)
+        if number % tau == 0:
+            base = model(base, A, B)
+            A, B = restarted(restart, rank, A, B, number)
+        models.append(model(base, A, B))
+    return models, [plus(models[-1], times(scale, dot(*own[k]))) for k in range(3)]
+
+
+def mfedloru(batch, ranks, rank=2, tau=2, nested_scale=Fraction(1, 2)):
+    """Eq. (82): each client trains A_d, A_u, B_d, B_u at W + alpha (A + a A_d A_u)(B + b B_d B_u)."""
+    base, (A, B), models = W0, factors(rank), []
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            batches = Draws(number, 1, k).steps(STEPS, batch)
+            if ranks[k] is None:
+                uploads.append(train_both(k, base, (A, B), batches))
+                continue
+            a, b = (nested_scale * r for r in ranks[k])
+            parts = nested(rank, ranks[k], number - 1)
+            for chosen in batches:
+                A_d, A_u, B_d, B_u = parts
+                changed = plus(A, times(a, dot(A_d, A_u))), plus(B, times(b, dot(B_d, B_u)))
+                in_A, in_B = in_both(k, base, *changed, chosen)
+                parts = step(parts, (
+                    times(a, dot(in_A, T(A_u))), times(a, dot(T(A_d), in_A)),
+                    times(b, dot(in_B, T(B_u))), times(b, dot(T(B_d), in_B)),
+                ))  # fmt: skip
+            A_d, A_u, B_d, B_u = parts
+            uploads.append((plus(A, times(a, dot(A_d, A_u))), plus(B, times(b, dot(B_d, B_u)))))
+        A, B = mean(cohort, uploads)
+        if number % tau == 0:
+            base = model(base, A, B)
+            A, B = factors(rank, number)
+        models.append(model(base, A, B))
+    return models
+
+
+def pfedlora(batch, personal_batch, jointly):
+    """Variant 1: L, U at the server's W, then W beside them. Variant 2: all three in the same steps."""
+    W, own, models = W0, dict.fromkeys(range(3), factors(1, own=True)), []
+    scale = Fraction(1, 2)
+    for number, cohort in rounds():
+        uploads = []
+        for k in cohort:
+            draws, w, (L, U) = Draws(number, 1, k), W, own[k]
+            if jointly:
+                for chosen in draws.steps(STEPS + PERSONAL_STEPS, batch):
+                    G = slope(k, plus(w, times(scale, dot(L, U))), chosen)
+                    w, L, U = step((w, L, U), (G, times(scale, dot(G, T(U))), times(scale, dot(T(L), G))))
+            else:
+                first, second = draws.steps(PERSONAL_STEPS, personal_batch), draws.steps(STEPS, batch)
+                for chosen in first:
+                    G = slope(k, plus(w, times(scale, dot(L, U))), chosen)
+                    L, U = step((L, U), (times(scale, dot(G, T(U))), times(scale, dot(T(L), G))))
+                for chosen in second:
+                    (w,) = step((w,), (slope(k, plus(w, times(scale, dot(L, U))), chosen),))
+            own[k] = L, U
+            uploads.append(w)
+        W = mean(cohort, uploads)
+        models.append(W)
+    return models, [plus(W, times(scale, dot(*own[k]))) for k in range(3)]

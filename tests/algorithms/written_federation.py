@@ -1,0 +1,74 @@
+"""The federation of `by_hand` for the code under test: its clients, and factors that start as written there."""
+
+from dataclasses import dataclass, replace
+
+import by_hand
+import torch
+
+from algorithms.fedloru import Nested, NestedFedLoRU
+from algorithms.lora import AB, Adapter
+from algorithms.tree import Tree
+
+
+def tensor(matrix):
+    return torch.tensor([[float(entry) for entry in row] for row in matrix], dtype=torch.float64)
+
+
+def trees(*matrices):
+    return (Tree(W=tensor(matrix)) for matrix in matrices)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """One client: 1/2 (<D_i, W> - y_i)^2, averaged over a batch; only its loss is given."""
+
+    D: torch.Tensor
+    y: torch.Tensor
+
+    @property
+    def samples(self):
+        return float(len(self.y))
+
+    def loss(self, w, batch=None):
+        D, y = (self.D, self.y) if batch is None else (self.D[batch], self.y[batch])
+        return (((D * w["W"]).sum(dim=(-2, -1)) - y) ** 2).mean() / 2
+
+    def tensors(self):
+        return {"D": self.D, "y": self.y}
+
+    def with_tensors(self, tensors):
+        return replace(self, **tensors)
+
+
+class Knowing(Samples):
+    """The same with a gradient of its own."""
+
+    def gradient(self, w, batch=None):
+        D, y = (self.D, self.y) if batch is None else (self.D[batch], self.y[batch])
+        off = (D * w["W"]).sum(dim=(-2, -1)) - y
+        return type(w)({"W": (off[:, None, None] * D).mean(dim=0)})
+
+
+def clients(kind=Samples):
+    return [
+        kind(torch.tensor(D, dtype=torch.float64), torch.tensor(y, dtype=torch.float64))
+        for D, y in zip(by_hand.D, by_hand.Y, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class Written(Adapter):
+    """An adapter whose factors are those written by hand."""
+
+    own: bool = False
+
+    def factors(self, w, turn=0):
+        return AB(*trees(*by_hand.factors(self.rank, turn, self.own)))
+
+
+@dataclass(frozen=True)
+class WrittenNested(NestedFedLoRU):
+    """mFedLoRU whose nested factors start as written by hand."""
+
+    def fresh(self, factors, ranks, turn):
+        return Nested(*trees(*by_hand.nested(self.adapter.rank, ranks, turn)))
