@@ -229,6 +229,6 @@ def plain(value: Any) -> str:
     """
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(plain, value))}]"
-    if isinstance(value, Fraction) and len(str(value)) > 15:
+    if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) > 10**9:
         return f"{float(value):.6g}"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

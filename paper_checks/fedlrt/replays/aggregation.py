@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import sympy
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -19,10 +20,14 @@ def _admitted(sigma: list[Fraction], square: Fraction) -> list[int]:
 def claim_trunc(values: Values) -> Violation:
     """Whether any rank from 1 to 2r satisfies the printed condition."""
     sigma, theta = [Fraction(s) for s in values["sigma"]], Fraction(values["theta"])
-    ordered = sigma == sorted(sigma, reverse=True) and sigma[-1] >= 0 and len(sigma) % 2 == 0
-    met = ordered and theta > 0 and sum(s * s for s in sigma) >= theta**2
-    return Violation(Fraction(1), Fraction(len(_admitted(sigma, theta**2))),
-                     unmet="" if met else "2r singular values in decreasing order, 0 < theta <= their norm",
+    assumes = (
+        *(Hypothesis(f"sigma_{i + 1}", low, "<=", high) for i, (high, low) in enumerate(pairwise(sigma), 1)),
+        Hypothesis(f"sigma_{len(sigma)}", sigma[-1], ">=", 0),
+        Hypothesis("theta", theta, ">", 0),
+        Hypothesis("squared theta, against the squared norm", theta**2, "<=", sum((s * s for s in sigma), Fraction(0))),
+    )
+    return Violation(Fraction(1), Fraction(len(_admitted(sigma, theta**2))), assumes=assumes,
+                     unmet="" if len(sigma) % 2 == 0 else "2r singular values",
                      reads="1 against the number of ranks that the printed condition admits")  # fmt: skip
 
 
@@ -33,8 +38,15 @@ def claim_factors(values: Values) -> Violation:
     sigma = [abs(start - rate * (start - target)), Fraction(0)]
     ranks = _admitted(sigma, (tau * sigma[0]) ** 2)
     smallest = sigma[min(ranks) - 1] if ranks else Fraction(1)
-    met = start != 0 and 0 < tau <= 1 and rate > 0 and sigma[0] > 0 and int(values["size"]) >= 2
-    return Violation(Fraction(0), smallest, strict=True, unmet="" if met else "a start of rank one, 0 < tau <= 1",
+    assumes = (
+        Hypothesis("start", start, "!=", 0),
+        Hypothesis("tau", tau, ">", 0),
+        Hypothesis("tau", tau, "<=", 1),
+        Hypothesis("learning rate", rate, ">", 0),
+        Hypothesis("largest singular value after the step", sigma[0], ">", 0),
+        Hypothesis("n", int(values["size"]), ">=", 2),
+    )
+    return Violation(Fraction(0), smallest, strict=True, assumes=assumes,
                      reads="loss |W - target e1 e1'|^2 / 2 from start e1 e1', one step: "
                      "0 against the smallest kept singular value, which should be greater")  # fmt: skip
 
@@ -53,6 +65,6 @@ def claim_alg6(values: Values) -> Violation:
     return Violation(
         Fraction(size),
         Fraction(count),
-        unmet="" if found and count < size else "orthonormal columns",
+        unmet="" if found and count < size else "orthonormal columns, fewer than rows",
         reads="mean of U_c V_c' over the columns: n against the size of a matrix with the same singular values",
     )

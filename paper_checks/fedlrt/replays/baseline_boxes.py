@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -23,12 +23,16 @@ def alg_4(values: Values) -> Violation:
         for _ in range(steps):
             w = w - rate * h * (w - c) + correction
         ends.append(w)
-    unmet = "" if slope == 0 and rate > 0 and steps >= 1 else "a stationary point at 0, a positive rate, a step"
+    assumes = (
+        Hypothesis("gradient of the mean loss at 0", slope, "=", 0),
+        Hypothesis("learning rate", rate, ">", 0),
+        Hypothesis("local steps", steps, ">=", 1),
+    )
     mean = sum(ends, Fraction(0)) / len(ends)
     return Violation(
         abs(mean),
         Fraction(0),
-        unmet=unmet,
+        assumes=assumes,
         reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: distance of the next weight",
     )
 
@@ -49,7 +53,7 @@ def alg_6(values: Values) -> Violation:
         moves = [target[i][0] - W[i][0] for i in range(size)], [target[0][j] - W[0][j] for j in range(size)]
         axes.append([{i for i in range(size) if move[i]} for move in moves])
     single = all(len(axis) == 1 and axis != {0} for pair in axes for axis in pair)
-    unmet = "" if single and axes[0] != axes[1] and rate > 0 else "each client leaves e1 along an axis of its own"
+    unmet = "" if single and axes[0] != axes[1] else "each client leaves e1 along an axis of its own"
     # A step in the bases moves the entries within them towards the target.
     mean = [[Fraction(0)] * size for _ in range(size)]
     for target, (rows, columns) in zip(targets, axes, strict=True):
@@ -62,6 +66,6 @@ def alg_6(values: Values) -> Violation:
         outside = [abs(mean[i][j]) for i in range(size) for j in range(size)
                    if i not in {0, *rows} or j not in {0, *columns}]  # fmt: skip
         missed.append(max(outside, default=Fraction(0)))
-    return Violation(min(missed), Fraction(0), unmet=unmet,
+    return Violation(min(missed), Fraction(0), unmet=unmet, assumes=[Hypothesis("learning rate", rate, ">", 0)],
                      reads="losses |W - T|^2 / 2 from W = e1 e1', one step: an entry of "
                      "the mean model that is 0 in the bases of either client")  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -13,14 +13,17 @@ def eq_5(values: Values) -> Violation:
     """Two rows and columns, rank one, U = V = e1: (5) as printed against the projected gradient."""
     s, G = Fraction(values["S"]), [[Fraction(entry) for entry in row] for row in values["G"]]
     S_dot = -G[0][0]
-    U_dot = [Fraction(0), -G[1][0] / s]  # -(I - e1 e1') G e1 / s
-    V_dot = [Fraction(0), -G[1][0] / s]  # the same as printed, with G and not its transpose
+    inverse = 1 / s if s else Fraction(0)
+    U_dot = [Fraction(0), -G[1][0] * inverse]  # -(I - e1 e1') G e1 / s
+    V_dot = [Fraction(0), -G[1][0] * inverse]  # the same as printed, with G and not its transpose
     moved = [[S_dot, s * V_dot[1]], [s * U_dot[1], Fraction(0)]]
     projected = [[-G[0][0], -G[0][1]], [-G[1][0], Fraction(0)]]
     apart = max(abs(moved[i][j] - projected[i][j]) for i in range(2) for j in range(2))
     return Violation(
         apart,
         Fraction(0),
-        unmet="" if s != 0 and len(G) == 2 else "S of full rank, two rows",
+        unmet="" if len(G) == 2 else "two rows",
+        assumes=[Hypothesis("S", s, "!=", 0)],
+        given={"U": [1, 0], "V": [1, 0], "S": s, "gradient": G},
         reads="with U = V = e1 and gradient G, the largest entry of the flow by (5) minus the projected flow",
     )

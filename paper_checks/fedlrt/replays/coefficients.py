@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -21,6 +21,7 @@ def eq_26_gradients(values: Values) -> Violation:
         apart,
         Fraction(0),
         unmet="" if size == 2 else "two rows and columns",
+        given={"W": zero, "gradient": slope, "F": force},
         reads="losses |W - A|^2 / 2, A a target, at W = 0: largest entry of the left side minus the right one",
     )
 
@@ -29,5 +30,6 @@ def eq_26_gradients(values: Values) -> Violation:
 def lemma_3(values: Values) -> Violation:
     """Columns of U against rows of F in the printed product of (25)."""
     n, r = int(values["n"]), int(values["r"])
-    return Violation(Fraction(abs(n - r)), Fraction(0), unmet="" if 1 <= r <= n else "1 <= r <= n",
+    return Violation(Fraction(abs(n - r)), Fraction(0),
+                     assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("r", r, "<=", n)],
                      reads="columns of U against rows of F, difference")  # fmt: skip

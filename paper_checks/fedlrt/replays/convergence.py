@@ -7,7 +7,7 @@ from fractions import Fraction
 from mpmath import mp, mpf, sqrt
 
 from paper_checks.fedlrt.replays.truncation_steps import inner, minus, one_step, truncated
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -15,16 +15,16 @@ from paper_checks.stored_values import Values
 def thm_3(values: Values) -> Violation:
     """T = 1, one client, one step at the rate of the proof, L = 1; the truncation keeps rank 1."""
     at = one_step(values)
-    end, theta, unmet = truncated(values, at)
-    if at.rate != Fraction(1, 24):
-        unmet = unmet or "the learning rate of the proof"
+    end, theta, assumes = truncated(values, at)
+    assumes += (Hypothesis("learning rate of the proof", at.rate, "=", Fraction(1, 24)),)
     after = minus(end, at.B)
     square = inner(at.F, at.F)
     descent = (square - inner(after, after)) / 2
     return Violation(
         square,
         48 * descent + 48 * theta,
-        unmet=unmet,
+        assumes=assumes,
+        given=at.given,
         reads="one client, one step, L = |W - B|^2/2, rank 1: squared gradient against the printed bound",
     )
 
@@ -39,8 +39,15 @@ def claim_thm3_text(values: Values) -> Violation:
     mp.dps = 60
     (a, b), (c, d) = ([Fraction(v) for v in row] for row in values["matrix"])
     corner, rate, rounds = Fraction(values["corner"]), Fraction(values["step"]), int(values["rounds"])
-    met = b == c and a * d == b * c and 0 < rate <= Fraction(1, 12) and rounds >= 1 and corner > 0
-    unmet = "" if met else "a symmetric matrix of rank one and a corner, so that the solution has rank two; the rate"
+    assumes = [
+        Hypothesis("upper right entry of the matrix", b, "=", c),
+        Hypothesis("determinant of the matrix", a * d - b * c, "=", 0),
+        Hypothesis("corner, the second direction of the solution", corner, ">", 0),
+        Hypothesis("lambda L s", rate, ">", 0),
+        Hypothesis("lambda L s", rate, "<=", Fraction(1, 12)),
+        Hypothesis("rounds", rounds, ">=", 1),
+    ]
+    unmet = ""
     T = [[mpf(v.numerator) / v.denominator for v in row] for row in ((a, b), (c, d))]
     s, u = mpf(1), (mpf(1), mpf(0))
     step = mpf(rate.numerator) / rate.denominator
@@ -58,5 +65,6 @@ def claim_thm3_text(values: Values) -> Violation:
             break
         u = (way[0] / length, way[1] / length)
     start = (1 - a) ** 2 + 2 * b**2 + d**2 + corner**2
-    return Violation(corner**2, start / 10**8, unmet=unmet, reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from "
+    return Violation(corner**2, start / 10**8, unmet=unmet, assumes=assumes,
+                     reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from "
                      "e1 e1': squared gradient in every round, against 1e-8 of that at the start")  # fmt: skip

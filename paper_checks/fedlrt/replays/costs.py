@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -20,10 +20,11 @@ def table_1(values: Values) -> Violation:
     lines = {2: (U, V, S), 4: (G_U, G_V), 6: (U_bar, V_bar), 11: (G_St,), 12: (G_St,), 16: (St,)}
     sent = sum(array.size for arrays in lines.values() for array in arrays)
     full = values["method"] == "FeDLRT, full" and values["cost"] == "communication"
-    unmet = "" if full and 1 <= 2 * r <= n else "communication with full correction, 2r at most n"
+    unmet = "" if full else "communication with full correction"
     return Violation(
         Fraction(sent),
         Fraction(6 * n * r + 10 * r * r),
         unmet=unmet,
+        assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
         reads="numbers that travel for a client in a round, against 6nr + 10r^2",
     )

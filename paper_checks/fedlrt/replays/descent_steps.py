@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.fedlrt.replays.worst_cases import Slack, local_points, plus, round_of, rounds
-from paper_checks.replay import Proof, Violation, proof, replay
+from paper_checks.replay import Hypothesis, Proof, Violation, proof, replay
 from paper_checks.stored_values import Values
 
 
@@ -57,6 +57,11 @@ def thm_7_second_term(values: Values) -> Proof:
 def thm_8_proof(values: Values) -> Violation:
     """The third term as derived, L^3 lambda^4 s^4, and as printed in the bracket, s lambda times (s lambda)^3 L^2."""
     steps, rate, L = int(values["steps"]), Fraction(values["rate"]), Fraction(values["L"])
-    unmet = "" if steps >= 1 and L > 0 and 0 < rate * 12 * L * steps <= 1 else "0 < lambda <= 1/(12 L s), s >= 1"
+    assumes = (
+        Hypothesis("local steps", steps, ">=", 1),
+        Hypothesis("L", L, ">", 0),
+        Hypothesis("lambda", rate, ">", 0),
+        Hypothesis("12 s lambda L", 12 * steps * rate * L, "<=", 1),
+    )
     derived, printed = L**3 * rate**4 * steps**4, steps * rate * (steps * rate) ** 3 * L**2
-    return Violation(abs(derived - printed), Fraction(0), unmet=unmet, reads="derived minus printed, over e^2")
+    return Violation(abs(derived - printed), Fraction(0), assumes=assumes, reads="derived minus printed, over e^2")

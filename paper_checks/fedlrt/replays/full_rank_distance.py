@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -22,7 +22,13 @@ def claim_close(values: Values) -> Violation:
     for _ in range(rounds):
         free -= rate * (free - 1)
         low -= rate * (low - 1) if entry in basis else 0
-    met = completion != 0 and entry != 0 and 0 < rate < 1 and rounds >= 1
-    return Violation(abs(free - low), abs(free), strict=True, unmet="" if met else "an entry outside e1, 0 < rate < 1",
+    assumes = (
+        Hypothesis("place of the second basis vector", completion, "!=", 0),
+        Hypothesis("place of the target's entry", entry, "!=", 0),
+        Hypothesis("lambda L", rate, ">", 0),
+        Hypothesis("lambda L", rate, "<", 1),
+        Hypothesis("rounds", rounds, ">=", 1),
+    )
+    return Violation(abs(free - low), abs(free), strict=True, assumes=assumes,
                      reads="loss (W_33 - 1)^2 / 2 from e1 e1', second basis vectors e2: "
                      "distance from the full-rank weights, against the start's")  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 Array = NDArray[np.float64]
@@ -101,8 +101,9 @@ def claim_hom_clients(values: Values) -> Violation:
         gradients, rounds = slopes(grams, [target] * count), int(values["rounds"])
         end = fedlrt(start, 8, gradients, "simplified", 20, 0.1, rounds, shares)
         distances.append(float(np.linalg.norm(end - target)))
-    unmet = "" if many in (2, 4, 8, 16, 32) and values["rounds"] >= 1 else "several clients, a round"
+    unmet = "" if many in (2, 4, 8, 16, 32) else "2, 4, 8, 16 or 32 clients"
     return Violation(distances[0], distances[1], error=1e-9, exact=False, unmet=unmet,
+                     assumes=[Hypothesis("rounds", values["rounds"], ">=", 1)],
                      reads="n = 20, rank 4, 10,000 points, 20 steps of 1e-3, tau = 0.1, "
                      "a start of size 0.01 and rank 8: distance to the minimiser with all these "
                      "clients, which should be below that with one")  # fmt: skip
@@ -117,9 +118,10 @@ def four_clients() -> tuple[Array, list[Array], Array]:
     return H, targets, rng.standard_normal((10, 10)) / np.sqrt(10.0)
 
 
-def _unmet(values: Values) -> str:
-    fits = (values["n"], values["clients"], values["steps"], values["points"]) == (10, 4, 100, 10_000)
-    return "" if fits else "n = 10, C = 4, 100 local steps, 10,000 points at every client"
+def _setting(values: Values) -> list[Hypothesis]:
+    """The setting of Section 4.1."""
+    stated = {"n": 10, "clients": 4, "steps": 100, "points": 10_000}
+    return [Hypothesis(name, values[name], "=", number) for name, number in stated.items()]
 
 
 @replay("fedlrt/claim-het-plateau")
@@ -140,7 +142,7 @@ def claim_het_plateau(values: Values) -> Violation:
         away,
         error=1e-9,
         exact=False,
-        unmet=_unmet(values),
+        assumes=_setting(values),
         reads="steps of 1e-3, targets of rank 1: 1e-5, above which FedAvg should stand still, and its distance",
     )
 
@@ -151,7 +153,7 @@ def fig_1(values: Values) -> Violation:
     H, targets, W = four_clients()
     end = fedlrt(W, 5, slopes([H] * 4, targets), "none", 100, 0.01, int(values["rounds"]))
     away = float(np.linalg.norm(end - np.mean(targets, axis=0)))
-    return Violation(1e-5, away, error=1e-9, exact=False, unmet=_unmet(values),
+    return Violation(1e-5, away, error=1e-9, exact=False, assumes=_setting(values),
                      reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank "
                      "5: 1e-5, above which it should stand still without correction, and its distance")  # fmt: skip
 
@@ -188,6 +190,6 @@ def claim_het_converge(values: Values) -> Violation:
 
     theirs = rounds(fedlin)
     ours = rounds(low_rank)
-    return Violation(float(values["much"]) * ours, float(theirs), error=0.5, exact=False, unmet=_unmet(values),
+    return Violation(float(values["much"]) * ours, float(theirs), error=0.5, exact=False, assumes=_setting(values),
                      reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank "
                      "5: rounds of FeDLRT to 1e-5 times what should be the gain, and those of FedLin")  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 LOSSES = "two clients, L = 1, rank 1, losses ±(P w11 + Q w22 + w11 w22) + <slope, w>, P and Q the parts apart"
@@ -29,7 +29,8 @@ class Opposite:
         rate: lambda.
         delta: of Assumption 1.
         theta: the threshold.
-        unmet: what is not met.
+        assumes: what is assumed, each with its value and its bound.
+        given: the set-up.
     """
 
     moved: Entries
@@ -39,7 +40,8 @@ class Opposite:
     rate: Fraction
     delta: Fraction
     theta: Fraction
-    unmet: str
+    assumes: tuple[Hypothesis, ...]
+    given: dict[str, object]
 
     @property
     def change(self) -> Fraction:
@@ -61,37 +63,57 @@ def opposite(values: Values) -> Opposite:
     """Follows Algorithm 5 and checks Assumption 1 at every step of every client."""
     start, size, delta, rate, theta = fractions(values, "start", "norm", "delta", "step", "theta")
     P, Q = fractions(values, "apart_inside", "apart_outside")
-    slope, steps, unmet = entries(values["slope"]), int(values["steps"]), []
-    if not (inner(slope, slope) == size**2 and start > 0 and slope[1] and slope[2]):
-        unmet.append("the norm of the gradient, and that it widens both bases")
-    if not (0 < rate * 12 * steps <= 1 and 0 < delta <= Fraction(1, 10)):
-        unmet.append("0 < lambda <= 1/(12 L s), delta << 1")
-    if not size < abs(slope[0]) + delta * size:
-        unmet.append("(14) for the global loss")
+    slope, steps = entries(values["slope"]), int(values["steps"])
+    assumes = [
+        Hypothesis("squared norm of the gradient", inner(slope, slope), "=", size**2),
+        Hypothesis("norm of the gradient", size, ">", 0),
+        Hypothesis("S, which is start", start, ">", 0),
+        Hypothesis("gradient of V across V", start * slope[1], "!=", 0),
+        Hypothesis("gradient of U across U", start * slope[2], "!=", 0),
+        Hypothesis("lambda", rate, ">", 0),
+        Hypothesis("12 s lambda L", 12 * rate * steps, "<=", 1),
+        Hypothesis("delta", delta, ">", 0),
+        Hypothesis("delta, for delta << 1", delta, "<=", Fraction(1, 10)),
+        Hypothesis("(14), global loss: gradient minus its block", size - abs(slope[0]), "<", delta * size),
+    ]
     ends = []
-    for sign in (1, -1):
+    for client, sign in enumerate((1, -1), 1):
         w, correction = [Fraction(0)] * 4, -sign * P
-        for _ in range(steps):
+        for step in range(1, steps + 1):
             turn = [P + w[3], Fraction(0), Fraction(0), Q + w[0]]
             own = [sign * t + s for t, s in zip(turn, slope, strict=True)]
-            # sqrt(a^2 + b^2) < |a| + c  if and only if  a^2 + b^2 < (|a| + c)^2
-            if not inner(own, own) < (abs(own[0]) + delta * size) ** 2:
-                unmet.append("(14) for a client")
+            # sqrt(a^2 + b^2) < |a| + c  if and only if  b^2 < 2 |a| c + c^2
+            name, c = f"(14), client {client}, step {step}: squared gradient outside the block", delta * size
+            assumes.append(Hypothesis(name, inner(own[1:], own[1:]), "<", 2 * abs(own[0]) * c + c**2))
             w = [a - rate * (b + (correction if i == 0 else 0)) for i, (a, b) in enumerate(zip(w, own, strict=True))]
         ends.append(w)
     moved = [(a + b) / 2 for a, b in zip(*ends, strict=True)]
     W = [start + moved[0], *moved[1:]]
-    if not (W[0] * W[3] - W[1] * W[2]) ** 2 > theta**2 * inner(W, W) > 0:  # the smallest singular value is above theta
-        unmet.append("nothing is truncated")
-    return Opposite(moved, slope, size**2, steps * rate, rate, delta, theta, "; ".join(dict.fromkeys(unmet)))
+    # The product of the singular values is above theta times the larger one at least.
+    assumes.append(Hypothesis("theta", theta, ">", 0))
+    name = "nothing is cut: squared determinant of W before truncation"
+    assumes.append(Hypothesis(name, (W[0] * W[3] - W[1] * W[2]) ** 2, ">", theta**2 * inner(W, W)))
+    given = {
+        "U": [1, 0], "V": [1, 0], "S": start, "clients": 2,
+        "loss of client 1 in w = W - S e1 e1'": f"({P} w11 + {Q} w22 + w11 w22) + <slope, w>",
+        "loss of client 2": f"-({P} w11 + {Q} w22 + w11 w22) + <slope, w>",
+        "global loss L(W)": "<slope, w>", "smoothness L": 1, "slope": [slope[:2], slope[2:]],
+        "w before truncation": [moved[:2], moved[2:]],
+    }  # fmt: skip
+    return Opposite(moved, slope, size**2, steps * rate, rate, delta, theta, tuple(assumes), given)
 
 
 @replay("fedlrt/assumption-1")
 def assumption_1(values: Values) -> Violation:
     """The part outside the block against delta times the norm of the gradient, G = L at the start."""
     inside, outside, size, delta = fractions(values, "inside", "outside", "norm", "delta")
-    unmet = "" if inside**2 + outside**2 == size**2 and size - inside < delta * size else "(14)"
-    return Violation(outside, delta * size, unmet=unmet or ("" if delta <= Fraction(1, 10) else "delta << 1"),
+    assumes = (
+        Hypothesis("squared norm of the gradient", inside**2 + outside**2, "=", size**2),
+        Hypothesis("its block", inside, ">=", 0),
+        Hypothesis("delta, for delta << 1", delta, "<=", Fraction(1, 10)),
+        Hypothesis("(14): gradient minus its block", size - inside, "<", delta * size),
+    )
+    return Violation(outside, delta * size, assumes=assumes,
                      reads="gradient outside the block, against delta times the gradient")  # fmt: skip
 
 
@@ -100,7 +122,7 @@ def thm_4(values: Values) -> Violation:
     """Change of the loss in the round against the printed bound."""
     at = opposite(values)
     bracket = 1 - at.delta**2 - 12 * at.whole + at.delta**2 * at.whole
-    return Violation(at.change, -at.whole * bracket * at.square + at.theta, unmet=at.unmet,
+    return Violation(at.change, -at.whole * bracket * at.square + at.theta, assumes=at.assumes, given=at.given,
                      reads=f"{LOSSES}: change of the loss, against the printed bound")  # fmt: skip
 
 
@@ -108,8 +130,8 @@ def thm_4(values: Values) -> Violation:
 def cor_1(values: Values) -> Violation:
     """T = 1, L = 1."""
     at = opposite(values)
-    unmet = at.unmet or ("" if at.whole * (12 + at.delta**2) <= 1 else "the learning rate of the corollary")
-    return Violation(at.square, 96 * -at.change + 96 * at.theta, unmet=unmet,
+    rate = Hypothesis("s lambda (12 L + delta^2)", at.whole * (12 + at.delta**2), "<=", 1)
+    return Violation(at.square, 96 * -at.change + 96 * at.theta, assumes=(*at.assumes, rate), given=at.given,
                      reads=f"{LOSSES}: squared gradient, against the printed bound")  # fmt: skip
 
 
@@ -119,6 +141,10 @@ def cor_2_proof(values: Values) -> Violation:
     L, delta = fractions(values, "L", "delta")
     whole = 1 / (12 * L + delta**2)
     bracket = 1 - delta**2 - 12 * whole * L + delta**2 * whole
-    unmet = "" if L > 0 and 0 < delta <= Fraction(1, 10) else "L > 0, 0 < delta << 1"
-    return Violation(1 / (96 * L), whole * bracket, unmet=unmet,
+    assumes = (
+        Hypothesis("L", L, ">", 0),
+        Hypothesis("delta", delta, ">", 0),
+        Hypothesis("delta, for delta << 1", delta, "<=", Fraction(1, 10)),
+    )
+    return Violation(1 / (96 * L), whole * bracket, assumes=assumes,
                      reads="what is needed, against the learning rate times the bracket")  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -19,10 +19,14 @@ def claim_simplified_sufficient(values: Values) -> Violation:
     """
     curvatures, centres = ([Fraction(v) for v in values[name]] for name in ("curvatures", "centres"))
     step, steps = Fraction(values["step"]), int(values["steps"])
-    met = (
-        len(curvatures) == len(centres) == 2 and 0 < min(curvatures) <= max(curvatures) <= 1
-        and sum(h * t for h, t in zip(curvatures, centres, strict=True)) == 0 and 0 < 12 * steps * step <= 1
-    )  # fmt: skip
+    slope = sum((h * -t for h, t in zip(curvatures, centres, strict=True)), Fraction(0)) / 2
+    assumes = (
+        Hypothesis("smallest h", min(curvatures), ">", 0),
+        Hypothesis("largest h, at most L", max(curvatures), "<=", 1),
+        Hypothesis("gradient of the mean loss at e1 e1'", slope, "=", 0),
+        Hypothesis("lambda", step, ">", 0),
+        Hypothesis("12 s lambda L", 12 * steps * step, "<=", 1),
+    )
     ends = []
     for h, t in zip(curvatures, centres, strict=True):
         w = Fraction(0)
@@ -30,6 +34,7 @@ def claim_simplified_sufficient(values: Values) -> Violation:
             w -= step * h * (w - t)
         ends.append(w)
     mean = sum(ends, Fraction(0)) / len(ends)
-    return Violation(abs(mean), Fraction(0), unmet="" if met else "a minimiser at e1 e1', 0 < lambda <= 1/(12 L s)",
+    return Violation(abs(mean), Fraction(0), unmet="" if len(curvatures) == 2 else "two clients", assumes=assumes,
+                     given={"U": [1, 0], "V": [1, 0], "S": 1, "smoothness L": 1},
                      reads="two clients (w11 - 1)^2/2 + h (w12 - t)^2/2 + w21^2/2 + w22^2/2, L = 1: distance from the "
                      "minimiser after a round that starts there")  # fmt: skip

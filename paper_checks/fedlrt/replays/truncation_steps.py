@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 Matrix = list[list[Fraction]]
@@ -18,14 +18,22 @@ _PAIRS = [(i, j) for i in range(2) for j in range(2)]
 
 @dataclass(frozen=True)
 class Step:
-    """Start, negative gradient there, model before truncation, learning rate, and what is not met."""
+    """Start, negative gradient there, model before truncation, learning rate, and what is assumed."""
 
     W: Matrix
     F: Matrix
     star: Matrix
     B: Matrix
     rate: Fraction
-    unmet: str
+    assumes: tuple[Hypothesis, ...]
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The set-up: factors of the start, the global loss L, its smoothness L."""
+        return {
+            "U": [1, 0], "V": [1, 0], "S": self.W[0][0], "loss L(W)": "|W - B|^2/2", "smoothness L": 1, "B": self.B,
+            "clients": 1, "local steps": 1, "W before truncation": self.star,
+        }  # fmt: skip
 
 
 def one_step(values: Values) -> Step:
@@ -34,14 +42,22 @@ def one_step(values: Values) -> Step:
     rate = Fraction(values["step"])
     F = [[B[i][j] - W[i][j] for j in range(2)] for i in range(2)]
     star = [[W[i][j] + rate * F[i][j] for j in range(2)] for i in range(2)]
-    met = W[0][0] > 0 and not any(W[i][j] for i, j in _PAIRS if i + j) and F[1][0] != 0 != F[0][1]
-    unmet = "" if met and 0 < rate <= Fraction(1, 12) else "a start e1 e1^T, widened bases, 0 < lambda <= 1/(12 L s)"
-    return Step(W, F, star, B, rate, unmet)
+    assumes = (
+        Hypothesis("S, which is W_11", W[0][0], ">", 0),
+        *(Hypothesis(f"W_{i + 1}{j + 1} of U S V'", W[i][j], "=", 0) for i, j in _PAIRS if i + j),
+        Hypothesis("gradient of U across U", F[1][0], "!=", 0),
+        Hypothesis("gradient of V across V", F[0][1], "!=", 0),
+        Hypothesis("lambda", rate, ">", 0),
+        Hypothesis("12 s lambda L", 12 * rate, "<=", 1),
+    )
+    return Step(W, F, star, B, rate, assumes)
 
 
 def inner(one: Matrix, other: Matrix) -> Fraction:
     """Inner product of matrices."""
-    return sum((one[i][j] * other[i][j] for i, j in _PAIRS), Fraction(0))
+    return sum(
+        (a * b for row, beside in zip(one, other, strict=True) for a, b in zip(row, beside, strict=True)), Fraction(0)
+    )
 
 
 def minus(one: Matrix, other: Matrix) -> Matrix:
@@ -49,8 +65,8 @@ def minus(one: Matrix, other: Matrix) -> Matrix:
     return [[one[i][j] - other[i][j] for j in range(2)] for i in range(2)]
 
 
-def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, str]:
-    """The model cut to rank 1, the threshold, and what is not met, the step included.
+def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, tuple[Hypothesis, ...]]:
+    """The model cut to rank 1, the threshold, and what is assumed, of the step as well.
 
     Rank 1 is the least positive one, both with the tail after it and with the tail printed, from sigma_1 on.
     """
@@ -58,12 +74,19 @@ def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, str]:
     vector = [Fraction(v) for v in values["vector"]]
     other = [-vector[1], vector[0]]
     spectral = [[kept * vector[i] * vector[j] + tail * other[i] * other[j] for j in range(2)] for i in range(2)]
-    unmet = at.unmet
-    if spectral != at.star or inner([vector, other], [vector, other]) != 2 or not kept > tail > 0:
-        unmet = unmet or "the singular values are the stated ones"
-    if not tail < theta or not tail**2 + kept**2 < theta**2:
-        unmet = unmet or "truncation to rank 1 at this threshold, in either reading of the criterion"
-    return [[kept * vector[i] * vector[j] for j in range(2)] for i in range(2)], theta, unmet
+    apart = minus(spectral, at.star)
+    assumes = (
+        *at.assumes,
+        Hypothesis("squared length of the singular vector", inner([vector], [vector]), "=", 1),
+        Hypothesis("squared distance of W from its singular values and vectors", inner(apart, apart), "=", 0),
+        Hypothesis("second singular value", tail, ">", 0),
+        Hypothesis("second singular value, against the first", tail, "<", kept),
+        Hypothesis("tail after the first singular value, against theta", tail, "<", theta),
+        Hypothesis(
+            "squared tail with the first one, as printed, against squared theta", tail**2 + kept**2, "<", theta**2
+        ),
+    )
+    return [[kept * vector[i] * vector[j] for j in range(2)] for i in range(2)], theta, assumes
 
 
 @replay("fedlrt/eq-32")
@@ -75,7 +98,8 @@ def eq_32(values: Values) -> Violation:
     return Violation(
         inner(apart, apart),
         Fraction(0),
-        unmet=at.unmet,
+        assumes=at.assumes,
+        given=at.given,
         reads="one client, one step, L = |W - B|^2/2: squared distance of the two sides",
     )
 
@@ -91,7 +115,8 @@ def eq_33(values: Values) -> Violation:
     return Violation(
         abs(middle - last),
         Fraction(0),
-        unmet=at.unmet,
+        assumes=at.assumes,
+        given=at.given,
         reads="one client, one step, L = |W - B|^2/2: distance of the two expressions",
     )
 
@@ -100,12 +125,13 @@ def eq_33(values: Values) -> Violation:
 def eq_36(values: Values) -> Violation:
     """The rise of the loss by the truncation to rank 1, against the threshold (L = 1)."""
     at = one_step(values)
-    end, theta, unmet = truncated(values, at)
+    end, theta, assumes = truncated(values, at)
     after, before = minus(end, at.B), minus(at.star, at.B)
     rise = (inner(after, after) - inner(before, before)) / 2
     return Violation(
         rise,
         theta,
-        unmet=unmet,
+        assumes=assumes,
+        given=at.given,
         reads="one client, one step, L = |W - B|^2/2: rise of the loss by truncation, against L theta",
     )
