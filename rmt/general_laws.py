@@ -33,6 +33,10 @@ class DensityLaw(Law):
     cdf and moments 1e-12, g(z) 1e-10, edge values g(U+) 1e-8 for square-root edges. Jumps and kinks inside are found by
     halving and cost nothing away from them; only g(z) at complex z above such a kink, close to the axis, is poorer.
 
+    Closer to an edge than 1e-10 of the width, 1/g is continued as a power of the distance: overlaps of spikes next to
+    their threshold are continuous, to 1e-9 at a square-root edge, 1e-5 where g' is finite at the edge and 0.01 where it
+    grows like a logarithm (a density that vanishes linearly).
+
     An edge value is infinite when the density does not vanish at the edge like a power d^a, a > 0.02, of the distance;
     a slower decay (a logarithm) cannot be told from a constant in double precision, and is reported as infinite.
 

@@ -272,3 +272,15 @@ def test_orders_are_whole_numbers():
         for ask in (SEMICIRCLE.moment, UNIFORM.moment, PointMass(1.0).moment, MarchenkoPastur(1.0).free_cumulants):
             with pytest.raises(ValueError, match="must be an integer >= 0"):
                 ask(bad)
+
+
+def test_marchenko_pastur_beside_its_atom():
+    """Just left of the atom at 0, of mass 1 - 1/2.5: g = 0.6 / z + O(1), where the plain root formula cancels."""
+    for z in (-1e-12, -1e-9, -1e-6):
+        assert MarchenkoPastur(2.5).stieltjes(z) * z == pytest.approx(0.6, rel=2 * abs(z) + 1e-12)
+
+
+def test_moments_of_a_point_about_another():
+    assert PointMass(2.0).moment(3, about=0.5) == pytest.approx(1.5**3)
+    assert AtomicLaw((0.0, 2.0), (0.5, 0.5)).moment(1, about=0.5) == pytest.approx(0.5)
+    assert Semicircle(1.0, 2.0).moment(2, about=0.5) == pytest.approx(1 + 1.5**2)
