@@ -1,0 +1,336 @@
+"""What a federation draws, remembers and averages, and what the executors make of it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.descent import Descent, descend, gradient
+from algorithms.federation import Federation, FederationError, Memory, Reply, Sequential
+from algorithms.fedloru import NestedFedLoRU, PersonalFedLoRU
+from algorithms.ledger import Ledger
+from algorithms.lora import AB, Adapter
+from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.tree import Tree, tensors, weighted_sum
+from algorithms.vmap import Vmap
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A client that is a number, with some samples."""
+
+    value: torch.Tensor
+    samples: float = 6.0
+
+    def loss(self, w, batch=None):
+        return (self.value * w["W"]).sum()
+
+    def tensors(self):
+        return {"value": self.value}
+
+    def with_tensors(self, tensors):
+        return replace(self, **tensors)
+
+
+def counted(*values, samples=6.0):
+    return [Counted(torch.tensor(float(value)), samples) for value in values]
+
+
+def upload_draws(client, memory):
+    return Reply(upload=memory.drawn)
+
+
+def upload_value(client, memory):
+    return Reply(upload=client.value)
+
+
+def upload_all_it_knows(client, memory):
+    return Reply(
+        upload=client.value + memory.round["kept"] + 10 * memory.personal["own"] + 100 * memory.shared["told"],
+        keep={"kept": memory.round["kept"] + 1}, personal={"own": memory.personal["own"] + client.value},
+    )  # fmt: skip
+
+
+def begin_keeping(client, memory):
+    return Reply(upload=client.value, keep={"kept": client.value})
+
+
+LOCAL = Descent(steps=4, batch=3)
+
+
+def drawn(seed, rounds, trips=1, cohort=(0, 1)):
+    """Batches by (round, trip, client), each ``(steps, batch)``."""
+    fed, found = Federation(counted(1, 2), seed=seed), {}
+    for number in range(1, rounds + 1):
+        fed.begin()
+        for trip in range(1, trips + 1):
+            for client, batch in zip(cohort, fed.gather(upload_draws, to=cohort, draw=LOCAL.draw), strict=True):
+                found[number, trip, client] = batch.tolist()
+    return found
+
+
+def test_draws_differ_between_clients_steps_rounds_and_trips_and_seeds():
+    found = drawn(0, 3, 2)
+    steps = [tuple(step) for batches in found.values() for step in batches]
+    assert all(len(set(step)) == 3 and set(step) <= set(range(6)) for step in steps)  # without replacement
+    assert {sample for step in steps for sample in step} == set(range(6))
+    assert all(len({tuple(step) for step in batches}) > 1 for batches in found.values())
+    assert len({str(batches) for batches in found.values()}) == len(found)
+    assert all(batches != drawn(1, 3, 2)[key] for key, batches in found.items())
+
+
+def test_draws_are_those_of_seed_round_trip_and_client_alone():
+    found = drawn(0, 3, 2)
+    assert drawn(0, 3, 2) == found
+    assert all(found[key] == batches for key, batches in drawn(0, 3, cohort=(1,)).items())
+    rng = np.random.default_rng([0, 3, 2, 1])
+    assert found[3, 2, 1] == [rng.permutation(6)[:3].tolist() for _ in range(4)]
+
+
+def test_a_batch_is_at_most_all_samples():
+    (client,) = counted(1, samples=2.0)
+    batches = LOCAL.draw(client, np.random.default_rng(0))
+    assert batches.shape == (4, 2)
+    assert Descent(3).draw(client, np.random.default_rng(0)) is None
+
+
+def test_cohorts_are_those_of_seed_and_round():
+    fed, found = Federation(counted(*range(1, 7)), seed=4), []
+    for number in range(1, 9):
+        assert fed.begin() == number
+        cohort = fed.cohort(3)
+        rng = np.random.default_rng([4, number])
+        assert cohort == tuple(sorted(rng.choice(6, 3, replace=False).tolist()))
+        found.append(cohort)
+    assert len(set(found)) > 4
+    assert fed.cohort() == fed.cohort(6) == tuple(range(6))
+    for size in (0, 7):
+        with pytest.raises(FederationError, match="between 1 and 6"):
+            fed.cohort(size)
+
+
+def test_shares_are_the_sizes_of_the_data_unless_given_and_normalised_over_the_cohort():
+    clients = [*counted(1, samples=1.0), *counted(10, samples=3.0), *counted(100, samples=6.0)]
+    fed = Federation(clients)
+    assert float(fed.mean(upload_value, to=(0, 1, 2))) == pytest.approx((1 + 30 + 600) / 10)
+    assert float(fed.mean(upload_value, to=(0, 1))) == pytest.approx(31 / 4)
+    assert float(Federation(clients, weights=(1, 1, 0)).mean(upload_value, to=(1, 2))) == 10.0
+    with pytest.raises(FederationError, match="total weight 0"):
+        Federation(clients, weights=(1, 1, 0)).mean(upload_value, to=(2,))
+
+
+@pytest.mark.parametrize("executor", [Sequential, Vmap])
+def test_clients_remember_what_they_should_and_no_longer(executor):
+    fed = Federation(counted(1, 2, 3), executor=executor())
+    fed.tell(told=torch.tensor(1.0))
+    fed.equip(own=torch.tensor(0.0))
+    fed.begin()
+    fed.gather(begin_keeping, to=(0, 1, 2))
+    assert list(map(float, fed.gather(upload_all_it_knows, to=(0, 2)))) == [1 + 1 + 100, 3 + 3 + 100]
+    # Kept within the round: 2 and 4; own: 1 and 3; client 1 did no work since.
+    assert list(map(float, fed.gather(upload_all_it_knows, to=(0, 2)))) == [1 + 2 + 10 + 100, 3 + 4 + 30 + 100]
+    fed.begin()
+    fed.agree(told=torch.tensor(2.0))
+    fed.gather(begin_keeping, to=(0, 1, 2))
+    assert list(map(float, fed.gather(upload_all_it_knows, to=(1, 2)))) == [2 + 2 + 200, 3 + 3 + 60 + 200]
+    fed.begin()
+    with pytest.raises(KeyError):  # what was kept for the last round is gone
+        fed.gather(upload_all_it_knows, to=(0,))
+
+
+def test_a_state_is_a_copy_of_what_there_was():
+    fed = Federation(counted(1, 2))
+    fed.equip(own=torch.tensor(0.0))
+    fed.begin()
+    before = fed.state
+    fed.equip(own=torch.tensor(1.0))
+    fed.tell(more=torch.tensor(1.0))
+    fed.begin()
+    assert (before.round, float(before.personal[1]["own"]), dict(before.shared)) == (1, 0.0, {})
+    again = Federation(counted(1, 2), state=before)
+    assert again.begin() == 2
+    again.equip(own=torch.tensor(5.0))
+    assert float(before.personal[0]["own"]) == 0.0
+
+
+@pytest.mark.parametrize("executor", [Sequential, Vmap])
+def test_every_cohort_works_on_its_own_data(executor):
+    """Also one of the same length as the last, or of the same clients in other federations."""
+    one = executor()
+    for values in ((1, 2, 3), (4, 5, 6)):
+        fed = Federation(counted(*values), executor=one)
+        for cohort in ((0, 1), (1, 2), (0, 1), (0, 1), (2,)):
+            assert list(map(float, fed.gather(upload_value, to=cohort))) == [values[k] for k in cohort]
+
+
+def test_stacked_clients_that_are_one_and_the_same_are_evaluated_once():
+    (client,) = counted(4)
+    fed = Federation([client] * 3, executor=Vmap())
+    assert list(map(float, fed.gather(upload_value, to=(0, 1, 2)))) == [4.0, 4.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("clients", "cause"),
+    [
+        ([*counted(1), Counted(torch.ones(2))], "differ in shape"),
+        ([type("Plain", (), {"samples": 1.0})()] * 2, "Plain cannot be stacked"),
+    ],
+)
+def test_clients_that_cannot_be_stacked_are_named(clients, cause):
+    with pytest.raises(FederationError, match=rf"round 0, upload_value: .*{cause}"):
+        Federation(clients, executor=Vmap()).gather(upload_value, to=(0, 1))
+
+
+def test_work_that_depends_on_values_is_not_stacked():
+    fed = Federation(counted(1, 2), executor=Vmap())
+
+    def choosing(client, memory):
+        return Reply(upload=client.value if float(client.value) > 1 else -client.value)
+
+    with pytest.raises(FederationError, match="depend on each client's values; use the sequential executor"):
+        fed.gather(choosing, to=(0, 1))
+
+
+def test_numbers_that_are_not_finite_name_round_client_and_work():
+    fed = Federation(counted(1, float("nan"), float("inf")))
+    fed.begin()
+    for cohort, client in (((0, 1), 1), ((0, 2), 2)):
+        with pytest.raises(FederationError, match=f"round 1, client {client}: upload_value sent numbers"):
+            fed.gather(upload_value, to=cohort)
+
+
+def test_a_client_listed_twice_has_ranks_of_its_own():
+    """mFedLoRU asks for the client's number, not for the object that answers."""
+    (client,) = counted(1)
+    fed = Federation([client, client], executor=Sequential())
+    algorithm = NestedFedLoRU(Descent(1, 0.1), Adapter(2), 2, ranks=((1, 1), (2, 2)))
+    state = algorithm.start(fed, Tree(W=torch.ones(4, 3).double()))
+    fed.begin()
+    algorithm.round(fed, (0, 1), state)
+    assert fed.ledger.count("up", 1) == (1 + 2) * (4 + 2 + 2 + 3)
+
+
+def test_nested_factors_are_orthonormal_where_they_are_not_zero_and_new_on_every_turn():
+    algorithm = NestedFedLoRU(Descent(), Adapter(3, seed=5), 2, ranks=((2, 1),))
+    factors = AB(Tree(W=torch.ones(5, 3).double()), Tree(W=torch.ones(3, 4).double()))
+    nested, later = (algorithm.fresh(factors, (2, 1), turn) for turn in (0, 1))
+    shapes = [tuple(part["W"].shape) for part in nested]
+    assert shapes == [(5, 2), (2, 3), (3, 1), (1, 4)]
+    assert not nested.A_d["W"].any()
+    assert not nested.B_u["W"].any()
+    torch.testing.assert_close(nested.A_u["W"] @ nested.A_u["W"].T, torch.eye(2).double())
+    torch.testing.assert_close(nested.B_d["W"].T @ nested.B_d["W"], torch.eye(1).double())
+    assert float((nested.A_u["W"] - later.A_u["W"]).abs().max()) > 1e-3
+    assert float((nested.B_d["W"] - later.B_d["W"]).abs().max()) > 1e-3
+    assert float((nested.A_u["W"][:1] - nested.B_d["W"].T).abs().max()) > 1e-3  # two draws, not one
+
+
+def test_the_start_of_factors_is_normal_with_variance_1_over_m_and_zero():
+    w = {"W": torch.zeros(400, 60, dtype=torch.float32), "V": torch.zeros(100, 50, dtype=torch.float64)}
+    adapter = Adapter(40, seed=2)
+    factors = adapter.factors(w)
+    for name, W in w.items():
+        A, B = factors.A[name], factors.B[name]
+        assert A.shape == (W.shape[0], 40)
+        assert B.shape == (40, W.shape[1])
+        assert A.dtype == B.dtype == W.dtype
+        assert not B.any()
+        assert float((A**2).mean() * W.shape[0]) == pytest.approx(1.0, abs=5 * (2 / A.numel()) ** 0.5)
+    assert torch.equal(factors.A["W"], adapter.factors(w).A["W"])
+    others = [adapter.factors(w, turn=1), Adapter(40, seed=3).factors(w)]
+    assert all(float((other.A["W"] - factors.A["W"]).abs().max()) > 0.1 for other in others)
+    for wrong in (0, 51):
+        with pytest.raises(FederationError, match="rank"):
+            Adapter(wrong).factors(w)
+    for scale in (0.0, float("nan"), float("inf")):
+        with pytest.raises(FederationError, match="scale"):
+            Adapter(1, scale)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(Descent(2, 0.1), Descent(2, 0.2)), (Descent(2, 0.1, 2), Descent(2, 0.1, 3))],
+)
+def test_joint_steps_need_one_rate_and_one_batch(one, other):
+    with pytest.raises(FederationError, match="one learning rate and one batch"):
+        PersonalFedLoRA(one, other, Adapter(1), jointly=True).together()
+    assert PersonalFedLoRA(one, one, Adapter(1), jointly=True).together() == replace(one, steps=4)
+
+
+def test_batches_are_named_for_both_kinds_of_steps_or_for_none():
+    for one, other in ((None, 2), (2, None)):
+        for algorithm in (
+            PersonalFedLoRA(Descent(2, 0.1, one), Descent(2, 0.1, other), Adapter(1)),
+            PersonalFedLoRU(Descent(2, 0.1, one), Adapter(1), 2, personal=Descent(2, 0.1, other)),
+        ):
+            fed = Federation(counted(1))
+            state = algorithm.start(fed, Tree(W=torch.ones(2, 2)))
+            with pytest.raises(FederationError, match="a batch for both kinds of local steps"):
+                algorithm.round(fed, (0,), state)
+
+
+def test_naive_fedlrt_takes_full_batches():
+    with pytest.raises(FederationError, match="full batches"):
+        NaiveFeDLRT(Descent(1, 0.1, 2), 1).start(Federation(counted(1)), Tree(W=torch.ones(2, 2)))
+
+
+def test_ranks_are_equal_for_clients_without_numbers():
+    algorithm = NestedFedLoRU(Descent(), Adapter(2), 1, ranks=((1, 2), (1, 2)))
+    assert algorithm.ranks_of(None) == algorithm.ranks_of(1) == (1, 2)
+    mixed = replace(algorithm, ranks=((1, 2), (2, 2)))
+    assert mixed.ranks_of(1) == (2, 2)
+    with pytest.raises(FederationError, match="clients of several ranks"):
+        mixed.ranks_of(None)
+
+
+def test_descent_starts_where_it_is_told_and_does_not_change_it():
+    (client,) = counted(3)
+    start, correction = Tree(W=torch.ones(2)), Tree(W=torch.tensor([1.0, -3.0]))
+    end = descend(client, start, Descent(2, 0.5), Memory(), correction=correction)
+    assert end["W"].tolist() == [1 - 2 * 0.5 * 4, 1.0]
+    assert start["W"].tolist() == [1.0, 1.0]
+    assert gradient(client, start)["W"].tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("wrong", [{"steps": 0}, {"batch": 0}, *({"learning_rate": r} for r in (0.0, -1.0, float("nan"),
+                                                                                           float("inf")))])  # fmt: skip
+def test_local_steps_out_of_range_are_refused(wrong):
+    with pytest.raises(FederationError, match="steps and batch must be at least 1 and the learning rate positive"):
+        Descent(**wrong)
+
+
+def test_trees_do_arithmetic_by_name():
+    one, other = Tree(W=torch.eye(2), V=torch.ones(1, 3)), Tree(V=2 * torch.ones(1, 3), W=torch.ones(2, 2))
+    assert (one - other)["V"].tolist() == [[-1.0] * 3]
+    assert (-one)["W"].tolist() == [[-1.0, 0.0], [0.0, -1.0]]
+    assert (one / 2)["V"].tolist() == [[0.5] * 3]
+    assert one.T["V"].shape == (3, 1)
+    assert float(other.square()) == 4 + 12
+    assert one.is_finite
+    assert not Tree(W=torch.tensor([1.0, float("nan")])).is_finite
+    assert not Tree(W=torch.ones(1), V=torch.tensor([float("inf")])).is_finite
+    assert [t.shape for t in tensors((one, 3.0, {"x": torch.zeros(4)}))] == [(2, 2), (1, 3), (4,)]
+    total = weighted_sum([(0.5, (one, {"x": torch.ones(1)})), (2.0, (one, {"x": torch.ones(1)}))])
+    assert total[0]["V"].tolist() == [[2.5] * 3]
+    assert float(total[1]["x"]) == 2.5
+
+
+def test_a_ledger_counts_directions_rounds_and_bytes_of_every_type():
+    ledger = Ledger()
+    ledger.record(1, 1, "down", "a", [{"x": torch.zeros(2, 3), "n": 7}], copies=4)
+    ledger.record(1, 1, "up", "a", [torch.zeros(5, dtype=torch.float64)] * 2)
+    ledger.record(1, 2, "up", "nothing", [(), 3])
+    ledger.record(2, 3, "up", "b", [torch.zeros(1, dtype=torch.float16)])
+    assert [(e.direction, e.clients, e.entries, e.bytes) for e in ledger.entries] == [
+        ("down", 4, 24, 96), ("up", 2, 10, 80), ("up", 1, 1, 2),
+    ]  # fmt: skip
+    assert (ledger.bytes(), ledger.bytes("up"), ledger.bytes("up", 1), ledger.bytes(round=2)) == (178, 82, 80, 2)
+    assert (ledger.count(), ledger.count("down", 2), ledger.trips(1), ledger.trips(2), ledger.trips(9)) == (
+        35,
+        0,
+        1,
+        3,
+        0,
+    )

@@ -1,0 +1,183 @@
+"""Algorithms with orthonormal bases against their boxes on whole matrices, where no basis is chosen.
+
+Of U S V^T only W = U S V^T enters: the columns of [U | grad_U] span those of [W | G W^T], since grad_U = G V S^T and
+V S^T = W^T U; a step in the coefficients of wide bases is W - rate P G Q with the projections P and Q on their spans.
+"""
+
+import by_hand
+import numpy as np
+import pytest
+import torch
+from test_by_hand import RATE, Written, clients, federation, models
+from written_federation import Knowing, Samples, tensor
+
+from algorithms.descent import Descent
+from algorithms.federation import Federation, Sequential
+from algorithms.fedlrt import FeDLRT
+from algorithms.lora import SPLITS, ExactRoLoRA, FlexLoRA
+from algorithms.low_rank import Truncation
+from algorithms.naive_fedlrt import NaiveFeDLRT, own_bases
+from algorithms.tree import Tree
+from algorithms.vmap import Vmap
+
+W0 = np.array([[float(entry) for entry in row] for row in by_hand.W0])
+SHARES = np.array(by_hand.SHARES, dtype=float)
+KEEP = {"everything": Truncation(0.0), "some": Truncation(0.2), "at most 1": Truncation(0.0, most=1)}
+
+
+def slope(k, W, batch=range(3)):
+    D, y = np.array(by_hand.D[k], dtype=float), np.array(by_hand.Y[k], dtype=float)
+    return np.mean([((D[i] * W).sum() - y[i]) * D[i] for i in batch], axis=0)
+
+
+def mean(cohort, uploads):
+    return np.average(uploads, axis=0, weights=SHARES[list(cohort)])
+
+
+def onto(*columns):
+    """The projection on the span of columns."""
+    return (whole := np.hstack(columns)) @ np.linalg.pinv(whole, rcond=1e-10)
+
+
+def best(W, rank):
+    U, sigma, Vh = np.linalg.svd(W)
+    return (U[:, :rank] * sigma[:rank]) @ Vh[:rank]
+
+
+def cut(W, keep):
+    """The smallest rank whose tail has norm at most tau times that of W; of rank 1 where no more may stay."""
+    sigma = np.linalg.svd(W, compute_uv=False)
+    tails = [np.sqrt((sigma[r:] ** 2).sum()) for r in range(len(sigma) + 1)]
+    rank = next(r for r, tail in enumerate(tails) if tail <= max(keep.tau, 1e-14) * tails[0])
+    return best(W, min(rank, keep.most or rank))
+
+
+def fedlrt(rank, keep, correction, batch):
+    W, found = best(W0, rank), []
+    for number, cohort in by_hand.rounds():
+        G = {k: slope(k, W) for k in cohort}
+        whole = mean(cohort, list(G.values()))
+        P, Q = onto(W, whole @ W.T), onto(W.T, whole.T @ W)
+        old_P, old_Q, trip = onto(W), onto(W.T), 3 if correction == "full" else 2
+        uploads = []
+        for k in cohort:
+            V = {"none": 0 * W, "full": whole - G[k], "simplified": old_P @ (whole - G[k]) @ old_Q}[correction]
+            w = W
+            for chosen in by_hand.Draws(number, trip, k).steps(by_hand.STEPS, batch):
+                w = w - RATE * P @ (slope(k, w, chosen) + V) @ Q
+            uploads.append(w)
+        W = cut(mean(cohort, uploads), keep)
+        found.append(W)
+    return found
+
+
+def naive(rank, keep):
+    W, found = best(W0, rank), []
+    for _, cohort in by_hand.rounds():
+        uploads, most = [], np.linalg.matrix_rank(W, 1e-10)
+        for k in cohort:
+            w = W
+            for step in range(by_hand.STEPS):
+                w = best(w, most) if step else w
+                G = slope(k, w)
+                w = w - RATE * onto(w, G @ w.T) @ G @ onto(w.T, G.T @ w)
+            uploads.append(w)
+        W = cut(mean(cohort, uploads), keep)
+        found.append(W)
+    return found
+
+
+def flexlora(rank, split, batch):
+    alpha, found = float(by_hand.ALPHA), []
+    A, B = (tensor(part).numpy() for part in by_hand.factors(rank))
+    for number, cohort in by_hand.rounds():
+        uploads = []
+        for k in cohort:
+            a, b = A, B
+            for chosen in by_hand.Draws(number, 1, k).steps(by_hand.STEPS, batch):
+                G = slope(k, W0 + alpha * a @ b, chosen)
+                a, b = a - RATE * alpha * G @ b.T, b - RATE * alpha * a.T @ G
+            uploads.append(a @ b)
+        U, sigma, Vh = np.linalg.svd(mean(cohort, uploads))
+        left, right = {"balanced": (0.5, 0.5), "left": (1, 0), "right": (0, 1)}[split]
+        A, B = U[:, :rank] * sigma[:rank] ** left, (sigma[:rank] ** right)[:, None] * Vh[:rank]
+        found.append(W0 + alpha * A @ B)
+    return found
+
+
+def agree(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one.numpy(), other, atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("batch", [None, 1])
+@pytest.mark.parametrize(("executor", "kind"), [(Sequential, Samples), (Sequential, Knowing), (Vmap, Samples)])
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("keep", KEEP)
+@pytest.mark.parametrize("correction", ["none", "full", "simplified"])
+def test_fedlrt_is_its_box(correction, keep, rank, executor, kind, batch):
+    algorithm = FeDLRT(Descent(by_hand.STEPS, RATE, batch), rank, KEEP[keep], correction)
+    agree(models(algorithm, federation(kind, executor()))[0], fedlrt(rank, KEEP[keep], correction, batch))
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("keep", KEEP)
+def test_naive_fedlrt_is_its_text(keep, rank):
+    algorithm = NaiveFeDLRT(Descent(by_hand.STEPS, RATE), rank, KEEP[keep])
+    agree(models(algorithm, federation())[0], naive(rank, KEEP[keep]))
+
+
+def test_naive_fedlrt_as_printed_puts_the_mean_coefficients_in_the_first_clients_bases():
+    local = Descent(by_hand.STEPS, RATE)
+    algorithm, fed = NaiveFeDLRT(local, 1, KEEP["everything"], as_printed=True), federation()
+    state = algorithm.start(fed, Tree(W=torch.from_numpy(W0)))
+    for cohort in by_hand.COHORTS:
+        sent = [own_bases(clients()[k], None, *state, local).upload for k in cohort]
+        S = mean(cohort, [upload.S["W"].numpy() for upload in sent])
+        fed.begin()
+        state = algorithm.round(fed, cohort, state)
+        expected = sent[0].U["W"].numpy() @ S @ sent[0].V["W"].numpy().T
+        np.testing.assert_allclose(algorithm.weights(state)["W"].numpy(), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("batch", [None, 1])
+@pytest.mark.parametrize(("executor", "kind"), [(Sequential, Samples), (Sequential, Knowing), (Vmap, Samples)])
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("split", SPLITS)
+def test_flexlora_is_its_box(split, rank, executor, kind, batch):
+    algorithm = FlexLoRA(Descent(by_hand.STEPS, RATE, batch), Written(rank, float(by_hand.ALPHA)), split)
+    agree(models(algorithm, federation(kind, executor()))[0], flexlora(rank, split, batch))
+
+
+class OnData:
+    """A regressor on data: the mean over samples of |x (W* - W)|^2, and its best b by least squares."""
+
+    def __init__(self, X, target):
+        self.X, self.target, self.samples = X, target, float(len(X))
+
+    def loss(self, w, batch=None):
+        return ((self.X @ (self.target - w["W"])) ** 2).sum() / len(self.X)
+
+    def best_b(self, a):
+        return type(a)({"W": torch.linalg.lstsq(self.X @ a["W"], self.X @ self.target).solution})
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_exact_rolora_is_its_box(frozen):
+    """b_i = |X_i a|^-2 a^T X_i^T X_i W_i*; then a - eta mean 2 X_i^T X_i (a b - W_i*) b^T / m_i, normalised."""
+    rng = np.random.default_rng(3)
+    data = [(rng.standard_normal((m, 4)), rng.standard_normal((4, 3))) for m in (5, 7, 9)]
+    fed = Federation([OnData(*map(torch.from_numpy, one)) for one in data], weights=by_hand.SHARES)
+    algorithm, start = ExactRoLoRA(0.05, frozen), rng.standard_normal((4, 3))
+    state, a = algorithm.start(fed, Tree(W=torch.from_numpy(start))), np.linalg.svd(start)[0][:, 0]
+    for cohort in by_hand.COHORTS:
+        fed.begin()
+        state = algorithm.round(fed, cohort, state)
+        b = mean(cohort, [(X @ a) @ X @ target / ((X @ a) ** 2).sum() for X, target in (data[k] for k in cohort)])
+        before = a
+        if not frozen:
+            slopes = [2 * X.T @ X @ (np.outer(a, b) - target) @ b / len(X) for X, target in (data[k] for k in cohort)]
+            stepped = a - 0.05 * mean(cohort, slopes)
+            a = stepped / np.linalg.norm(stepped)
+        np.testing.assert_allclose(algorithm.weights(state)["W"].numpy(), np.outer(a, b), atol=1e-12)
+        assert frozen or np.abs(a - before).max() > 1e-3

@@ -1,0 +1,187 @@
+"""Every name builds what it says, from the settings that concern it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Sequential
+from algorithms.fedlin import FedLin
+from algorithms.fedloru import FedLoRU, FineTuneFedLoRU, NestedFedLoRU, PersonalFedLoRU
+from algorithms.fedlrt import FeDLRT
+from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
+from algorithms.low_rank import Truncation
+from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.tree import Tree
+from algorithms.vmap import Vmap
+from runs.catalogue import ALGORITHMS, ENTRIES, EXECUTORS, PROBLEMS, algorithm_of, executor_of, problem_of
+from runs.run import steps
+from runs.settings import RunError, TrainSettings
+
+S = TrainSettings(
+    clients=3, cohort=2, rounds=2, steps=7, learning_rate=0.03, rank=4, tau=5, restart="keep A", scale=1.5,
+    truncation=0.2, rows=6, columns=5, heterogeneity=0.25, samples=11, seed=8,
+)  # fmt: skip
+LOCAL, ADAPTER, CUT = Descent(7, 0.03), Adapter(4, 1.5, 8), Truncation(0.2)
+BUILT = {
+    "fedavg": FedAvg(LOCAL),
+    "fedlin": FedLin(LOCAL),
+    "fedlrt": FeDLRT(LOCAL, 4, CUT, "simplified"),
+    "fedlrt-full": FeDLRT(LOCAL, 4, CUT, "full"),
+    "fedlrt-plain": FeDLRT(LOCAL, 4, CUT, "none"),
+    "fedlora": FedLoRA(LOCAL, ADAPTER),
+    "ffa-lora": FFALoRA(LOCAL, ADAPTER),
+    "rolora": RoLoRA(LOCAL, ADAPTER),
+    "flexlora": FlexLoRA(LOCAL, ADAPTER),
+    "fedloru": FedLoRU(LOCAL, ADAPTER, 5, "keep A"),
+    "fedloru-finetune": FineTuneFedLoRU(LOCAL, ADAPTER, 5, "keep A"),
+    "pfedloru": PersonalFedLoRU(LOCAL, ADAPTER, 5, "keep A", personal=LOCAL, personal_adapter=Adapter(1, 1.5, 9)),
+    "pfedlora-1": PersonalFedLoRA(LOCAL, LOCAL, ADAPTER),
+    "pfedlora-2": PersonalFedLoRA(LOCAL, LOCAL, ADAPTER, jointly=True),
+    "fedlrt-naive": NaiveFeDLRT(LOCAL, 4, CUT),
+    "rolora-exact": ExactRoLoRA(0.03),
+    "mfedloru": NestedFedLoRU(LOCAL, ADAPTER, 5, "keep A", ranks=((2, 2),) * 3),
+}
+m, n, r = 6, 5, 2
+TRAVELS = {  # numbers per client in the second round, down and up, and its trips; by the boxes
+    "fedavg": (m * n, m * n, 1),
+    "fedlin": (2 * m * n, 2 * m * n, 2),
+    "fedlrt-plain": (2 * (m + n) * r + r * r, (m + n) * r + 4 * r * r, 2),
+    "fedlrt": (2 * (m + n) * r + 2 * r * r, (m + n) * r + 5 * r * r, 2),
+    "fedlrt-full": (2 * (m + n) * r + 5 * r * r, (m + n) * r + 8 * r * r, 3),
+    "fedlora": ((m + n) * r, (m + n) * r, 1),
+    "ffa-lora": (n * r, n * r, 1),
+    "rolora": ((m + n) * r, (m + n) * r, 2),
+    "flexlora": ((m + n) * r, (m + n) * r, 1),
+    "fedloru": ((m + n) * r, (m + n) * r, 1),
+    "fedloru-finetune": ((m + n) * r, (m + n) * r, 1),
+    "pfedloru": ((m + n) * r, (m + n) * r, 1),
+    "pfedlora-1": (m * n, m * n, 1),
+    "pfedlora-2": (m * n, m * n, 1),
+    "fedlrt-naive": ((m + n) * r + r * r, (m + n) * 2 * r + 4 * r * r, 1),
+    "rolora-exact": (m + n, m + n, 2),
+    "mfedloru": ((m + n) * r, m + r + r + n, 1),
+}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_name_builds_its_algorithm(name):
+    assert algorithm_of(name, S) == BUILT[name]
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_name_makes_the_trips_of_its_box(name):
+    settings = replace(S, rank=r, steps=1, truncation=0.0, rounds=1, cohort=None)
+    problem = problem_of("regression", settings)
+    # From a full matrix, so that FeDLRT starts at the rank asked for.
+    given = replace(problem, start={"W": torch.eye(m, n, dtype=torch.float64)})
+    last = list(steps(given, algorithm_of(name, settings), rounds=1))[-1].ledger
+    assert (last.count("down", 1) / 3, last.count("up", 1) / 3, last.trips(1)) == TRAVELS[name]
+
+
+def test_unknown_names_are_named_with_those_known():
+    for build, known in (
+        (lambda: algorithm_of("sgd", S), "unknown algorithm 'sgd'; known: fedavg, fedlin"),
+        (lambda: problem_of("mnist", S), "unknown problem 'mnist'; known: quadratics"),
+        (lambda: executor_of("ray"), "unknown executor 'ray'; known: sequential, vmap"),
+    ):
+        with pytest.raises(RunError, match=known):
+            build()
+    assert isinstance(executor_of("sequential"), Sequential)
+    assert isinstance(executor_of("vmap"), Vmap)
+    assert set(EXECUTORS) == {"sequential", "vmap"}
+    assert set(ENTRIES) == set(PROBLEMS)
+    with pytest.raises(RunError, match=r"takes [\d,]+ GB, [\d,]+ GB are here; lower rows"):
+        problem_of("quadratics", replace(S, rows=10**6))
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_has_the_clients_and_shapes_asked_for(name):
+    problem = problem_of(name, S)
+    assert len(problem.clients) == len(problem.weights) == 3
+    assert problem.start["W"].shape == (6, 5)
+    sizes = {client.samples for client in problem.clients}
+    # All clients of Legendre with a target each have all points.
+    assert sizes == {{"legendre-heterogeneous": 33.0, **dict.fromkeys(
+        ("legendre", "regression", "ridges", "ridges-nonconvex"), 11.0)}.get(name, 1.0)}  # fmt: skip
+    start = problem.start["W"]
+    assert torch.equal(problem_of(name, S).start["W"], start)
+    assert not torch.equal(problem_of(name, replace(S, seed=9)).start["W"], start)
+    assert problem_of(name, S).loss(problem.start) == problem.loss(problem.start)
+
+
+@pytest.mark.parametrize("name", ["quadratics", "indefinite-quadratics", "regression", "regression-population"])
+def test_heterogeneity_is_how_much_clients_differ(name):
+    def spread(size):
+        problem = problem_of(name, replace(S, heterogeneity=size, samples=40))
+        slopes = [client.gradient(Tree(W=torch.zeros(6, 5).double()))["W"] for client in problem.clients]
+        return float((slopes[0] - slopes[1]).abs().max())
+
+    if name != "regression":  # its samples differ
+        assert spread(0.0) == pytest.approx(0.0, abs=1e-12)
+    assert spread(0.5) > 1e-2
+    assert spread(4.0) > 2 * spread(0.5)
+
+
+def test_problems_are_what_they_are_called():
+    low, high = problem_of("quadratics", replace(S, clients=1, cohort=None)).facts["curvature"]
+    assert (low, high) == pytest.approx((0.1, 1.0))
+    low, high = problem_of("indefinite-quadratics", replace(S, clients=1, cohort=None)).facts["curvature"]
+    assert (low, high) == pytest.approx((-0.05, 1.0))
+    assert problem_of("ridges", S).facts["curvatures"][0] == 0.0
+    assert problem_of("ridges-nonconvex", S).facts["curvatures"][0] == pytest.approx(-2 * np.exp(-1.5))
+    identity = torch.eye(6).double()
+    assert all(torch.equal(client.G, identity) for client in problem_of("regression-population", S).clients)
+    assert not any(torch.equal(client.G, identity) for client in problem_of("regression", S).clients)
+    one = problem_of("legendre", replace(S, samples=200))
+    assert torch.linalg.matrix_rank(one.facts["target"]) == 4
+    assert one.least == pytest.approx(0.0, abs=1e-12)
+    assert problem_of("legendre-heterogeneous", replace(S, samples=200)).least > 1e-3
+    assert one.facts["basis"] == "uniform"
+    start = problem_of("quadratics", S).start["W"]
+    assert float(torch.linalg.matrix_norm(start)) < 2.0  # a tenth of a target
+
+
+def test_a_run_uses_cohort_seed_and_executor():
+    problem, algorithm = problem_of("quadratics", S), algorithm_of("fedavg", S)
+
+    def end(**options):
+        return list(steps(problem, algorithm, rounds=3, **options))[-1]
+
+    assert end(cohort=2).ledger.count("up") == 3 * 2 * 30
+    assert end().ledger.count("up") == 3 * 3 * 30
+    assert end(cohort=1, seed=1).metrics["loss"] != end(cohort=1, seed=2).metrics["loss"]
+    with pytest.raises(Exception, match="cannot be stacked"):
+        list(steps(replace(problem, clients=tuple(map(Bare, problem.clients))), algorithm, rounds=1, executor=Vmap()))
+
+
+class Bare:
+    def __init__(self, client):
+        self.samples, self.loss = client.samples, client.loss
+
+
+def test_steps_report_every_round_and_what_is_known():
+    problem, algorithm = problem_of("quadratics", S), algorithm_of("fedlrt", S)
+    found = list(steps(problem, algorithm, rounds=2))
+    assert [step.metrics["round"] for step in found] == [step.state.round for step in found] == [0, 1, 2]
+    for step in found:
+        W = algorithm.weights(step.state.algorithm)
+        assert step.metrics["loss"] == problem.loss(W)
+        assert step.metrics["distance"] == problem.measures["distance"](W)
+        assert step.metrics["rank"] == step.state.algorithm.S["W"].shape[0]
+    last = found[-1]
+    assert last.metrics["bytes_down"] == last.ledger.bytes("down") > last.metrics["bytes_up"] == last.ledger.bytes("up")
+    plain = list(steps(problem, algorithm_of("fedavg", S), rounds=1))[-1]
+    assert "rank" not in plain.metrics
+
+
+def test_clients_are_weighted_as_the_problem_says():
+    problem = replace(problem_of("quadratics", S), weights=(1.0, 0.0, 0.0))
+    alone = replace(problem, clients=problem.clients[:1], weights=(1.0,))
+    algorithm = algorithm_of("fedavg", S)
+    ends = [list(steps(given, algorithm, rounds=2))[-1].metrics["loss"] for given in (problem, alone)]
+    assert ends[0] == pytest.approx(ends[1], rel=1e-12)
