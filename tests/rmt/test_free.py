@@ -114,6 +114,30 @@ def test_subordination_equations(p, sigma, ratio, x, height):
     assert omega_a + omega_b == pytest.approx(z + 1 / g, rel=1e-9)
 
 
+def test_the_order_of_the_parts_changes_no_value():
+    """Atoms are solved for first, whichever part they belong to; each function belongs to its own part."""
+    one, other, z = FreeSum(Semicircle(0.5), COIN), FreeSum(COIN, Semicircle(0.5)), np.array([0.3 + 0.4j, -2 + 0.01j])
+    for part, omega in zip((one.a, one.b), one.subordination(z), strict=True):
+        assert np.allclose(part.stieltjes(omega), one.stieltjes(z), rtol=1e-10)
+    assert np.allclose(one.subordination(z), other.subordination(z)[::-1])
+    assert one.support == pytest.approx(other.support)
+    assert np.allclose(one.stieltjes_derivative(z.conj()), one.stieltjes_derivative(z).conj())
+
+
+def test_edges_and_atoms_of_sums_of_different_parts():
+    """2/3 at -1 beside 0.4 at 0 leaves 1/15 at -1, and beside 0.6 at 5 leaves 4/15 at 4; the other pairs weigh less."""
+    law = FreeSum(AtomicLaw((-1.0, 2.0), (2 / 3, 1 / 3)), AtomicLaw((0.0, 5.0), (0.4, 0.6)))
+    assert np.allclose(law.atoms, [(-1.0, 1 / 15), (4.0, 4 / 15)])
+    heavy = FreeSum(AtomicLaw((-1.0, 2.0), (0.3, 0.7)), AtomicLaw((0.0, 5.0), (0.4, 0.6)))
+    assert heavy.support[1] == 7.0
+    assert heavy.edge_stieltjes[1] == np.inf
+    assert np.allclose(heavy.atoms, [(7.0, 0.3)])
+    light = FreeSum(AtomicLaw((-1.0, 2.0), (0.7, 0.3)), AtomicLaw((0.0, 5.0), (0.6, 0.4)))
+    assert light.support[0] == -1.0
+    assert light.edge_stieltjes[0] == -np.inf
+    assert light.support[1] < 7.0
+
+
 @settings(max_examples=20, deadline=None)
 @given(sigma=st.floats(0.1, 3), ratio=st.floats(0.1, 4), fraction=st.floats(0.01, 0.95))
 def test_r_transforms_add_outside_the_support(sigma, ratio, fraction):
