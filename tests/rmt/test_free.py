@@ -131,7 +131,7 @@ def test_edges_and_atoms_of_sums_of_different_parts():
     heavy = FreeSum(AtomicLaw((-1.0, 2.0), (0.3, 0.7)), AtomicLaw((0.0, 5.0), (0.4, 0.6)))
     assert heavy.support[1] == 7.0
     assert heavy.edge_stieltjes[1] == np.inf
-    assert np.allclose(heavy.atoms, [(7.0, 0.3)])
+    assert np.allclose(heavy.atoms, [(2.0, 0.1), (7.0, 0.3)])
     light = FreeSum(AtomicLaw((-1.0, 2.0), (0.7, 0.3)), AtomicLaw((0.0, 5.0), (0.6, 0.4)))
     assert light.support[0] == -1.0
     assert light.edge_stieltjes[0] == -np.inf
