@@ -11,9 +11,11 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any, Literal
 
-from paper_checks.context import Budget, Context
+from paper_checks.context import LEVEL, Budget, Context
+from paper_checks.facts import Fact
 
 Verdict = Literal["holds", "corrected", "refuted", "not checkable here"]
 Grade = Literal["proof", "certified", "statistical", "search"]
@@ -33,23 +35,32 @@ _ID = re.compile(r"[a-z0-9-]+/[A-Za-z0-9.-]+")
 class Evidence:
     """What one form of a statement came to on one measurement.
 
+    How sure it is follows from how it was found and is declared nowhere; see ``grade``.
+
     Attributes:
-        ok: True if the form passed on the whole scope, False if it was violated, None if this budget cannot tell.
-        grade: how sure that is.
+        ok: True if the form passed on the whole scope, False if it was violated, None if this budget cannot tell;
+            nothing else that Python takes for true or false.
         scope: what was covered, in words and numbers, as measured.
         printed: what the form says, in numbers.
         obtained: what was found, in numbers.
-        margin: signed distance from failing, in any fixed unit; negative where violated.
+        margin: signed distance from failing, in any fixed unit; at most 0 where violated, at least 0 where not.
         slack: claimed constant over best known one; 1 is tight, None where it means nothing.
         cases: number of cases that satisfied the assumptions; 0 makes the statement vacuous.
         tight: share of cases within one per cent of equality, where that is meaningful.
         level: probability of a false alarm spent on this form.
         witness: the violating case in plain numbers and strings, ready for storage.
         reason: why this budget cannot tell.
+        facts: what was shown exactly.
+        whole: whether the cases are all that the statement needs: every printed cell, one example of an existence.
+        gap: largest difference between a value and its bound that a solver left.
+        infinite: whether it is violated through an infinite side only, which no mutant is refuted by.
+
+    Raises:
+        TypeError: an outcome, a margin or a count of another type.
+        ValueError: a number that is none, or a margin that contradicts the outcome.
     """
 
     ok: bool | None
-    grade: Grade
     scope: str
     printed: str = ""
     obtained: str = ""
@@ -60,6 +71,39 @@ class Evidence:
     level: float = 0.0
     witness: Mapping[str, Any] | None = None
     reason: str = ""
+    facts: tuple[Fact, ...] = ()
+    whole: bool = False
+    gap: float | None = None
+    infinite: bool = False
+
+    def __post_init__(self) -> None:
+        if self.ok is not None and not isinstance(self.ok, bool):
+            raise TypeError(f"the outcome is True, False or None, got {type(self.ok).__name__} {self.ok!r}")
+        if isinstance(self.cases, bool) or not isinstance(self.cases, int) or self.cases < 0:
+            raise TypeError(f"the number of cases is a natural number, got {self.cases!r}")
+        if not all(isinstance(fact, Fact) for fact in self.facts):
+            raise TypeError("facts are shown by the functions of paper_checks.facts")
+        if not isfinite(self.margin):
+            raise ValueError(f"the margin is a finite number, got {self.margin}")
+        if (self.ok and self.margin < 0) or (self.ok is False and self.margin > 0):
+            outcome = "passes" if self.ok else "is violated"
+            raise ValueError(f"a form that {outcome} has a margin of {self.margin:.3g}: {self.printed} {self.obtained}")
+        if not 0 <= self.level <= LEVEL * (1 + 1e-9):
+            raise ValueError(f"one claim may spend a level of {LEVEL:g}, this evidence spends {self.level:g}")
+
+    @property
+    def grade(self) -> Grade:
+        """How sure it is: the weakest link of how it was found.
+
+        An interval of stated level makes it statistical. Facts prove a violation, a statement whose cases are all
+        there, and one of them that holds everywhere any statement. A solver that reports its gap certifies. All else
+        is search.
+        """
+        if self.level:
+            return "statistical"
+        if self.facts and (self.ok is False or self.whole or any(fact.everywhere for fact in self.facts)):
+            return "proof"
+        return "certified" if self.gap is not None else "search"
 
 
 @dataclass(frozen=True)
@@ -185,9 +229,9 @@ def claim(
     """Declares the decorated judge as the check of one claim; the fields are those of ``Claim``.
 
     >>> @claim("demo/eq-1", where="eq. 1", says="$1 + 1 = 2$", measure=lambda context: 1 + 1,
-    ...        mutants=[{"total": 3}], expect="holds", grade="proof")
+    ...        mutants=[{"total": 3}], expect="holds", grade="search")
     ... def eq_1(data, total=2):
-    ...     return Evidence(data == total, "proof", "one sum", margin=-abs(data - total))
+    ...     return Evidence(data == total, "one sum", margin=-abs(data - total))
     >>> eq_1.paper
     'demo'
     """

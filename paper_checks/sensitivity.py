@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from paper_checks.claim import Claim, Constants, Evidence
+from paper_checks.methods.sides import UndefinedError
 
 _DECADES = 10
 _BISECTIONS = 12
@@ -48,8 +49,13 @@ def noticed_changes(claim: Claim, data: object, constants: Constants) -> tuple[N
         value = float(defaults[name])
 
         def refuted(candidate: float, name: str = name) -> bool:
-            evidence: Evidence = claim.judge(data, **{**constants, name: candidate})
-            return evidence.ok is False
+            try:
+                evidence: Evidence = claim.judge(data, **{**constants, name: candidate})
+            except (
+                UndefinedError
+            ):  # a square root of a negative constant, say: this candidate is no form of the statement
+                return False
+            return evidence.ok is False and not evidence.infinite
 
         scale = abs(value) or 1.0
         sides = [_nearest(refuted, value, sign * scale) for sign in (1.0, -1.0)]

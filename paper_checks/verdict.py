@@ -143,6 +143,8 @@ def _blind(passing: Evidence, mutants: Sequence[Evidence], constants: Sequence[o
             return f"the mutant {changed} changes nothing"
         if evidence.ok is not False:
             return f"the check does not notice the mutant {changed}"
+        if evidence.infinite:
+            return f"the mutant {changed} is refuted through an infinite side only"
     return ""
 
 

@@ -112,6 +112,7 @@ SCENES = {
 }
 RANKS = 5
 R = 20_000
+SETTLED = "outliers and their overlaps lack the order of 1/R"
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ def thm_3_3(data: dict[str, Alignment], form: str = "expectations", beta_square:
         return found
 
     ladders = {
-        label: Ladder(((R, data[name].cosines[:, rank - 1] - data[name].cosines[:, rank]),))
+        label: Ladder(((R, data[name].cosines[:, rank - 1] - data[name].cosines[:, rank]),), SETTLED)
         for label, (name, rank) in pairs.items()
         if label in kept
     }

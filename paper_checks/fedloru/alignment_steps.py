@@ -14,9 +14,11 @@ from scipy.special import gammaln, hyp1f1
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.facts import compared, together
 from paper_checks.fedloru.alignment import (
     RANKS,
     SCENES,
+    SETTLED,
     Alignment,
     R,
     Scene,
@@ -82,7 +84,7 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
         return (data[name].norms if what == "norms" else data[name].cosines)[:, rank - 1]
 
     return judge_limit(
-        {label: Ladder(((R, draws(*place)),)) for label, place in labels.items() if place[1] in scenes},
+        {label: Ladder(((R, draws(*place)),), SETTLED) for label, place in labels.items() if place[1] in scenes},
         predict(form, noise), [predict(**constants) for constants in eq_51_54.rivals()],
         scope=f"two independent clients with three outliers: {'; '.join(scenes)}",
         settings={label: {**SCENES[name].numbers(), "rank": rank, "what": what}
@@ -118,7 +120,7 @@ def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0)
         return found
 
     return judge_limit(
-        {label: Ladder(((R, (data[name].own if part == "i = j" else data[name].cross)[:, rank - 1]),))
+        {label: Ladder(((R, (data[name].own if part == "i = j" else data[name].cross)[:, rank - 1]),), SETTLED)
          for label, (part, name, rank) in labels.items()},
         predict(power, cross), [predict(**constants) for constants in eq_52_53.rivals()],
         scope=f"two independent clients with three outliers: {'; '.join(CLEAR)}",
@@ -301,7 +303,7 @@ def eq_57_58(data: dict[str, Alignment], form: str = "expectations", beta_square
         }
 
     return judge_limit(
-        {label: Ladder(((R, data[name].cosines[:, rank - 1]),)) for label, (name, rank) in labels.items()
+        {label: Ladder(((R, data[name].cosines[:, rank - 1]),), SETTLED) for label, (name, rank) in labels.items()
          if name in scenes},
         predict(form, beta_square, noise), [predict(**constants) for constants in eq_57_58.rivals()],
         scope=f"two independent clients with three outliers, ranks 3 to {RANKS}: {'; '.join(scenes)}",
@@ -383,14 +385,15 @@ def a_6_limitation(
         if once > 0:
             most = max(most, -later)
             if later < 0:
-                found.append((float(once), float(later)))
+                found.append((once, later))
     scope = f"{len(pairs)} pairs of quadratic clients in the plane, exact; gradient descent of {round(steps)} steps"
     if not found:
-        return Evidence(False, "proof", scope, "some pair reverses its order", f"none; closest {float(most):.3g}",
+        return Evidence(False, scope, "some pair reverses its order", f"none; closest {float(most):.3g}",
                         margin=float(most), cases=len(pairs), witness={"steps": str(steps)})  # fmt: skip
     strongest = min(found, key=lambda pair: pair[1])
     return Evidence(
-        True, "proof", scope, "C_1 > C_2 after one step and C_1 < C_2 later, for some clients",
-        f"{len(found)} pairs; C_1|C_1| - C_2|C_2| goes from {strongest[0]:.3g} to {strongest[1]:.3g}",
-        margin=-strongest[1], cases=len(pairs),
+        True, scope, "C_1 > C_2 after one step and C_1 < C_2 later, for some clients",
+        f"{len(found)} pairs; C_1|C_1| - C_2|C_2| goes from {float(strongest[0]):.3g} to {float(strongest[1]):.3g}",
+        margin=-float(strongest[1]), cases=len(pairs), whole=True,  # one pair is enough
+        facts=together(compared("one step", strongest[0], ">", 0), compared("later", strongest[1], "<", 0)),
     )  # fmt: skip

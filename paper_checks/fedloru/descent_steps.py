@@ -10,6 +10,7 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.facts import identity
 from paper_checks.fedloru.bounded_runs import Trace
 from paper_checks.fedloru.bounded_settings import SCOPE, at_most, follow_settings, in_full, judge_bounds
 from paper_checks.fedloru.drift import drift_rates, printed_D
@@ -55,9 +56,10 @@ def _squares(square: float, change: float, kept: float, drift: float) -> sympy.E
 
 def _judge_squares(cases: Cases, difference: sympy.Expr, squares: sympy.Expr, scope: str) -> Evidence:
     """An inequality between inner products: proved if it is a sum of squares, else looked for a violation."""
-    if sympy.expand(difference - squares) == 0:
+    square = identity("right - left and a sum of squares", difference - squares)
+    if square is not None:
         return Evidence(
-            True, "proof", scope, "left <= right", "right - left is a sum of squares", cases=len(cases["a"])
+            True, scope, "left <= right", "right - left is a sum of squares", cases=len(cases["a"]), facts=(square,)
         )
     order = (GRADIENT, DRIFT, CHANGE, STEP)
     value = sympy.lambdify(order, difference)(*(cases[name] for name in ("a", "d", "delta", "h")))
@@ -97,7 +99,7 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
     if not inner.ok:
         return inner
     if Fraction(cross) != Fraction(change) * 2:
-        return replace(inner, ok=False, obtained="a quarter of Lemma B.6 has the factor 1/2", margin=-1.0)
+        return replace(inner, ok=False, obtained="a quarter of Lemma B.6 has the factor 1/2", margin=-1.0, facts=())
     lines = []
     for trace in data.traces:
         L, G, C_A, C_B, h_run = trace.L, trace.G, trace.C_A, trace.C_B, trace.setting.rate * trace.setting.steps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import combinations_with_replacement, product
 from typing import Any
 
@@ -11,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Form, claim
-from paper_checks.context import Context
+from paper_checks.context import LEVEL, Context
 from paper_checks.fedloru.eigenvalues import Setting
 from paper_checks.fedloru.noise import FIXED_LAWS
 from paper_checks.fedloru.weyl import Pair, Row, judge_rows, measure_hessians
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
-from paper_checks.methods.probability import Counted, judge_probability
+from paper_checks.methods.parts import judge_parts
+from paper_checks.methods.probability import Counted, Law, judge_probability
 from rmt.banded import draw_banded
 from rmt.dense import ENTRY_LAWS, EntryLaw, wigner
 
@@ -62,7 +64,7 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
     found = {}
     for name, entries in LAWS.items():
         rng = context.rng(name)
-        draws = [np.linalg.eigvalsh(wigner(1.0, DIMENSION, rng, entries)) for _ in range(context.size(24, 100))]
+        draws = [np.linalg.eigvalsh(wigner(1.0, DIMENSION, rng, entries)) for _ in range(context.size(30, 100))]
         found[name] = np.array(draws)[:, ::-1]
     return found
 
@@ -93,41 +95,38 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
 def eq_26_27(data: dict[str, NDArray[np.float64]], converging: tuple[str, ...] = tuple(LAWS), edge: float = 2.0,
              share: float = 0.0) -> Evidence:  # fmt: skip
     """Eq. 26 for every law and eq. 27 for the laws ``converging``; ``share`` > 0 lets the index grow like that of R."""
-    weakest = None
-    for evidence in _edge_events(data, converging, edge, share):
-        if not evidence.ok:
-            return evidence
-        if weakest is None or evidence.margin < weakest.margin:
-            weakest = evidence
-    assert weakest is not None
-    scope = f"{weakest.scope}; (26) for {', '.join(data)}; (27) for {', '.join(converging) or 'none'}"
-    return replace(weakest, scope=scope, cases=len(data))
+    judged = judge_parts(_edge_events(data, converging, edge, share))
+    scope = f"{judged.scope}; (26) for {', '.join(data)}; (27) for {', '.join(converging) or 'none'}"
+    return replace(judged, scope=scope, cases=len(data))
 
 
 def _edge_events(
     data: dict[str, NDArray[np.float64]], converging: tuple[str, ...], edge: float, share: float
 ) -> Iterator[Evidence]:
     """Events that must have a probability of at most one half, since they have none in the limit."""
+    level = LEVEL / (2 * len(data))
     for name, spectra in data.items():
         draws, R = spectra.shape
         scope = f"{draws} dense draws of each law at R = {R}, i = 1 to {len(INDICES)}"
         indices = np.array([*INDICES, round(share * R)] if share else INDICES)
         short = (spectra[:, indices - 1] < edge - FAR) | (spectra[:, R - indices] > FAR - edge)
         what = f"lambda_i or -lambda_R+1-i < ({edge:g} - {FAR:g}) sigma s for some i, {name} entries"
-        yield judge_probability(Counted(int(short.any(axis=1).sum()), draws), 0.0, 0.5, scope=scope, what=what)
+        counted = Counted(int(short.any(axis=1).sum()), draws)
+        yield judge_probability(counted, 0.0, 0.5, scope=scope, what=what, level=level)
         if name not in converging:
             continue
         what = f"max(lambda_1, -lambda_R) > ({edge:g} + {FAR:g}) sigma s, {name} entries"
         if name == RARE.name:
             R = min(RARE_DIMENSIONS, key=rare_probability)
             yield judge_probability(
-                rare_probability(R) if edge + FAR < RARE_SIZE else 0.0, 0.0, 0.5, what=what,
+                Law(rare_probability(R), 1e-9) if edge + FAR < RARE_SIZE else Law(Fraction(0)), 0.0, 0.5, what=what,
                 scope=f"exact probability of one large entry, smallest over R = {', '.join(map(str, RARE_DIMENSIONS))}",
                 witness={"R": R, "size": RARE_SIZE, "edge": edge},
             )  # fmt: skip
             continue
         happened = np.maximum(spectra[:, 0], -spectra[:, -1]) > edge + FAR
-        yield judge_probability(Counted(int(happened.sum()), draws), 0.0, 0.5, scope=scope, what=what)
+        counted = Counted(int(happened.sum()), draws)
+        yield judge_probability(counted, 0.0, 0.5, scope=scope, what=what, level=level)
 
 
 EDGES = Setting((2.0, -2.0), 2.0, 0.5)  # one spike of either sign, far above the threshold
@@ -294,6 +293,6 @@ def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -
     true, noise = at.diagonals
     witness = {"line": line, "j": int(j), "k": int(k), "H_true": list(true), "epsilon": list(noise)}
     return Evidence(
-        False, "proof", "diagonal matrices with entries -1, 0, 1", place, f"left {left:g}, right {right:g}",
+        False, "diagonal matrices with entries -1, 0, 1", place, f"left {left:g}, right {right:g}",
         -abs(left - right), witness=witness,
     )  # fmt: skip

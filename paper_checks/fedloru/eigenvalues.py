@@ -74,13 +74,15 @@ def measure_extremes(context: Context) -> Spectra:
             rungs.append((R, np.array([d.top(1)[0] if theta > 0 else d.bottom(1)[0] for d in found])))
         ladders[name], spikes[name] = Ladder(tuple(rungs)), (setting, theta)
     setting = Setting(TOGETHER, 2.0, 0.5)
-    rng, R = context.rng("together"), 10**6
-    found = [draw_banded(setting.model(), R, rng, top=3, bottom=3) for _ in range(context.size(24, 100))]
-    tops, bottoms = np.array([d.top(3) for d in found]), np.array([d.bottom(3) for d in found])
+    rungs = []
+    for R in (10**4, 10**6):
+        rng = context.rng(f"together, R = {R}")
+        found = [draw_banded(setting.model(), R, rng, top=3, bottom=3) for _ in range(context.size(24, 100))]
+        rungs.append((R, np.array([[*d.top(3), *d.bottom(3)[::-1]] for d in found])))
     for index, ratio in enumerate(TOGETHER):
         name = f"theta = {ratio:g} sigma s beside five others"
-        values = tops[:, index] if ratio > 0 else bottoms[:, len(TOGETHER) - 1 - index]
-        ladders[name], spikes[name] = Ladder(((R, values),)), (setting, setting.spikes[index])
+        ladders[name] = Ladder(tuple((R, values[:, index]) for R, values in rungs))
+        spikes[name] = (setting, setting.spikes[index])
     return Spectra(ladders, spikes)
 
 
@@ -151,13 +153,15 @@ def measure_overlaps(context: Context) -> Spectra:
             rungs.append((R, np.array(found)))
         ladders[name], spikes[name] = Ladder(tuple(rungs)), (setting, theta)
     setting = Setting((3.0, 2.0, 1.4), 2.0, 0.5)
-    R, rng = 10**7, context.rng("together")
-    found = [draw_banded(setting.model(), R, rng, top=3).top_overlaps(3)[1] for _ in range(context.size(16, 80))]
-    table = np.array(found)
+    tables = []
+    for R in (10**5, 10**7):
+        rng = context.rng(f"together, R = {R}")
+        found = [draw_banded(setting.model(), R, rng, top=3).top_overlaps(3)[1] for _ in range(context.size(16, 80))]
+        tables.append((R, np.array(found)))
     for i in range(3):
         for j in range(3):
             name = f"|<v_{j + 1}, u_{i + 1}>|^2 of three spikes"
-            ladders[name] = Ladder(((R, table[:, i, j]),))
+            ladders[name] = Ladder(tuple((R, table[:, i, j]) for R, table in tables))
             spikes[name] = (setting, setting.spikes[i] if i == j else 0.0)
     return Spectra(ladders, spikes)
 
@@ -228,13 +232,14 @@ _UNIT = Semicircle(1.0)
 def measure_bulk(context: Context) -> Ordered:
     """Eigenvalues at a fixed index past the outliers, and at a fixed share of the spectrum."""
     ladders, inside, edges, shares = {}, {}, {}, {}
-    rng = context.rng("fixed index")
-    positive = SpikedModel(BULK.spikes[:1], Semicircle(BULK.sigma), BULK.s)
-    R = 10**8
-    found = np.array([draw_banded(positive, R, rng, top=4).top(4) for _ in range(context.size(12, 60))])
+    positive, rungs = SpikedModel(BULK.spikes[:1], Semicircle(BULK.sigma), BULK.s), []
+    for R in (10**6, 10**8):
+        rng = context.rng(f"fixed index, R = {R}")
+        rungs.append((R, np.array([draw_banded(positive, R, rng, top=4).top(4) for _ in range(context.size(12, 60))])))
     for index in (2, 4):
         name = f"lambda_{index}, p = 1"
-        ladders[name], edges[name] = Ladder(((R, found[:, index - 1]),)), 2.0 * BULK.noise
+        ladders[name] = Ladder(tuple((R, found[:, index - 1]) for R, found in rungs))
+        edges[name] = 2.0 * BULK.noise
     rng = context.rng("fixed share")
     for share in (0.1, 0.5, 0.8):
         name = f"lambda_i at i = {share:g} R"

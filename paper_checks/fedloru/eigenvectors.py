@@ -88,7 +88,7 @@ def measure_pairs(context: Context) -> Pairs:
                     draw = draw_banded(model, R, rng, top=int(theta > 0), bottom=int(theta < 0))
                     overlaps.append((draw.top_overlaps(1) if theta > 0 else draw.bottom_overlaps(1))[1][0, 0])
                 found.append(np.sqrt(overlaps[0]) - np.sqrt(overlaps[1]))
-            ladders[name] = Ladder(((R, np.array(found)),))
+            ladders[name] = Ladder(((R, np.array(found)),), "spikes are far from their thresholds")
             settings[name] = (theta, server_noise, client_noise)
     return Pairs(ladders, settings)
 
@@ -158,7 +158,7 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
             outlier, weight = values[0], overlaps[0, 0]
             found.append([(m - weight * outlier**k) / (1.0 - weight) for k, m in enumerate(moments, start=1)])
         for index, name in enumerate(MOMENTS if law == "gaussian" else MOMENTS[:1]):
-            ladders[f"{law}: {name}"] = Ladder(((R, np.array(found)[:, index]),))
+            ladders[f"{law}: {name}"] = Ladder(((R, np.array(found)[:, index]),), "moments of the band lack 1/R")
     return ladders
 
 
@@ -229,7 +229,7 @@ def measure_inner_products(context: Context) -> dict[str, Ladder]:
     clients = draw_pairs_of_clients(context)
     table = np.array([pair.oriented().inner for pair in clients])
     return {
-        f"<{_name(i)}, {_name(j)}'>": Ladder(((clients[0].R, table[:, i, j]),))
+        f"<{_name(i)}, {_name(j)}'>": Ladder(((clients[0].R, table[:, i, j]),), "spikes are far from their thresholds")
         for i in range(KEPT) for j in range(i, KEPT)
     }  # fmt: skip
 
@@ -310,7 +310,7 @@ def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
         found.append(pair.oriented().slopes(GRADIENTS, rng, 4000).mean(axis=1)[:, OUTLIERS:])
     slopes = np.array(found)
     return {
-        f"slope along w_{i + 1} of client {k + 1}": Ladder(((clients[0].R, slopes[:, k, i]),))
+        f"slope along w_{i + 1} of client {k + 1}": Ladder(((clients[0].R, slopes[:, k, i]),), "errors are independent")
         for k in range(2)
         for i in range(KEPT - OUTLIERS)
     }

@@ -203,7 +203,10 @@ def measure_planted(context: Context) -> Planted:
     for column, z in enumerate(POINTS):
         for part, found in (("Re", values[:, column].real), ("Im", values[:, column].imag)):
             name = f"{part} g_H({z / PLANTED.noise:.3g} sigma s)"
-            transforms[name], places[name] = Ladder(((R, found),)), (z, part == "Im")
+            transforms[name], places[name] = (
+                Ladder(((R, found),), "a transform is a mean over R eigenvalues"),
+                (z, part == "Im"),
+            )
     return Planted(eigenvalues, spikes, transforms, places)
 
 

@@ -27,6 +27,7 @@ from paper_checks.fedloru.general_noise import (
 )
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
+from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.probability import Counted, judge_probability
 from rmt.secular import draw_rotated
 from rmt.spiked import SpikedModel
@@ -109,17 +110,15 @@ BULK_SPIKE, BULK_SCALE = 1.0, 0.5
 def measure_with_bulk(context: Context) -> Observed:
     """Marchenko-Pastur and uniform noise: the spots, and eigenvalues at fixed shares of the spectrum."""
     ladders = observe(context, [s for s in SPOTS if s.noise is MARCHENKO_PASTUR and not s.stray])
-    inside, R = {}, 10**4
+    inside, dimensions = {}, (10**3, 10**4)
     for noise in (UNIFORM, MARCHENKO_PASTUR):
-        model, rng, spectrum = (
-            SpikedModel((BULK_SPIKE,), noise.law, BULK_SCALE),
-            context.rng(noise.name),
-            noise.spectrum(R),
-        )
-        draws = [draw_rotated(model, R, rng, spectrum=spectrum) for _ in range(context.size(12, 60))]
+        model, draws = SpikedModel((BULK_SPIKE,), noise.law, BULK_SCALE), {}
+        for R in dimensions:
+            rng, spectrum = context.rng(f"{noise.name}, R = {R}"), noise.spectrum(R)
+            draws[R] = [draw_rotated(model, R, rng, spectrum=spectrum) for _ in range(context.size(12, 60))]
         for share in SHARES:
-            values = np.array([draw.eigenvalue(round(share * R)) for draw in draws])
-            inside[noise, share] = Ladder(((R, values),))
+            rungs = ((R, np.array([one.eigenvalue(round(share * R)) for one in draws[R]])) for R in dimensions)
+            inside[noise, share] = Ladder(tuple(rungs))
     return Observed(ladders, inside)
 
 
@@ -287,15 +286,17 @@ def v1_thm_3_3(data: Gaps, growth: float = 0.0, second_moment: float = 1.0, mome
     limits = judge_limit(
         {case.name: ladder for case, ladder in data.ladders.items()}, predict(**constants),
         [predict(**rival) for rival in v1_thm_3_3.rivals()], scope=scope,
-        settings={case.name: case.numbers() for case in data.ladders},
+        settings={case.name: case.numbers() for case in data.ladders}, level=LEVEL / 2,
     )  # fmt: skip
     counted = Counted(int((data.negative < 0).sum()), len(data.negative))
     found = f"{limits.obtained}; {counted.happened} of {counted.draws} gaps negative where the bulk decides both norms"
     if not limits.ok:
         return replace(limits, obtained=found)
     low, high = (0.5, 1.0) if bulk_sign == "negative" else (0.0, 0.5)
-    sign = judge_probability(counted, low, high, scope=limits.scope, what=f"gap < 0, {NEGATIVE.name}")
-    return replace(limits, obtained=found) if sign.ok else sign
+    what = f"gap < 0, {NEGATIVE.name}"
+    sign = judge_probability(counted, low, high, scope=limits.scope, what=what, level=LEVEL / 2)
+    both = judge_parts([limits, sign])
+    return replace(both, printed=limits.printed, obtained=found, cases=limits.cases) if both.ok else both
 
 
 def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
@@ -304,6 +305,6 @@ def _judge_positive(ladders: dict[Case, Ladder], scope: str) -> Evidence:
     case, worst = min(intervals.items(), key=lambda item: item[1].low)
     ok = True if worst.low > 0 else False if worst.high <= 0 else None
     return Evidence(
-        ok, "statistical", scope, f"{case.name}: gap/R positive", f"{worst.middle:.3g}", worst.low, cases=len(ladders),
+        ok, scope, f"{case.name}: gap/R positive", f"{worst.middle:.3g}", worst.low, cases=len(ladders),
         level=LEVEL, reason="" if ok is not None else "an interval contains 0",
     )  # fmt: skip

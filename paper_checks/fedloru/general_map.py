@@ -168,13 +168,15 @@ def _map_of_one_law(
         {"law": at.of.name, **at.of.numbers, "s": float(a), "theta": float(b)} for a, b in zip(s, theta, strict=True)
     ]
     rows, errors = list(left / np.abs(theta)), list(error[outside] / np.abs(theta))
+    sizes = list((np.abs(z[outside]) + np.abs(theta)) / np.abs(theta))
     for scale, (scaled, own) in at.cumulants.items():
         for n in range(1, ORDER + 1):
             rows.append(abs(scaled[n - 1] / scale**n - scale**power_shift * own[n - 1]))
             errors.append(1e-8 * max(1.0, *np.abs(at.of.law.support)) ** n)
+            sizes.append(max(1.0, *np.abs(at.of.law.support)) ** n)
             places.append({"law": at.of.name, "s": scale, "n": n})
     return judge_inequality(
-        np.array(rows), np.zeros(len(rows)), np.array(errors), case=lambda index: places[index],
+        np.array(rows), np.zeros(len(rows)), np.array(errors), size=np.array(sizes), case=lambda index: places[index],
         scope=f"{at.of.name}, {len(theta)} spikes from {theta.min():.2g} to {theta.max():.2g}",
         printed=f"|k(k^-1(theta)) - theta| = 0 and C_n(mu_N) = s^n C_n(mu), {at.of.name}",
     )  # fmt: skip

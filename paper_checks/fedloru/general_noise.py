@@ -143,18 +143,18 @@ def _spots() -> tuple[Spot, ...]:
 SPOTS = _spots()
 
 
-def observe(context: Context, spots: Sequence[Spot], R: int = 10**4) -> dict[Spot, Ladder]:
-    """Draws every model once for all spots on it."""
+def observe(context: Context, spots: Sequence[Spot], dimensions: Sequence[int] = (10**3, 10**4)) -> dict[Spot, Ladder]:
+    """Draws every model at each dimension once for all spots on it."""
     found: dict[Spot, Ladder] = {}
     models = {(spot.noise, spot.spikes, spot.stray): spot.model for spot in spots}
     for (noise, spikes, stray), model in models.items():
         here = [spot for spot in spots if (spot.noise, spot.spikes, spot.stray) == (noise, spikes, stray)]
-        rng, spectrum = context.rng(here[0].name), noise.spectrum(R, stray)
-        values = []
-        for _ in range(context.size(32, 200)):
-            draw = draw_rotated(model, R, rng, spectrum=spectrum)
-            values.append([spot.observe(draw) for spot in here])
-        found |= {spot: Ladder(((R, column),)) for spot, column in zip(here, np.array(values).T, strict=True)}
+        rungs = []
+        for R in dimensions:
+            rng, spectrum = context.rng(f"{here[0].name}, R = {R}"), noise.spectrum(R, stray)
+            draws = [draw_rotated(model, R, rng, spectrum=spectrum) for _ in range(context.size(32, 200))]
+            rungs.append((R, np.array([[spot.observe(draw) for spot in here] for draw in draws])))
+        found |= {spot: Ladder(tuple((R, values[:, place]) for R, values in rungs)) for place, spot in enumerate(here)}
     return found
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import sympy
 
 from paper_checks.claim import Evidence, Form, claim
+from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.fedloru.spike_sets import READINGS, Gap, Instance, Reading, assumed, draw_instances, judge_instances
 from paper_checks.fedloru.stable_rank import S_M, S_N, SIGMA, SYMBOLS, THETA_0, THETA_J, outliers
-from paper_checks.methods.identity import vanishes
-from paper_checks.methods.positivity import proves_positive
 
 # Positive increments: they spell out orderings such as s_N < s_M in proofs of positivity.
 A, B, C = sympy.symbols("a b c", positive=True)
@@ -70,7 +69,7 @@ def claim_inclusion(
     beyond = {THETA_J: SIGMA * (S_N + A) + B}  # a spike above the threshold at M
     return judge_instances(
         assumed(instances, assumption, clear), gap, readings,
-        proof=lambda: reverse and proves_positive(THETA_J - SIGMA * S_N, beyond),
+        proof=lambda: together(positive("theta_j - sigma s_N", THETA_J - SIGMA * S_N, beyond)) if reverse else (),
         scope="spikes of both signs below, at, between and above the thresholds",
         printed="the set at M within that at N" if reverse else "the set at N within that at M",
     )  # fmt: skip
@@ -181,10 +180,11 @@ def eq_38(
         found += extra * (instance.edges[0] - instance.edges[1])
         return Gap(found != 0, abs(found), f"right side minus left side {float(found):.6g}")
 
-    def proof() -> bool:
+    def proof() -> tuple[Fact, ...]:
         inclusion = (lambda m, n: n or not m) if matched else (lambda m, n: m or not n)
         indices = [Index(m, n, *SHARES) for m in (True, False) for n in (True, False) if inclusion(m, n)]
-        return all(vanishes(sympy.sympify(right(index) - index.difference)) for index in indices)
+        differences = [sympy.sympify(right(index) - index.difference) for index in indices]
+        return together(*(identity(f"term of kind {i}", found) for i, found in enumerate(differences)))
 
     return judge_instances(
         assumed(instances, assumption, clear), gap, readings, proof=proof,
@@ -193,8 +193,8 @@ def eq_38(
 
 
 @cache
-def _shares_are_ordered() -> bool:
-    r"""Whether the three signs behind eq. 42 are proved for $\theta_0^2 \ge \sigma^2 s_M^2$ (squares: signs drop out).
+def _shares_are_ordered() -> tuple[Fact, ...]:
+    r"""The three signs behind eq. 42 for $\theta_0^2 \ge \sigma^2 s_M^2$ (squares: signs drop out).
 
     The edge share grows from N to M; beyond the threshold at M a spike's share exceeds that of the edge; between the
     thresholds its share at N is below that of the edge at M.
@@ -202,10 +202,12 @@ def _shares_are_ordered() -> bool:
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     edge_M, edge_N = (2 * SIGMA * S_M / g_M0) ** 2, (2 * SIGMA * S_N / g_N0) ** 2
     above, between = SIGMA * (S_N + A), SIGMA * (S_N + A + B)
-    return (
-        proves_positive(edge_M - edge_N, {S_M: S_N + A, THETA_0: above + B})
-        and proves_positive((g_Mj / g_M0) ** 2 - edge_M, {S_M: S_N + A, THETA_J: above + B, THETA_0: above + B + C})
-        and proves_positive(edge_M - (g_Nj / g_N0) ** 2, {THETA_J: above, S_M: S_N + A + B, THETA_0: between + C})
+    return together(
+        positive("edges", edge_M - edge_N, {S_M: S_N + A, THETA_0: above + B}),
+        positive(
+            "spikes at M", (g_Mj / g_M0) ** 2 - edge_M, {S_M: S_N + A, THETA_J: above + B, THETA_0: above + B + C}
+        ),
+        positive("between", edge_M - (g_Nj / g_N0) ** 2, {THETA_J: above, S_M: S_N + A + B, THETA_0: between + C}),
     )
 
 
@@ -258,7 +260,7 @@ def eq_42(
         return Gap(worst > 0, worst, part)
 
     return judge_instances(
-        assumed(instances, assumption, clear), gap, readings, proof=lambda: times <= 1 and _shares_are_ordered(),
+        assumed(instances, assumption, clear), gap, readings, proof=lambda: _shares_are_ordered() if times <= 1 else (),
         scope="spikes of both signs, equal ones too, 0 to 19 other indices",
         printed="left >= middle = right" if last_equal else "left >= middle >= right",
     )  # fmt: skip

@@ -253,6 +253,9 @@ class Mean:
     steps: Mapping[tuple[int, int], tuple[Tensor, Tensor, Tensor, Tensor]]
 
 
+FIRST_ORDER = "the first order of the step"
+
+
 def measure_means(context: Context) -> list[Mean]:
     """All clients of every round, in the cohort or not."""
     found = []
@@ -291,12 +294,12 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
         run, setting = mean.run, mean.run.setting
         if far and not setting.name.startswith("far out"):
             continue
-        near = 1e-2 if far else 1e-9
+        near, first = (1e-2, FIRST_ORDER) if far else (1e-9, "")
         for sent, k in zip(run.uploads, run.cohort, strict=True):
             told = mean.steps[k, begins]
             for name, moved, at in (("A", setting.A - sent.A["W"], 0), ("B", setting.B - sent.B["W"], 1)):
                 step = moved / (setting.rate * setting.steps)
-                promises.append(same(f"mean step of {name}", scale * told[at], step, setting.case, near))
+                promises.append(same(f"mean step of {name}", scale * told[at], step, setting.case, near, first))
                 if not run.script:
                     promises.append(same(f"mean step of {name} without noise", told[at], told[at + 2]))
     return judge_promises(promises, ROUNDS)
@@ -338,7 +341,8 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
         for name, at, before in (("A", 0, setting.A), ("B", 1, setting.B)):
             told = torch.stack([share * mean.steps[k, begins][at] for k in chosen]).sum(dim=0)
             step = (before - after[at]) / (setting.rate * setting.steps)
-            promises.append(same(f"change of {name}", told, step, setting.case, 1e-2 if far else 1e-9))
+            near, first = (1e-2, FIRST_ORDER) if far else (1e-9, "")
+            promises.append(same(f"change of {name}", told, step, setting.case, near, first))
     return judge_promises(promises, ROUNDS)
 
 

@@ -13,6 +13,7 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.facts import Fact, positive, together
 from paper_checks.fedloru.spike_sets import READINGS, Gap, Instance, Reading, assumed, draw_instances, judge_instances
 from paper_checks.fedloru.stable_rank import (
     AXES,
@@ -31,7 +32,6 @@ from paper_checks.fedloru.stable_rank import (
 )
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
-from paper_checks.methods.positivity import proves_positive
 from rmt.spiked import wigner_outlier
 
 # Positive increments: they spell out orderings such as s_N < s_M in proofs of positivity.
@@ -60,9 +60,9 @@ def _where(cases: Cases, kept: Any) -> Cases:
 
 
 @cache
-def _slope_is_positive() -> bool:
-    r"""Whether $\partial F_j/\partial s_M > 0$ is proved for $|\theta_j| < |\theta_0|$ (squares: signs drop out)."""
-    return proves_positive(sympy.diff(F_j(SYMBOLS), S_M), {THETA_0: THETA_J + A})
+def _slope_is_positive() -> tuple[Fact, ...]:
+    r"""That $\partial F_j/\partial s_M > 0$ for $|\theta_j| < |\theta_0|$ (squares: signs drop out)."""
+    return together(positive("slope of F_j", sympy.diff(F_j(SYMBOLS), S_M), {THETA_0: THETA_J + A}))
 
 
 @claim(
@@ -127,7 +127,7 @@ def eq_41(
         if not evidence.ok:
             return evidence
     # The equation gives 0 at |theta_j| = |theta_0|, and the proof its sign everywhere else.
-    return replace(evidence, grade="proof") if _slope_is_positive() else evidence
+    return replace(evidence, facts=_slope_is_positive())
 
 
 @claim(
@@ -180,10 +180,11 @@ def claim_Fj_mono(
             return Gap(worst >= 0, worst, part)
         return Gap(at_M != 0 or at_larger != 0, abs(at_M) + abs(at_larger), part)
 
-    def proof() -> bool:
+    def proof() -> tuple[Fact, ...]:
         smaller = F_j({**SYMBOLS, "s_M": S_N + A})
         grows = F_j({**SYMBOLS, "s_M": S_N + A + B}) - smaller
-        return all(proves_positive(expression, {THETA_0: THETA_J + C}) for expression in (smaller, grows))
+        below = {THETA_0: THETA_J + C}
+        return together(positive("F_j at M", smaller, below), positive("F_j grows", grows, below))
 
     moves = "increasing" if direction > 0 else "decreasing"
     return judge_instances(
@@ -255,11 +256,12 @@ def claim_sign_N(cases: Cases, threshold: float = 1.0, decreasing: bool = True, 
         if not evidence.ok:
             return evidence
     largest = (SIGMA * (S_N + A), SIGMA * (S_N + A) + B)  # at the assumption and above it
-    proved = threshold >= 1 and all(
-        proves_positive(right - left, {S_M: S_N + A, THETA_0: theta_0})
-        for left, right in (line(number, SYMBOLS) for number in range(len(lines))) for theta_0 in largest
-    )  # fmt: skip
-    return replace(evidence, printed="; ".join(lines), grade="proof" if proved else evidence.grade)
+    shown = [
+        positive(name, right - left, {S_M: S_N + A, THETA_0: theta_0})
+        for name, (left, right) in ((name, line(number, SYMBOLS)) for number, name in enumerate(lines))
+        for theta_0 in largest
+    ]
+    return replace(evidence, printed="; ".join(lines), facts=together(*shown) if threshold >= 1 else ())
 
 
 BOUND_AXES = (*AXES, Axis("shrink_N", 1e-3, 0.9999), Axis("count", 1.0, 1e6))
@@ -341,5 +343,5 @@ def thm_3_2_mono(
     if not evidence.ok or reach != 1.0:
         return evidence
     slope = sympy.diff(bound_4(SYMBOLS, WEIGHT, COUNT, g_power), S_M)
-    proved = proves_positive(slope, {S_M: S_N + A, THETA_0: SIGMA * (S_N + A) + B})
-    return replace(evidence, grade="proof") if proved else evidence
+    shown = positive("slope of the bound", slope, {S_M: S_N + A, THETA_0: SIGMA * (S_N + A) + B})
+    return replace(evidence, facts=together(shown))

@@ -16,7 +16,8 @@ from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
 from paper_checks.methods.mean import judge_means
-from paper_checks.methods.probability import Counted, judge_probability
+from paper_checks.methods.parts import judge_parts
+from paper_checks.methods.probability import Counted, Law, judge_probability
 from rmt.banded import draw_banded
 from rmt.closed_laws import Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
@@ -51,7 +52,7 @@ def measure_laws(context: Context) -> Draws:
     for name in FIXED_LAWS:
         rng = context.rng(name)
         found = []
-        for _ in range(context.size(24, 100)):
+        for _ in range(context.size(30, 100)):
             matrix = wigner(1.0, 250, rng, ENTRY_LAWS[name])
             norm = np.abs(np.linalg.eigvalsh(matrix)[[0, -1]]).max()
             matrix[0, 0] += SPIKE
@@ -97,24 +98,18 @@ def star_probability(R: int, degree: int) -> float:
 def prop_3_1_dist(data: Draws, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"), factor: float = 1.2,
                   outlier: float = SPIKE + 1 / SPIKE) -> Evidence:  # fmt: skip
     """Whether the norm of the noise, or an outlier, misses its limit with a probability that does not vanish."""
-    weakest = None
-    for name in laws:
-        for evidence in _events(data, name, factor, outlier):
-            if not evidence.ok:
-                return evidence
-            if weakest is None or evidence.margin < weakest.margin:
-                weakest = evidence
-    assert weakest is not None
-    return replace(weakest, scope=f"{weakest.scope}; laws: {', '.join(laws)}", cases=len(laws))
+    level = LEVEL / (2 * len(laws))
+    judged = judge_parts(event for name in laws for event in _events(data, name, factor, outlier, level))
+    return replace(judged, scope=f"{judged.scope}; laws: {', '.join(laws)}", cases=len(laws))
 
 
-def _events(data: Draws, name: str, factor: float, outlier: float) -> Iterator[Evidence]:
-    """The events of one law, each of which must have a probability of at most one half."""
+def _events(data: Draws, name: str, factor: float, outlier: float, level: float) -> Iterator[Evidence]:
+    """The one or two events of one law, each of which must have a probability of at most one half."""
     excess = f"||epsilon|| > {factor:g} * 2 sigma s, {name} entries"
     if name == "one-per-row":
         degree = int(np.floor((2.0 * factor) ** 2)) + 1
         yield judge_probability(
-            star_probability(data.sparse_dimension, degree), 0.0, 0.5, what=excess,
+            Law(star_probability(data.sparse_dimension, degree), 1e-9), 0.0, 0.5, what=excess,
             scope=f"exact law at R = {data.sparse_dimension}: a row with {degree} entries",
             witness={"R": data.sparse_dimension, "degree": degree, "factor": factor},
         )  # fmt: skip
@@ -125,7 +120,8 @@ def _events(data: Draws, name: str, factor: float, outlier: float) -> Iterator[E
         (excess, norms > factor),
         (f"|lambda_1 - {outlier:g} sigma s| > {FAR:g} sigma s, {name} entries", np.abs(outliers - outlier) > FAR),
     ):
-        yield judge_probability(Counted(int(happened.sum()), len(happened)), 0.0, 0.5, scope=scope, what=what)
+        counted = Counted(int(happened.sum()), len(happened))
+        yield judge_probability(counted, 0.0, 0.5, scope=scope, what=what, level=level)
 
 
 MOMENT_DIMENSION = 600
@@ -228,7 +224,7 @@ def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, de
         names = sorted(draws, key=lambda name: int(name.split()[-1]))
         intervals = [mean_interval(draws[name], LEVEL / len(draws)) for name in names]
         room = min(larger.low - smaller.high for larger, smaller in pairwise(intervals))
-        return Evidence(room > 0, "statistical", f"{len(names)} sample sizes", "each interval below the one before",
+        return Evidence(room > 0, f"{len(names)} sample sizes", "each interval below the one before",
                         f"by at least {room:.3g}", room, level=LEVEL)  # fmt: skip
 
     def predict(exponent: float, **_: Any) -> Predictions:
@@ -243,7 +239,7 @@ def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, de
 
 def measure_growth(context: Context) -> dict[str, Ladder]:
     """Extreme eigenvalues of noise of constant entry variance: the scale of the model grows like the root of R."""
-    sigma, low, high = 2.0, 10**4, 10**8
+    sigma, low, middle, high = 2.0, 10**4, 10**6, 10**8
     rng, draws = context.rng("growth"), context.size(16, 80)
 
     def extremes(R: int) -> NDArray[np.float64]:
@@ -251,9 +247,10 @@ def measure_growth(context: Context) -> dict[str, Ladder]:
         found = [draw_banded(model, R, rng, top=1, bottom=1) for _ in range(draws)]
         return np.array([(d.top(1)[0], d.bottom(1)[0]) for d in found])
 
-    base, far = extremes(low).mean(axis=0), extremes(high)
-    return {
-        name: Ladder(((high, far[:, column] / base[column]),)) for column, name in enumerate(("lambda_1", "lambda_R"))
+    base, between, far = extremes(low).mean(axis=0), extremes(middle), extremes(high)
+    return {  # the growth to the middle, squared, is that to the end where it is a power
+        name: Ladder(((middle, (between[:, column] / base[column]) ** 2), (high, far[:, column] / base[column])))
+        for column, name in enumerate(("lambda_1", "lambda_R"))
     }
 
 

@@ -104,7 +104,7 @@ def eq_1(data: tuple[dict[tuple[int, int], Covariances], list[Point]]) -> Eviden
                              f"subsets, (N, M) = {', '.join(map(str, found))}")  # fmt: skip
     told = "agree" if checked.ok else f"do not agree: {checked.obtained}"
     scope = f"{checked.scope}: covariances V/N, V/M, and V/N between models that share samples, {told}"
-    return Evidence(None, "search", scope, cases=len(lines), reason=eq_1.expect_reason)
+    return Evidence(None, scope, cases=len(lines), reason=eq_1.expect_reason)
 
 
 RATIOS = (0.25, 0.02, 0.8, 1.0, 4.0)  # dimensions over samples of a Wishart matrix

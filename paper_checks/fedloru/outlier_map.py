@@ -194,6 +194,7 @@ def eq_32(cases: Cases, beyond: float = 0.0, coefficient: float = 1.0) -> Eviden
     error = 1e-12 / np.maximum(1.0 - (2.0 * noise / z) ** 2, 1e-12) ** 0.5 + 1e-12
     return judge_inequality(
         np.abs(back - theta) / np.abs(theta), np.zeros(len(theta)), error * (1.0 + (noise / theta) ** 2),
+        size=1.0 + (noise / theta) ** 2,  # z over theta
         case=lambda index: {"theta": float(theta[index]), "noise": float(noise[index])},
         scope=f"{len(theta)} spikes of both signs, theta/(sigma s) from {np.abs(theta / noise).min():.2g} to "
         f"{np.abs(theta / noise).max():.2g}",

@@ -14,7 +14,8 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational, vanishes
+from paper_checks.facts import vanishes
+from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 
 WEIGHTS = sympy.symbols("w1:4")
 OUTPUTS = sympy.symbols("y1:3")
@@ -188,11 +189,11 @@ def claim_union(pairs: list[Pair], least: float = 1, short: int = 0, repeated: b
         if not least <= pair.rank <= pair.dimension - short or (not repeated and pair.distinct < pair.rank)
     ]
     if not outside:
-        return Evidence(True, "search", scope, printed, f"each of {len(kept)} pairs lies in one of the sets", 1.0,
+        return Evidence(True, scope, printed, f"each of {len(kept)} pairs lies in one of the sets", 1.0,
                         cases=len(kept))  # fmt: skip
     worst = outside[0]
     return Evidence(
-        False, "proof", scope, printed,
+        False, scope, printed,
         f"{len(outside)} of {len(kept)} pairs lie in none, such as one of rank {worst.rank} at R = {worst.dimension}",
         -len(outside) / len(kept), cases=len(kept), witness={"hessian": [list(row) for row in worst.hessian]},
     )  # fmt: skip

@@ -195,6 +195,7 @@ def def_srank(data: tuple[list[Decomposed], list[Point]], n_shift: int = 0, powe
         lines, points,
         f"{len(matrices)} families in {len(SHAPES)} shapes up to 3 x 3, all singular values and all reflections as "
         "singular vectors, symbolic; every rank, repeated singular values; A = 0 has no stable rank",
+        positive=tuple(map(str, SINGULAR)),
     )  # fmt: skip
 
 

@@ -15,8 +15,9 @@ from functools import cached_property
 from itertools import combinations_with_replacement, product
 from typing import Any, Literal
 
-from paper_checks.claim import Evidence, Grade
+from paper_checks.claim import Evidence
 from paper_checks.context import Context
+from paper_checks.facts import Fact
 from rmt.spiked import wigner_outlier
 
 Reading = Literal["condition", "limit"]
@@ -169,7 +170,7 @@ def judge_instances(
     *,
     scope: str,
     printed: str,
-    proof: Callable[[], bool],
+    proof: Callable[[], tuple[Fact, ...]],
 ) -> Evidence:
     """Judges a statement at exact instances; one refutes it that fails under every reading of the index sets.
 
@@ -179,7 +180,7 @@ def judge_instances(
         readings: the readings granted to the statement.
         scope: what was covered, in words; the number of instances is added.
         printed: what the form says.
-        proof: whether the statement is proved for all instances; asked only if none fails.
+        proof: what shows the statement for all instances, or nothing; asked only if none fails.
     """
     count = 0
     for instance in instances:
@@ -189,9 +190,9 @@ def judge_instances(
             least = min(gaps, key=lambda found: found.size)
             where = ", under either reading of the sets" if len(readings) > 1 else ""
             return Evidence(
-                False, "proof", scope, printed, f"{least.part} at the witness{where}", margin=-float(least.size),
+                False, scope, printed, f"{least.part} at the witness{where}", margin=-float(least.size),
                 cases=count, witness=instance.values(),
             )  # fmt: skip
     scope = f"{count} exact instances, {scope}"
-    grade: Grade = "proof" if count and proof() else "search"
-    return Evidence(True, grade, scope, printed, "in every instance", margin=float(count), cases=count)
+    shown = proof() if count else ()
+    return Evidence(True, scope, printed, "in every instance", margin=float(count), cases=count, facts=shown)

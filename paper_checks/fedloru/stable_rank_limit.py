@@ -52,6 +52,7 @@ ABOVE = {
 BETWEEN = {"theta_0 between": Sizes((0.7,), 1.0, 0.5)}
 BELOW = {"theta_0 below both": Sizes((0.3,), 1.0, 0.5)}
 R = 10**9
+SETTLED = "R is 10^9: means over R eigenvalues, and edges that lack R^(-2/3)"
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,8 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float, rivals: list[fl
     if part == "norm":  # which no mean square of the bulk changes: tolerance from an edge one per cent off
         forms = [forms[0], {label: 1.01 * value for label, value in forms[0].items()}]
     return judge_limit(
-        {label: Ladder(((R, found[name][:, place]),)) for label, (name, place) in columns.items()}, predict(bulk),
-        forms, scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2",
+        {label: Ladder(((R, found[name][:, place]),), SETTLED) for label, (name, place) in columns.items()},
+        predict(bulk), forms, scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2",
         settings={label: {**ABOVE[name].numbers(), "place": place} for label, (name, place) in columns.items()},
     )  # fmt: skip
 
@@ -228,7 +229,7 @@ def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) ->
         ladders = {name: np.sign(gaps) for name, gaps in ladders.items()}
         rivals = [predicted, {name: -value for name, value in predicted.items()}]
     return judge_limit(
-        {name: Ladder(((R, gaps),)) for name, gaps in ladders.items()}, predicted, rivals,
+        {name: Ladder(((R, gaps),), SETTLED) for name, gaps in ladders.items()}, predicted, rivals,
         scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2, independent noise",
         settings={name: sizes.numbers() for name, sizes in ABOVE.items()},
     )  # fmt: skip
@@ -284,7 +285,7 @@ def thm_3_2(data: dict[str, Ranks], form: str = "bound", bulk: float = 1.0) -> E
         gaps = {name: np.sign(values) for name, values in gaps.items()}
     smallest = min(float(np.mean(data[name].gaps() / R)) for name in settings)
     return judge_limit(
-        {name: Ladder(((R, values),)) for name, values in gaps.items()}, predicted, rivals,
+        {name: Ladder(((R, values),), SETTLED) for name, values in gaps.items()}, predicted, rivals,
         scope=f"{', '.join(settings)}; spikes of both signs, independent noise; the smallest difference is "
         f"{smallest:.3g} R",
         settings={name: sizes.numbers() for name, sizes in settings.items()},
@@ -338,10 +339,8 @@ def claim_ill(data: Signs, possible: tuple[str, ...] = ("below",), impossible: t
     )
     printed = f"P(gap < 0) > {share:g} {', '.join(possible)}; < {share:g} {', '.join(impossible)}"
     if room >= 0:
-        return Evidence(True, "statistical", scope, printed, found, room, level=LEVEL, cases=data.below.draws)
+        return Evidence(True, scope, printed, found, room, level=LEVEL, cases=data.below.draws)
     if apart > 0:
-        return Evidence(False, "statistical", scope, printed, found, -apart, level=LEVEL, cases=data.below.draws,
+        return Evidence(False, scope, printed, found, -apart, level=LEVEL, cases=data.below.draws,
                         witness={"share": share, "found": found})  # fmt: skip
-    return Evidence(
-        None, "statistical", scope, printed, found, room, level=LEVEL, reason="an interval straddles a bound"
-    )
+    return Evidence(None, scope, printed, found, room, level=LEVEL, reason="an interval straddles a bound")

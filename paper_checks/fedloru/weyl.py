@@ -58,7 +58,8 @@ def judge_rows(rows: list[Row], scope: str, printed: str) -> Evidence:
     def case(index: int) -> dict[str, object]:
         return {**rows[index].pair.numbers(), "place": rows[index].place}
 
-    return judge_inequality(left, right, error, scope=scope, case=case, printed=printed, compare=False)
+    norms = error / _ROUNDING
+    return judge_inequality(left, right, error, scope=scope, case=case, printed=printed, compare=False, size=norms)
 
 
 def _rotation(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.complex128]:

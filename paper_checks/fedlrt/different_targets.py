@@ -240,7 +240,7 @@ def fig_1(
     grade="search",
     method="promises",
 )  # fmt: skip
-def claim_het_converge(compared: Compared, much: float = 3.0, most: float = float("inf"),
+def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,
                        precision: float = SINGLE) -> Evidence:  # fmt: skip
     """The end of the long run, and the quotient of the rounds to 1e-5."""
     ours, theirs = compared.rounds

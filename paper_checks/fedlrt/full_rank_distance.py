@@ -143,8 +143,8 @@ def claim_close(runs: Sequence[Beside], reading: str = "printed", missed: float 
         if inside and not one.inside:
             continue
         if reading == "printed":
-            promises.append(Promise("nearer to the full-rank solution than the start", one.distance, one.travelled,
-                                    -1e-9, at_most=True, case=one.by_hand))  # fmt: skip
+            promises.append(Promise("nearer to the full-rank solution than the start", one.distance + 1e-9,
+                                    one.travelled, at_most=True, case=one.by_hand))  # fmt: skip
         else:
             promises.append(Promise("the distance is within the bound", one.distance, one.bound(missed, cut), 1e-10,
                                     at_most=True))  # fmt: skip

@@ -187,7 +187,7 @@ def thm_4(
     deltas = [run.outer if assumption == "outside" else run.delta for run in kept]
     pairs = [(run, delta) for run, delta in zip(kept, deltas, strict=True) if delta <= most]
     if not pairs:
-        return Evidence(True, "search", "no case", cases=0)
+        return Evidence(True, "no case", cases=0)
     left, right = [], []
     for run, delta in pairs:
         x = run.whole
@@ -248,7 +248,7 @@ def cor_1(
         if delta <= most and limit * (1.0 + 1e-12) >= run.whole >= least and inside:
             kept.append((run, delta))
     if not kept:
-        return Evidence(True, "search", "no case", cases=0)
+        return Evidence(True, "no case", cases=0)
     left = np.array([run.least for run, _ in kept])
     K = np.array([
         factor * (1.0 / (run.whole * (1.0 - descent_constant(run.steps, delta) * run.whole)) if best else constant)

@@ -11,7 +11,7 @@ import numpy as np
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.simplified import SMALL
-from paper_checks.fedlrt.simplified_steps import SCOPE, measure_traces, rounding
+from paper_checks.fedlrt.simplified_steps import SCOPE, magnitude, measure_traces, rounding
 from paper_checks.fedlrt.traces import Trace, norm
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
@@ -40,7 +40,8 @@ def _judge_hats(
 ) -> Evidence:  # fmt: skip
     return judge_inequality(
         np.array(left), np.array(right), np.array([rounding(one) * 1e-3 for one, _ in pairs]),
-        compare=False, case=lambda index: witness if _linear(pairs[index][0]) else {"instance": pairs[index][0].name},
+        size=np.array([magnitude(one) for one, _ in pairs]), compare=False,
+        case=lambda index: witness if _linear(pairs[index][0]) else {"instance": pairs[index][0].name},
         readable=[_linear(one) for one, _ in pairs], scope=f"{len(pairs)} {SCOPE}", printed=text,
     )  # fmt: skip
 

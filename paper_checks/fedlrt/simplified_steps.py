@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from paper_checks.claim import Evidence, Form, claim
@@ -20,9 +22,19 @@ def measure_traces(context: Context) -> list[Trace]:
     return [traces[0] for traces, _ in all_traces(context)]
 
 
+def magnitude(one: Trace) -> float:
+    """Size of a round's numbers."""
+    return 1.0 + float(np.abs(one.local_slopes).max()) + norm(one.gradient) ** 2 + abs(one.losses[0])
+
+
 def rounding(one: Trace) -> float:
     """Bound on the error of differences of a round's numbers."""
-    return 1e-11 * (1.0 + float(np.abs(one.local_slopes).max()) + norm(one.gradient) ** 2 + abs(one.losses[0]))
+    return 1e-11 * magnitude(one)
+
+
+def _near(one: Trace, name: str, left: float, right: float, **rest: Any) -> Promise:
+    """A promise about numbers of a round, up to their rounding."""
+    return Promise(name, left, right, rounding(one), size=magnitude(one), **rest)
 
 
 def _shown(one: Trace) -> dict[str, object] | None:
@@ -60,7 +72,7 @@ def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
             block = _corner(one, one.U[:, : one.rank].T @ (one.slope_at_start - slopes[0]) @ one.V[:, : one.rank])
             printed = sign * share * (one.gradient - own if full else block)
-            promises.append(Promise("the correction", norm(added - printed), 0.0, rounding(one)))
+            promises.append(_near(one, "the correction", norm(added - printed), 0.0))
     return judge_promises(promises, SCOPE)
 
 
@@ -95,8 +107,8 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
             direct = first * U.T @ (one.slope_at_start - slopes[0]) @ V
             inside = second * _corner(one, one.block(one.gradient - own))
             lines = {
-                "first": Promise("the first expression", norm(added - direct), 0.0, rounding(one), case=_shown(one)),
-                "second": Promise("the second expression", norm(added - inside), 0.0, rounding(one)),
+                "first": _near(one, "the first expression", norm(added - direct), 0.0, case=_shown(one)),
+                "second": _near(one, "the second expression", norm(added - inside), 0.0),
             }
             promises += [lines[name] for name in keep]
     return judge_promises(promises, SCOPE)
@@ -133,9 +145,9 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
                 step = here - one.step * one.wide(slope)
                 left, right = (after - step - part for part in (first * one.step * D, second * one.step**power * added))
                 lines = {
-                    "first": Promise("the first expression", norm(left), 0.0, rounding(one), case=_shown(one)),
-                    "second": Promise("the second expression", norm(right), 0.0, rounding(one), case=_shown(one)),
-                    "outside": Promise("outside the block", norm(one.outside(after - step)), 0.0, rounding(one)),
+                    "first": _near(one, "the first expression", norm(left), 0.0, case=_shown(one)),
+                    "second": _near(one, "the second expression", norm(right), 0.0, case=_shown(one)),
+                    "outside": _near(one, "outside the block", norm(one.outside(after - step)), 0.0),
                 }
                 promises += [lines[name] for name in keep]
     return judge_promises(promises, SCOPE)
@@ -161,8 +173,12 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
         S = one.block(one.start if fixed else one.aggregate)
         rest = one.aggregate - share * _corner(one, S)
         total = norm(one.aggregate) ** 2
-        promises.append(Promise("no block", norm(one.block(rest)), 0.0, rounding(one)))
-        promises.append(Promise("squares", norm(S) ** 2 + norm(rest) ** 2, total, 1e-11 * total + rounding(one)))
+        promises.append(_near(one, "no block", norm(one.block(rest)), 0.0))
+        promises.append(
+            Promise(
+                "squares", norm(S) ** 2 + norm(rest) ** 2, total, 1e-11 * total + rounding(one), size=magnitude(one)
+            )
+        )
         promises.append(Promise("zero at the start", norm(one.outside(one.start)), 0.0))
     return judge_promises(promises, SCOPE)
 
@@ -203,9 +219,9 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
             value(_corner(one, one.block(moved)), slope) + value(one.outside(moved), slope) + mixed * norm(moved) ** 2
         )
         lines = {
-            "first": Promise("the inequality", one.change, in_models, rounding(one), at_most=True, case=_shown(one)),
-            "equal": Promise("the same in coefficients", in_models, whole, rounding(one)),
-            "split": Promise("the two parts", parts, whole, rounding(one)),
+            "first": _near(one, "the inequality", one.change, in_models, at_most=True, case=_shown(one)),
+            "equal": _near(one, "the same in coefficients", in_models, whole),
+            "split": _near(one, "the two parts", parts, whole),
         }
         promises += [lines[name] for name in keep]
     return judge_promises(promises, SCOPE)
@@ -231,7 +247,7 @@ def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float
             for here, after, slope in zip(points[:-1], points[1:], slopes, strict=True):
                 way = one.wide(slope + own * slopes[0] + mean * one.slope_at_start)
                 apart = one.block(after - here + sign * one.step * way)
-                promises.append(Promise("the step of the block", norm(apart), 0.0, rounding(one)))
+                promises.append(_near(one, "the step of the block", norm(apart), 0.0))
     return judge_promises(promises, SCOPE)
 
 

@@ -86,7 +86,8 @@ def projector(*columns: Tensor) -> Tensor:
 
 def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Promise:
     """The promise that two sets of columns span the same space."""
-    return same(name, projector(*left), projector(*right), relative=1e-5)
+    apart = "directions that columns share up to 1e-10 taken as one"
+    return same(name, projector(*left), projector(*right), relative=1e-5, resolution=apart)
 
 
 def regular(steps: Sequence[Step], singular: bool) -> list[Step]:

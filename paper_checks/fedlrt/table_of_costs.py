@@ -11,6 +11,7 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.facts import compared, together
 from paper_checks.fedlrt.counting import (
     COSTS,
     LOW_RANK,
@@ -269,7 +270,7 @@ def fig_3(
     promises = []
     for one in crossings:
         if one.full == against:
-            promises.append(Promise("rank of equal cost", one.ranks[of], point, share * point))
+            promises.append(Promise("rank of equal cost", abs(one.ranks[of] - point), share * point, at_most=True))
             promises.append(Promise("times less at rank 1", factor, one.gain, at_most=True))
         if (one.panel, one.low) == ("communication", "FeDLRT, full"):
             promises.append(Promise("Table 1's communication", one.ranks["Table 1"], exact * WIDTH, 1e-9))
@@ -337,5 +338,6 @@ def claim_memory_200(symbols: tuple[sympy.Symbol, sympy.Symbol], increase: float
         "V_0 held once it is half of that"
     )
     ok = bool(found == sympy.Rational(increase))
-    return Evidence(ok, "proof", scope, f"an increase of {increase:.0%}", f"{float(found):.0%} as r/n falls",
-                    margin=0.0 if ok else -abs(float(found) - increase))  # fmt: skip
+    shown = compared("limit as n grows", found, "==", sympy.Rational(increase))
+    return Evidence(ok, scope, f"an increase of {increase:.0%}", f"{float(found):.0%} as r/n falls",
+                    margin=0.0 if ok else -abs(float(found) - increase), facts=together(shown), whole=True)  # fmt: skip

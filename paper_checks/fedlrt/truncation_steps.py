@@ -15,9 +15,9 @@ import torch
 from algorithms.descent import Descent
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.facts import identity, together
 from paper_checks.fedlrt.traces import Array, Trace, norm, random_traces, trace
 from paper_checks.fedlrt.truncated_rounds import WITNESS
-from paper_checks.methods.identity import vanishes
 from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 from toymodels.quadratic import Quadratic, centred
@@ -156,10 +156,10 @@ def lemma_5(cases: Cases, first: float = 1.0, second: float = 1.0, share: float 
         scope=f"{len(left)} cases of one coordinate, gamma from 1e-6 to 1e6",
         printed=f"({first:g} + {share:g} gamma) and ({second:g} + {share:g}/gamma)",
     )  # fmt: skip
-    x, y, gamma = sympy.symbols("x y gamma", positive=True)
+    x, y, gamma = sympy.symbols("x y gamma")
     lower, upper = sides({"x_1": x, "x_2": y, "gamma": gamma})
-    proved = vanishes(sympy.nsimplify(upper - lower) - (gamma * x - y) ** 2 / gamma)
-    return replace(evidence, grade="proof") if evidence.ok and proved else evidence
+    square = identity("difference and square", sympy.nsimplify(upper - lower) - (gamma * x - y) ** 2 / gamma)
+    return replace(evidence, facts=together(square)) if evidence.ok else evidence
 
 
 def measure_vectors(context: Context) -> list[Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
 from typing import TypeVar
 
 import hypothesis
@@ -25,9 +24,6 @@ def draw_cases(context: Context, strategy: strategies.SearchStrategy[Case], exam
         strategy: the domain.
         examples: how many cases; a small domain may give fewer.
     """
-    set_hypothesis_home_dir(
-        Path(tempfile.gettempdir()) / "rankproof-hypothesis"
-    )  # else it writes where the user stands
     found: list[Case] = []
 
     @hypothesis.seed(context.integer_seed("hypothesis"))
@@ -42,5 +38,10 @@ def draw_cases(context: Context, strategy: strategies.SearchStrategy[Case], exam
     def draw(case: Case) -> None:
         found.append(case)
 
-    draw()
+    with tempfile.TemporaryDirectory(prefix="rankproof-") as private:
+        set_hypothesis_home_dir(private)  # else it writes where the user stands
+        try:
+            draw()
+        finally:
+            set_hypothesis_home_dir(None)
     return found

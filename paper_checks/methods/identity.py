@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -11,6 +11,8 @@ import sympy
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
+from paper_checks.facts import compared, identity
+from paper_checks.methods.sides import UndefinedError
 
 Point = Mapping[sympy.Symbol, sympy.Rational]
 
@@ -24,46 +26,69 @@ class Equation:
     right: sympy.Expr
 
 
-def judge_identity(equations: Sequence[Equation], points: Sequence[Point], scope: str) -> Evidence:
+def judge_identity(
+    equations: Sequence[Equation], points: Sequence[Point], scope: str, positive: Collection[str] = ()
+) -> Evidence:
     """Judges equations that should hold for all values of their symbols.
+
+    A symbol without assumptions stands for numbers of either sign; the assumptions of the others must be those of the
+    statement, since an expansion makes use of them.
 
     Args:
         equations: the lines, all of which must hold.
         points: exact rational points that satisfy the assumptions; they show that the assumptions can be met, and one
             of them is the witness of a false line.
         scope: what the symbols range over.
+        positive: names of the symbols that the statement says are positive.
 
     Returns:
-        Evidence of grade proof: the difference of the sides expands to zero, or does not at an exact point. Undecided
-        if neither could be shown.
+        Evidence by facts: the difference of the sides expands to zero, or does not at an exact point. Undecided if
+        neither could be shown.
+
+    Raises:
+        UndefinedError: a symbol with a sign that the statement does not state, or a point without that sign.
     """
-    undecided = []
+    _check_signs(equations, points, positive)
+    undecided, facts = [], []
     for number, equation in enumerate(equations):
         difference = equation.left - equation.right
-        if vanishes(difference):
+        shown = identity(equation.name, difference)
+        if shown is not None:
+            facts.append(shown)
             continue
         for point in points:
             value = difference.subs(point)
             if value.is_comparable and value != 0:
                 left, right = float(equation.left.subs(point)), float(equation.right.subs(point))
+                exact = compared(equation.name, value, "!=", 0) if value.is_Rational else None
                 return Evidence(
                     ok=False,
-                    grade="proof",
                     scope=scope,
                     printed=f"{equation.name}: both sides equal",
                     obtained=f"left {left:.6g}, right {right:.6g} at the witness",
                     margin=-float(abs(value)) - number,
                     cases=len(points),
                     witness={str(symbol): str(number) for symbol, number in point.items()},
+                    facts=(exact,) if exact else (),
                 )
         undecided.append(equation.name)
     if undecided:
         reason = f"neither proved nor refuted at {len(points)} points: {', '.join(undecided)}"
-        return Evidence(None, "proof", scope, cases=len(points), reason=reason)
+        return Evidence(None, scope, cases=len(points), reason=reason)
     names = [equation.name for equation in equations]
     listed = "; ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}, {len(names)} lines"
     obtained = f"difference of the sides is identically 0 in all {len(equations)} lines"
-    return Evidence(True, "proof", scope, listed, obtained, float(len(equations)), cases=len(points))
+    stated = f"{scope}; positive: {', '.join(positive)}" if positive else scope
+    return Evidence(True, stated, listed, obtained, float(len(equations)), cases=len(points), facts=tuple(facts))
+
+
+def _check_signs(equations: Sequence[Equation], points: Sequence[Point], positive: Collection[str]) -> None:
+    for symbol in sorted({s for e in equations for s in (e.left - e.right).free_symbols}, key=str):
+        signed = symbol.is_extended_nonnegative or symbol.is_extended_nonpositive
+        if signed and str(symbol) not in positive:
+            raise UndefinedError(f"the symbol {symbol} has a sign that the statement does not give it")
+        if str(symbol) in positive and any(not point[symbol] > 0 for point in points if symbol in point):
+            raise UndefinedError(f"the statement says that {symbol} is positive, and at some point it is not")
 
 
 def generic_points(context: Context, symbols: Sequence[sympy.Symbol], count: int) -> list[Point]:
@@ -75,12 +100,6 @@ def generic_points(context: Context, symbols: Sequence[sympy.Symbol], count: int
         signs = rng.choice([-1, 1], len(symbols))
         points.append({s: sympy.Rational(int(a * b), 101) for s, a, b in zip(symbols, sizes, signs, strict=True)})
     return points
-
-
-def vanishes(expression: sympy.Expr) -> bool:
-    """Whether a rational expression in its symbols is identically zero; exact for rational functions."""
-    numerator, _ = sympy.fraction(sympy.together(expression))
-    return bool(sympy.expand(numerator) == 0)
 
 
 def rational(value: str | int | float | Fraction) -> sympy.Rational:

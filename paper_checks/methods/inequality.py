@@ -19,7 +19,9 @@ from scipy.optimize import differential_evolution
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
+from paper_checks.facts import Exact, Fact, compared
 from paper_checks.methods.draws import draw_cases
+from paper_checks.methods.sides import ROUNDING, UndefinedError, checked_sides
 
 Cases = dict[str, NDArray[np.float64]]
 
@@ -112,25 +114,28 @@ def collect_cases(
 
 
 def judge_inequality(
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
+    left: NDArray[Any],
+    right: NDArray[Any],
     error: NDArray[np.float64] | float,
     *,
     scope: str,
     case: Callable[[int], Mapping[str, Any]],
-    exact: Callable[[Mapping[str, Fraction]], tuple[Fraction, Fraction]] | None = None,
+    exact: Callable[[Mapping[str, Fraction]], tuple[Exact, Exact]] | None = None,
     printed: str = "left <= right",
     strict: bool = False,
     compare: bool = True,
     readable: Sequence[bool] | None = None,
+    size: NDArray[np.float64] | float = 0.0,
+    infinite: bool = False,
 ) -> Evidence:
     """Judges ``left <= right`` (or ``left < right``) over cases.
 
     A case violates if it does so by more than its error bound; with ``exact`` the worst cases are evaluated again in
-    fractions (their floats taken exactly) and only that counts.
+    fractions (their floats taken exactly) and only that counts. A case that passes only within its error bound needs
+    one of the order of rounding, `ROUNDING` relative to the size of what is compared.
 
     Args:
-        left: left sides.
+        left: left sides, floats or exact numbers.
         right: right sides.
         error: bound on the numerical error of ``left - right``.
         scope: what was covered.
@@ -141,57 +146,88 @@ def judge_inequality(
         compare: whether the quotient of the sides means something; it is then reported as slack.
         readable: which cases can be written down for a replay; if one of them violates, the worst of them is the
             witness. All by default.
+        size: size of the quantities whose difference a side is, where that is more than the side itself.
+        infinite: whether sides may be infinite, which then decide by their sign.
+
+    Raises:
+        UndefinedError: sides that cannot be compared (see `checked_sides`), or a tolerance that is more than rounding.
     """
+    if len(left) == 0:
+        return Evidence(True, scope, printed, "no case", cases=0)
+    left, right, difference, error = checked_sides(left, right, error, infinite=infinite)
     count = len(left)
-    if count == 0:
-        return Evidence(True, "search", scope, printed, "no case", cases=0)
     scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), np.finfo(float).tiny)
     with np.errstate(invalid="ignore"):  # an infinite side decides by its sign
-        excess = np.where(np.isinf(scale), np.sign(left - right), (left - right) / scale)
+        excess = np.where(np.isinf(scale), np.sign(difference), difference / scale)
     positive = compare & (left > 1e-300) & (right > 0)
     with np.errstate(over="ignore"):
         slack = float(np.min(right[positive] / left[positive])) if positive.any() else None
     tight = float(np.mean(np.abs(excess) <= 0.01))
+    shown: tuple[Fact, ...] = ()
     if exact is None:
-        violating = _beyond_rounding(left - right, np.broadcast_to(error, left.shape), strict, readable)
+        violating = _beyond_rounding(difference, error, strict, readable)
     else:
-        violating = _violating_exactly(left, right, excess, case, exact, strict)
+        violating, shown = _violating_exactly(_candidates(excess, difference, strict), case, exact, strict)
     if violating is not None:
         return Evidence(
-            False, "search" if exact is None else "proof", scope, printed,
+            False, scope, printed,
             f"left {left[violating]:.6g}, right {right[violating]:.6g} at the witness",
-            margin=-float(excess[violating]), slack=slack, cases=count, tight=tight, witness=case(violating),
+            margin=min(-float(excess[violating]), 0.0), slack=slack, cases=count, tight=tight,
+            witness=case(violating), facts=shown, infinite=bool(np.isinf(scale[violating])),
         )  # fmt: skip
+    if exact is None:
+        _check_tolerance(difference, error, np.maximum(scale, size))
     obtained = f"no violation in {count} cases" + (f"; right/left at least {slack:.6g}" if slack else "")
-    return Evidence(
-        True, "search", scope, printed, obtained, margin=-float(excess.max()), slack=slack, cases=count, tight=tight
-    )
+    margin = max(-float(excess.max()), 0.0)
+    return Evidence(True, scope, printed, obtained, margin=margin, slack=slack, cases=count, tight=tight)
+
+
+def _check_tolerance(difference: NDArray[np.float64], error: NDArray[np.float64], size: NDArray[np.float64]) -> None:
+    """A case that lies within its error bound is decided by rounding only if that bound is one of rounding."""
+    loose = (difference > 0) & (error > ROUNDING * size)
+    if loose.any():
+        index = int(np.argmax(np.where(loose, error / size, 0.0)))
+        raise UndefinedError(
+            f"{int(loose.sum())} cases pass only within a tolerance of {error[index]:.2g} for quantities of size "
+            f"{size[index]:.2g}, which is more than rounding"
+        )
 
 
 def _beyond_rounding(
     difference: NDArray[np.float64], error: NDArray[np.float64], strict: bool, readable: Sequence[bool] | None
 ) -> int | None:
-    """The case that exceeds its error bound by most; if strict, one that does not stay below by it."""
+    """The case that exceeds its error bound by most; if strict, one that does not stay below by it.
+
+    A finite case that can be written down comes before others.
+    """
     beyond = difference + error if strict else difference - error
     violates = beyond >= 0 if strict else beyond > 0
-    if readable is not None and (violates & np.array(readable)).any():
-        violates &= np.array(readable)
+    for preferred in (np.isfinite(beyond), readable):
+        if preferred is not None and (violates & np.array(preferred)).any():
+            violates = violates & np.array(preferred)
     return int(np.argmax(np.where(violates, beyond, -np.inf))) if violates.any() else None
 
 
+def _candidates(excess: NDArray[np.float64], difference: NDArray[np.float64], strict: bool) -> list[int]:
+    """Cases worth fractions: the worst ones by relative excess, then the corners, which lead the cases.
+
+    Equality, which violates a strict inequality, hides among the smallest differences.
+    """
+    worst = np.argsort(-excess, kind="stable")[:50]
+    close = np.argsort(-difference, kind="stable")[:200] if strict else np.empty(0, dtype=int)
+    return list(dict.fromkeys(map(int, np.concatenate([worst, np.arange(min(len(excess), 128)), close]))))
+
+
 def _violating_exactly(
-    left: NDArray[np.float64],
-    right: NDArray[np.float64],
-    excess: NDArray[np.float64],
+    candidates: Sequence[int],
     case: Callable[[int], Mapping[str, Any]],
-    exact: Callable[[Mapping[str, Fraction]], tuple[Fraction, Fraction]],
+    exact: Callable[[Mapping[str, Fraction]], tuple[Exact, Exact]],
     strict: bool,
-) -> int | None:
-    """The first violation in fractions among the corners (which lead the cases) and the worst cases in floats."""
-    close = np.argsort(right - left)[:200] if strict else np.empty(0, dtype=int)  # equality hides among these
-    candidates = np.concatenate([np.argsort(excess)[::-1][:50], np.arange(min(len(left), 128)), close])
-    for index in map(int, candidates):
-        exact_left, exact_right = exact({name: Fraction(value) for name, value in case(index).items()})
-        if exact_left > exact_right or (strict and exact_left == exact_right):
-            return index
-    return None
+) -> tuple[int | None, tuple[Fact, ...]]:
+    """The first candidate that violates in fractions, and that fact."""
+    for index in candidates:
+        left, right = exact({name: Fraction(value) for name, value in case(index).items()})
+        shown = compared("witness", left, ">=" if strict else ">", right)
+        if shown is not None:
+            return index, (shown,)
+    return None, ()

@@ -1,13 +1,13 @@
-"""Limits in the dimension R: draws at growing R, judged at the largest, where the bias is negligible.
+"""Limits in the dimension R: draws at growing R, judged at the largest; the rung before it says what that one lacks.
 
-Fluctuations of the quantities shrink with R, so at R of 10^9 and more the mean of a few draws stands for the limit;
-the ladder of smaller R shows the approach.
+Fluctuations of the quantities shrink with R, so at R of 10^9 and more the mean of a few draws stands for the limit. A
+mean that still moves by more than its band between the last two rungs, or away from its limit, has none to show.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -16,14 +16,34 @@ from scipy.stats import t
 
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
-from paper_checks.methods.bands import Interval, Predictions, judge_bands
+from paper_checks.methods.bands import Interval, Predictions, half_distances, judge_bands
+from paper_checks.methods.sides import UndefinedError
+
+EDGE = 6.0
+r"""Eigenvalues at an edge lack less than this times $R^{-2/3}$: the first four Tracy-Widom means are above -6."""
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """Draws of one quantity at growing dimension: R and the draws, shape ``(draws,)``."""
+    """Draws of one quantity at growing dimension.
+
+    Attributes:
+        rungs: R and the draws, shape ``(draws,)``.
+        settled: why one dimension is enough, where there is but one; part of the scope.
+
+    Raises:
+        UndefinedError: one dimension without a reason, or dimensions that do not grow.
+    """
 
     rungs: tuple[tuple[int, NDArray[np.float64]], ...]
+    settled: str = ""
+
+    def __post_init__(self) -> None:
+        dimensions = [R for R, _ in self.rungs]
+        if len(dimensions) < 2 and not self.settled:
+            raise UndefinedError(f"a limit needs two dimensions or the reason why one is enough, got R = {dimensions}")
+        if sorted(set(dimensions)) != dimensions:
+            raise UndefinedError(f"the dimensions of a ladder grow, got R = {dimensions}")
 
     def means(self) -> tuple[tuple[int, float], ...]:
         """Mean at each R."""
@@ -40,7 +60,7 @@ def mean_interval(draws: NDArray[np.float64], level: float) -> Interval:
         raise ValueError(f"an interval needs at least two finite draws, got {len(draws)}")
     half = float(t.ppf(1.0 - level / 2.0, len(draws) - 1)) * float(np.std(draws, ddof=1)) / sqrt(len(draws))
     mean = float(np.mean(draws))
-    return Interval(mean - half, mean + half)
+    return Interval(mean - half, mean + half, level)
 
 
 def judge_limit(
@@ -50,8 +70,9 @@ def judge_limit(
     *,
     scope: str,
     settings: Mapping[str, Mapping[str, object]] | None = None,
+    level: float = LEVEL,
 ) -> Evidence:
-    """Judges predicted limits against the last rung of each ladder, at the level of one claim in total.
+    """Judges predicted limits against the last rung of each ladder.
 
     Args:
         ladders: draws of each quantity.
@@ -59,9 +80,12 @@ def judge_limit(
         rivals: limits of every form.
         scope: what was covered, in words; numbers of quantities and draws and the dimensions are added.
         settings: parameters behind each quantity, for the witness.
+        level: probability that one of the intervals misses.
     """
-    level = LEVEL / len(ladders)
-    intervals = {name: mean_interval(ladder.rungs[-1][1], level) for name, ladder in ladders.items()}
+    each, halves = level / max(len(ladders), 1), half_distances(rivals)
+    intervals = {
+        name: _at_the_end(name, ladder, predicted[name], halves[name], each) for name, ladder in ladders.items()
+    }
     numbers = {
         name: {**(settings or {}).get(name, {}), "R": ladder.rungs[-1][0], "draws": len(ladder.rungs[-1][1])}
         for name, ladder in ladders.items()
@@ -70,7 +94,32 @@ def judge_limit(
     measured = (
         f"{len(ladders)} quantities at R = {_span([R for R, _ in lasts])}, {_span([len(d) for _, d in lasts])} draws"
     )
-    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured} each", level=LEVEL, witness=numbers)
+    alone = dict.fromkeys(ladder.settled for ladder in ladders.values() if len(ladder.rungs) == 1)
+    scope = "; ".join((scope, *(f"one dimension is enough where {reason}" for reason in alone)))
+    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured} each", witness=numbers)
+
+
+def _at_the_end(name: str, ladder: Ladder, limit: float, half: float, level: float) -> Interval:
+    """The interval of the last rung, with what that rung may lack as its bias.
+
+    With two rungs and more that is what the mean moved by since the one before, noise included.
+
+    Raises:
+        UndefinedError: the last rung lies farther from a limit within its band than the one before, or the two are
+            farther apart than the band is wide.
+    """
+    R, draws = ladder.rungs[-1]
+    last = mean_interval(draws, level)
+    if len(ladder.rungs) == 1:
+        return replace(last, bias=EDGE * R ** (-2.0 / 3.0) * max(1.0, abs(last.middle)))
+    before = mean_interval(ladder.rungs[-2][1], level)
+    moved, noise = abs(last.middle - before.middle), last.half_width + before.half_width
+    if abs(last.middle - limit) <= half:  # else another form is judged, and refuted by its band
+        if moved - noise > half:
+            raise UndefinedError(f"{name}: the mean still moves by {moved:.2g} up to R = {R:.4g}, more than its band")
+        if abs(last.middle - limit) - abs(before.middle - limit) > noise:
+            raise UndefinedError(f"{name}: the mean moves away from {limit:.6g} up to R = {R:.4g}")
+    return replace(last, bias=moved + before.half_width)
 
 
 def _span(values: Sequence[int]) -> str:

@@ -38,4 +38,4 @@ def judge_means(
     }
     fewest = min(len(sample) for sample in draws.values())
     measured = f"{len(draws)} quantities, at least {fewest} draws each"
-    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured}", level=LEVEL, witness=numbers)
+    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured}", witness=numbers)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from scipy.stats import binomtest
 
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
+from paper_checks.facts import compared, together
+from paper_checks.methods.sides import UndefinedError, number
 
 
 @dataclass(frozen=True)
@@ -23,30 +26,69 @@ class Counted:
         return float(found.low), float(found.high)
 
 
+@dataclass(frozen=True)
+class Law:
+    """A probability from an exact law: a fraction, or a float with a bound on its error.
+
+    Raises:
+        UndefinedError: no probability, or a float without an error.
+    """
+
+    probability: float | Fraction
+    error: float = 0.0
+
+    def __post_init__(self) -> None:
+        value, error = number(self.probability, "a probability"), number(self.error, "its error")
+        if not 0 <= value <= 1 or error < 0:
+            raise UndefinedError(f"a probability lies in [0, 1], got {value} with an error of {error}")
+        if not isinstance(self.probability, int | Fraction) and not error:
+            raise UndefinedError(f"a probability that is a float has an error, got {value} without")
+
+    def interval(self) -> tuple[float, float]:
+        """All that it can be."""
+        value = float(self.probability)
+        return value - self.error, value + self.error
+
+
 def judge_probability(
-    event: Counted | float, low: float, high: float, *, scope: str, what: str, witness: dict[str, object] | None = None
+    event: Counted | Law,
+    low: float,
+    high: float,
+    *,
+    scope: str,
+    what: str,
+    witness: dict[str, object] | None = None,
+    level: float = LEVEL,
 ) -> Evidence:
     """Judges that the probability of an event lies in ``[low, high]``.
 
     Args:
-        event: counts, or the exact probability where its law is known.
+        event: counts, or the probability where its law is known.
         low: lower bound the form claims.
         high: upper bound the form claims.
         scope: what was covered.
         what: the event, in words.
         witness: plain numbers for storage; the bounds and what was found are added.
+        level: probability that the interval of counts misses.
     """
-    exact = isinstance(event, float)
-    found = (event, event) if isinstance(event, float) else event.interval()
+    low, high = number(low, "the lower bound"), number(high, "the upper bound")
+    law = isinstance(event, Law)
+    found = event.interval() if isinstance(event, Law) else event.interval(level)
+    exact = isinstance(event, Law) and not event.error
     printed = f"P({what}) in [{low:.6g}, {high:.6g}]"
     obtained = f"{found[0]:.6g}" if exact else f"in [{found[0]:.6g}, {found[1]:.6g}]"
     inside = min(found[0] - low, high - found[1])
     outside = max(low - found[1], found[0] - high)
-    grade, level = ("proof" if exact else "statistical"), (0.0 if exact else LEVEL)
+    spent = 0.0 if law else level
+    value = Fraction(event.probability) if isinstance(event, Law) and exact else None
     if outside > 0:
         numbers = {**(witness or {}), "event": what, "claimed": [low, high], "found": list(found)}
-        return Evidence(False, grade, scope, printed, obtained, -outside, level=level, witness=numbers)  # type: ignore[arg-type]
+        bound = Fraction(low if found[1] < low else high)
+        facts = together(compared(what, value, "!=", bound)) if value is not None else ()
+        return Evidence(False, scope, printed, obtained, -outside, level=spent, witness=numbers, facts=facts)
     if inside >= 0:
-        return Evidence(True, grade, scope, printed, obtained, inside, level=level)  # type: ignore[arg-type]
-    return Evidence(None, grade, scope, printed, obtained, inside, level=level,  # type: ignore[arg-type]
-                    reason=f"the interval of P({what}) straddles a bound")  # fmt: skip
+        both = (("<=", Fraction(high)), (">=", Fraction(low)))
+        facts = together(*(compared(what, value, sign, at) for sign, at in both)) if value is not None else ()  # type: ignore[arg-type]
+        return Evidence(True, scope, printed, obtained, inside, level=spent, facts=facts)
+    reason = f"the interval of P({what}) straddles a bound"
+    return Evidence(None, scope, printed, obtained, inside, level=spent, reason=reason)

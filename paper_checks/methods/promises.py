@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from paper_checks.claim import Evidence
+from paper_checks.methods.sides import ROUNDING, UndefinedError, number
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,12 @@ class Promise:
         error: bound on the rounding of the difference.
         at_most: an inequality instead of an equality.
         case: the run in plain numbers, if it can be replayed by hand.
+        size: size of the quantities that are compared; toy problems have entries of order one.
+        resolution: what the error stands for where it is more than rounding, such as the last digit of a figure; it
+            is part of what was obtained.
+
+    Raises:
+        UndefinedError: a side or an error that is no number.
     """
 
     name: str
@@ -35,22 +42,40 @@ class Promise:
     error: float = 0.0
     at_most: bool = False
     case: Mapping[str, Any] | None = None
+    size: float = 1.0
+    resolution: str = ""
+
+    def __post_init__(self) -> None:
+        number(self.left, f"{self.name}: the left side")
+        number(self.right, f"{self.name}: the right side")
+        if number(self.error, f"{self.name}: the error") < 0 or number(self.size, f"{self.name}: the size") < 0:
+            raise UndefinedError(f"{self.name}: an error and a size are at least 0, got {self.error} and {self.size}")
+
+    @property
+    def distance(self) -> float:
+        """By how much it would be broken without an error."""
+        return float(self.left - self.right if self.at_most else abs(self.left - self.right))
 
     @property
     def excess(self) -> float:
         """By how much it is broken; at most 0 if it is kept."""
-        difference = self.left - self.right if self.at_most else abs(self.left - self.right)
-        return difference - self.error
+        return self.distance - self.error
+
+    @property
+    def loose(self) -> bool:
+        """Whether it is kept only within a tolerance that is more than rounding and that nothing explains."""
+        size = max(abs(self.left), abs(self.right), self.size)
+        return not self.resolution and self.excess <= 0 < self.distance and self.error > ROUNDING * size
 
 
 def same(name: str, left: Tensor, right: Tensor, case: Mapping[str, Any] | None = None,
-         relative: float = 1e-10) -> Promise:  # fmt: skip
-    """The promise that two tensors are one, up to rounding; different shapes break it."""
+         relative: float = 1e-10, resolution: str = "") -> Promise:  # fmt: skip
+    """The promise that two tensors are one, up to rounding or a stated resolution; different shapes break it."""
     if left.shape != right.shape:
         return Promise(name, 1.0, 0.0, case=case)
     scale = max(1.0, float(right.abs().max()) if right.numel() else 0.0)
     distance = float((left - right).abs().max()) if right.numel() else 0.0
-    return Promise(name, distance, 0.0, error=relative * scale, case=case)
+    return Promise(name, distance, 0.0, error=relative * scale, case=case, size=scale, resolution=resolution)
 
 
 def orthonormal(name: str, columns: Tensor, case: Mapping[str, Any] | None = None) -> Promise:
@@ -59,19 +84,26 @@ def orthonormal(name: str, columns: Tensor, case: Mapping[str, Any] | None = Non
 
 
 def judge_promises(promises: Sequence[Promise], scope: str) -> Evidence:
-    """Judges that all promises are kept; the first broken one that can be replayed is the witness."""
+    """Judges that all promises are kept; the first broken one that can be replayed is the witness.
+
+    Raises:
+        UndefinedError: a promise that is kept only within a tolerance that nothing explains.
+    """
     broken = [promise for promise in promises if not promise.excess <= 0.0]
     names = list(dict.fromkeys(promise.name for promise in promises))
     if not broken:
-        worst = max((promise.excess for promise in promises), default=0.0)
-        return Evidence(
-            True, "search", scope, "; ".join(names), f"all kept in {len(promises)} evaluations", -worst,
-            cases=len(promises),
-        )  # fmt: skip
+        loose = [promise for promise in promises if promise.loose]
+        if loose:
+            one = max(loose, key=lambda promise: promise.error)
+            raise UndefinedError(f"{one.name}: kept only within {one.error:.2g}, which is more than rounding")
+        margin = min((-promise.excess for promise in promises), default=0.0)
+        within = dict.fromkeys(f"within {one.error:.2g}, {one.resolution}" for one in promises if one.resolution)
+        kept = "; ".join((f"all kept in {len(promises)} evaluations", *within))
+        return Evidence(True, scope, "; ".join(names), kept, margin, cases=len(promises))
     shown = next((promise for promise in broken if promise.case is not None), broken[0])
     failed = list(dict.fromkeys(promise.name for promise in broken))
     return Evidence(
-        False, "search", scope, shown.name,
+        False, scope, shown.name,
         f"{shown.left:.6g} and {shown.right:.6g} at the witness; broken in {len(broken)} of {len(promises)} "
         f"evaluations: {'; '.join(failed)}",
         margin=-max(promise.excess for promise in broken), cases=len(promises),

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from paper_checks.claim import Evidence
+from paper_checks.facts import Fact, as_fraction, compared, together
+from paper_checks.methods.sides import UndefinedError
 
 Sides = Callable[[Mapping[str, Fraction]], tuple[Fraction, Fraction]]
 _FACTORS = (Fraction(2), Fraction(3), Fraction(1, 5))
@@ -25,25 +27,32 @@ def judge_units(
         weights: power of the unit in each parameter.
         points: points at which both sides are non-zero.
         scope: which lines, and what the weights mean.
+
+    Raises:
+        UndefinedError: a line with a side that is zero at every point, so that nothing was tried.
     """
-    tried = 0
+    tried, facts = 0, list[Fact | None]()
     for name, evaluate in sides.items():
+        if not any(all(evaluate(point)) for point in points):
+            raise UndefinedError(f"{name}: at every point one of the sides is 0, which scales like anything")
         for point in points:
-            left, right = evaluate(point)
+            left, right = map(as_fraction, evaluate(point))
             if left == 0 or right == 0:
                 continue
             for factor in _FACTORS:
                 tried += 1
                 scaled = {key: value * factor ** weights.get(key, 0) for key, value in point.items()}
-                scaled_left, scaled_right = evaluate(scaled)
+                scaled_left, scaled_right = map(as_fraction, evaluate(scaled))
                 ratios = scaled_left / left, scaled_right / right
-                if ratios[0] != ratios[1]:
+                facts.append(compared(name, ratios[0], "==", ratios[1]))
+                if facts[-1] is None:
                     return Evidence(
-                        False, "proof", scope, f"{name}: both sides scale alike",
+                        False, scope, f"{name}: both sides scale alike",
                         f"units changed by {factor}: left times {float(ratios[0]):.6g}, right times "
                         f"{float(ratios[1]):.6g}",
                         margin=-abs(float(ratios[0] / ratios[1]) - 1.0), cases=tried,
+                        facts=together(compared(name, ratios[0], "!=", ratios[1])),
                         witness={"line": name, "factor": str(factor), **{k: str(v) for k, v in point.items()}},
                     )  # fmt: skip
-    return Evidence(True, "proof", scope, "both sides scale alike", f"in all {len(sides)} lines, {tried} rescalings",
-                    margin=float(tried), cases=tried)  # fmt: skip
+    return Evidence(True, scope, "both sides scale alike", f"in all {len(sides)} lines, {tried} rescalings",
+                    margin=float(tried), cases=tried, facts=together(*facts))  # fmt: skip

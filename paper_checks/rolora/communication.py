@@ -270,7 +270,7 @@ def table_7_every(table: Mapping[str, Mapping[str, LayerSet]]) -> Evidence:
         types[" and ".join(where.matrices)] = types.get(" and ".join(where.matrices), 0) + 1
     told = ", ".join(f"{names} in {count} cells" for names, count in types.items())
     scope = f"{len(cells)} cells of Table 7: {told}; a block of RoBERTa-Large has {len(ROBERTA_LARGE.shapes)} matrices"
-    return Evidence(None, "search", scope, cases=len(cells), reason=table_7_every.expect_reason)
+    return Evidence(None, scope, cases=len(cells), reason=table_7_every.expect_reason)
 
 
 BYTES = (1, 2, 4, 8)

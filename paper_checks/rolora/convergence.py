@@ -17,7 +17,7 @@ from algorithms.federation import Federation
 from algorithms.lora import ExactRoLoRA
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
-from paper_checks.context import Context
+from paper_checks.context import LEVEL, Context
 from paper_checks.methods.probability import Counted
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.fixed_samples import FixedRun, excess, fixed_runs
@@ -141,7 +141,7 @@ def lem_5_3(
     for one in kept:
         both = {name: sum(f**2 > bound(name, rate * one.s, one.sine) for f in one.factors)
                 for name in ("appendix", "inner")}  # fmt: skip
-        low, high = Counted(both[reading], len(one.factors)).interval()
+        low, high = Counted(both[reading], len(one.factors)).interval(LEVEL / len(kept))
         told.append(f"s = {one.s:g}: {both['appendix']} of {len(one.factors)} ({both['inner']} with (1 - delta)^2)")
         if worst is None or low > worst[0]:
             worst = (low, high, one)
@@ -159,11 +159,11 @@ def lem_5_3(
         scope += f"; {iterations} iterations on fixed samples in {len(runs)} runs, 1 to 5 clients, d up to 6"
         if missed > 1e-9:
             told_short = f"by {missed:.3g} less"
-            return Evidence(False, "search", scope, "every iteration on fixed samples contracts", told_short, -missed)
+            return Evidence(False, scope, "every iteration on fixed samples contracts", told_short, -missed)
     ok = low <= allowed
     return Evidence(
-        ok, "statistical", scope, f"probability of failure at most {allowed:.2g}", f"in [{low:.3g}, {high:.3g}]",
-        allowed - low, cases=len(kept) + len(runs), level=1e-6 * len(kept), witness=None if ok else witness,
+        ok, scope, f"probability of failure at most {allowed:.2g}", f"in [{low:.3g}, {high:.3g}]",
+        allowed - low, cases=len(kept) + len(runs), level=LEVEL, witness=None if ok else witness,
     )  # fmt: skip
 
 

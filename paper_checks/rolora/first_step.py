@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import vanishes
+from paper_checks.facts import Fact, identity, together
 from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
 from paper_checks.rolora.contraction import events
 
@@ -122,11 +122,11 @@ def search_first_steps(context: Context) -> Cases:
 
 
 @cache
-def _bound_is_proved() -> bool:
+def _bound_is_proved() -> tuple[Fact, ...]:
     """Times a positive denominator, bound minus square quotient is sx times what the bound has to spare."""
-    s, x = sympy.symbols("s x", positive=True)
+    s, x = sympy.symbols("s x")
     spare = s * x * (3 - met_by(x, s)) / (1 + 4 * s**2 * x * (1 - x))
-    return vanishes(1 - s * x - quotient_squared(1 - x, s) - spare)
+    return together(identity("bound minus square quotient", 1 - s * x - quotient_squared(1 - x, s) - spare))
 
 
 @claim(
@@ -176,8 +176,8 @@ def a4_first_step(cases: Cases, exactly: bool = False, bound: float = 3.0, longe
         scope=f"{len(left)} cases: delta_0 in (0, 1), eta ||b*||^2 in (0, 1], unlimited samples",
         printed="(delta_1/delta_0)^2 <= 1 - s x" if not exactly else "the inequality exactly where the bound is met",
     )  # fmt: skip
-    if evidence.ok and exactly and bound == 3.0 and _bound_is_proved():
-        return replace(evidence, grade="proof")
+    if evidence.ok and exactly and bound == 3.0:
+        return replace(evidence, facts=_bound_is_proved())
     if evidence.ok or exactly or not len(simplest):
         return evidence
     index = int(simplest[0])
@@ -278,7 +278,7 @@ def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidenc
     lines = lines_of(chosen, widest)
     found = [
         judge_inequality(
-            left, right, 1e-9, compare=False, printed=name,
+            left, right, 1e-14, size=1.0, compare=False, printed=name,
             case=lambda index, name=name: {  # type: ignore[misc]
                 "line": name, "delta": f"{chosen.delta[index]:.12g}", "step": f"{chosen.step[index]:.12g}",
                 "eps": f"{chosen.share[index] * (1 - chosen.delta[index] ** 2) * widest:.12g}",

@@ -145,7 +145,7 @@ def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool =
     zero = [one for one in kept if one.least == 0]
     if zero:
         return Evidence(
-            False, "proof", scope, "the least value is positive", f"0 in {len(zero)} of {len(kept)}",
+            False, scope, "the least value is positive", f"0 in {len(zero)} of {len(kept)}",
             margin=-float(len(zero)), cases=len(kept), witness=zero[0].case,
         )  # fmt: skip
     reached = [Promise("the toolkit's minimiser reaches the least value", one.found, share * float(one.least),
@@ -208,7 +208,7 @@ def prop_5_5(
     largest, at = max((abs(ffa_correction(N, m)) * N**clients_power * m**samples_power, (N, m)) for N, m in GRID)
     scope = "N from 1 to 1000, m from 3 to 10,000 (for N >= 2 and m of 1 or 2 the expectation is infinite)"
     if largest > constant * (1.0 + 1e-12):
-        return Evidence(False, "proof", scope, f"N m |c| <= {constant:g}", f"{largest:.6g} at N, m = {at}",
+        return Evidence(False, scope, f"N m |c| <= {constant:g}", f"{largest:.6g} at N, m = {at}",
                         margin=constant - largest, cases=len(GRID), witness={"N": at[0], "m": at[1]})  # fmt: skip
 
     def predict(of: str = "samples", share: float = 1.0, **_: Any) -> Predictions:

@@ -75,7 +75,7 @@ def judge_moments(data: Moments, formulas: Mapping[str, Callable[[int], Any]], s
     """Formulas against exact expectations, for every number of clients."""
     lines = [Equation(f"{name}, N = {N}", data.terms[name][N], sympy.sympify(formula(N)))
              for name, formula in formulas.items() for N in CLIENTS]  # fmt: skip
-    return judge_identity(lines, data.points, scope)
+    return judge_identity(lines, data.points, scope, positive=("m",))
 
 
 @claim(
@@ -255,7 +255,7 @@ def eq_241(data: Moments, four: float = 4.0, two: float = 2.0, power: int = 2, c
         six = t["v'v"] + t["u1'u1"] + t["u2'u2"] - 2 * t["v'u1"] - 2 * t["v'u2"] + rational(cross) * t["u1'u2"]
         formula = (1 - ALPHA**2) * corrected_loss(N, four, two, power)
         lines += [Equation(f"(241), N = {N}", t["loss"], six), Equation(f"(242), N = {N}", six / M, formula)]
-    return judge_identity(lines, data.points, FEW)
+    return judge_identity(lines, data.points, FEW, positive=("m",))
 
 
 # Three samples: Xa and Xa*, two columns of b* and of any other b, and a number in place of the mean of the s_i.

@@ -207,6 +207,6 @@ def thm_A_14(
         return judge_inequality(lefts, rights, 1e-9 * rights, scope=scope, case=lambda index: cases[index],
                                 printed="delta_T <= epsilon")  # fmt: skip
     return Evidence(
-        False, "search", scope, f"delta_T <= {rights[first]:.6g} after T = {cases[first]['T']}", f"{lefts[first]:.6g}",
+        False, scope, f"delta_T <= {rights[first]:.6g} after T = {cases[first]['T']}", f"{lefts[first]:.6g}",
         margin=1.0 - float((lefts / rights).max()), cases=len(lefts), witness=cases[first],
     )  # fmt: skip

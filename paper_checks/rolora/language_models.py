@@ -235,7 +235,7 @@ def txt_fewer_params(tables: Mapping[int, Sequence[Row]]) -> Evidence:
         ahead = sum(Fraction(ffa[name].mean) > Fraction(lora[name].mean) for name in COMMONSENSE)
         told.append(f"rank {rank}: FFA-LoRA {means[0]:.2f}, LoRA {means[1]:.2f}, FFA-LoRA ahead on {ahead} of 8 tasks")
     scope = f"50 clients, means over eight tasks; {'; '.join(told)}"
-    return Evidence(None, "search", scope, cases=len(told), reason=txt_fewer_params.expect_reason)
+    return Evidence(None, scope, cases=len(told), reason=txt_fewer_params.expect_reason)
 
 
 @claim(

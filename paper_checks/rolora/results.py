@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import ceil, floor
 
 from paper_checks.claim import Evidence, Form, claim
+from paper_checks.facts import compared, together
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.rolora.tables import GLUE, METHODS, TABLE_1, TABLE_6, Row, find
 
@@ -119,11 +120,13 @@ def judge_runs(
     if missed:
         text, size = means[missed[0]]
         return Evidence(
-            False, "proof", scope, stated, f"{len(missed)} are no such mean: {'; '.join(missed)}",
+            False, scope, stated, f"{len(missed)} are no such mean: {'; '.join(missed)}",
             margin=-float(len(missed)), cases=len(means),
             witness={"mean": text, "runs": runs, "size": str(size), "cell": missed[0]},
         )  # fmt: skip
-    return Evidence(True, "proof", scope, stated, "each is a mean of whole counts", margin=1.0, cases=len(means))
+    shown = compared("means that are none", len(missed), "==", 0)
+    return Evidence(True, scope, stated, "each is a mean of whole counts", margin=1.0, cases=len(means),
+                    facts=together(shown), whole=True)  # fmt: skip
 
 
 @claim(

@@ -142,9 +142,9 @@ def txt_exponential(
         f"in units of 1/|b*|^2, up to 25 iterations; squared tangents within {mismatch:.1g} of the closed recursion"
     )
     if mismatch > 1e-6:
-        return Evidence(None, "search", scope, reason="the algorithm does not follow the closed recursion")
+        return Evidence(None, scope, reason="the algorithm does not follow the closed recursion")
     # Between the steps and starts that were run nothing is proved.
-    return replace(judge_order(orders, scope), grade="search")
+    return replace(judge_order(orders, scope), facts=())
 
 
 def near(value: float) -> Rounded:
@@ -226,7 +226,7 @@ def txt_interference(cases: Sequence[Interference]) -> Evidence:
         f"{case.separate:.2g} with separate and {case.joint:.2g} with joint averaging" for case in cases
     )  # fmt: skip
     scope = f"means over five data sets with 3, 20, 50 clients (Table 6): {averages}; toy federation, {toy}"
-    return Evidence(None, "search", scope, cases=len(cases), reason=txt_interference.expect_reason)
+    return Evidence(None, scope, cases=len(cases), reason=txt_interference.expect_reason)
 
 
 def least_q(dimension: int, cosine_squared: float) -> float:
@@ -260,4 +260,4 @@ def txt_sample_size(needed: Mapping[int, float]) -> Evidence:
     told = ", ".join(f"d = {d}: {q:.2g}" for d, q in needed.items())
     power = np.log(needed[784] / needed[100]) / np.log(7.84)
     scope = f"least q at the median angle of a random start, {told}; power of d between the last two {power:.2f}"
-    return Evidence(None, "search", scope, cases=len(needed), reason=txt_sample_size.expect_reason)
+    return Evidence(None, scope, cases=len(needed), reason=txt_sample_size.expect_reason)

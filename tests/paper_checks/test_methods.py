@@ -7,8 +7,9 @@ import pytest
 import sympy
 
 from paper_checks.context import Context
+from paper_checks.facts import vanishes
 from paper_checks.methods.bands import Interval, half_distances, judge_bands
-from paper_checks.methods.identity import Equation, judge_identity, rational, vanishes
+from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import Axis, collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
 from paper_checks.methods.mean import judge_means
@@ -22,7 +23,7 @@ from paper_checks.methods.printed import (
     largest,
     smallest,
 )
-from paper_checks.methods.probability import Counted, judge_probability
+from paper_checks.methods.probability import Counted, Law, judge_probability
 from paper_checks.methods.units import judge_units
 
 X, Y = sympy.symbols("x y")
@@ -137,12 +138,12 @@ def test_bands_are_half_the_distance_to_the_nearest_rival():
 )
 def test_an_interval_passes_inside_its_band_only(low, high, ok):
     rivals = [{"a": 1.0}, {"a": 1.2}]
-    assert judge_bands({"a": Interval(low, high)}, rivals[0], rivals, scope="", level=1e-6).ok is ok
+    assert judge_bands({"a": Interval(low, high)}, rivals[0], rivals, scope="").ok is ok
 
 
 def test_an_infinite_limit_is_refuted_by_a_finite_one():
     rivals = [{"a": np.inf}, {"a": 1.0}, {"a": 2.0}]
-    assert judge_bands({"a": Interval(0.99, 1.01)}, rivals[0], rivals, scope="", level=1e-6).ok is False
+    assert judge_bands({"a": Interval(0.99, 1.01)}, rivals[0], rivals, scope="").ok is False
 
 
 def test_limits_and_means_tell_a_true_value_from_a_near_one():
@@ -176,7 +177,7 @@ def test_no_failure_in_n_draws_supports_nothing_below_one_over_n():
     assert judge_probability(Counted(0, 50), 0.0, 0.5, scope="", what="failure").ok is True
     assert judge_probability(Counted(0, 50), 0.0, 0.01, scope="", what="failure").ok is None
     assert judge_probability(Counted(50, 50), 0.0, 0.5, scope="", what="failure").ok is False
-    exact = judge_probability(0.3, 0.0, 0.2, scope="", what="failure", witness={"n": 3})
+    exact = judge_probability(Law(Fraction(3, 10)), 0.0, 0.2, scope="", what="failure", witness={"n": 3})
     assert (exact.ok, exact.grade, exact.level) == (False, "proof", 0.0)
     assert exact.witness["n"] == 3
 
@@ -267,7 +268,12 @@ def test_units_find_a_sum_of_unlike_quantities():
 @pytest.mark.parametrize(("left", "right", "ok"), [(1.0, np.inf, True), (np.inf, 1.0, False), (-np.inf, 0.0, True)])
 def test_an_infinite_side_decides_by_its_sign(left, right, ok):
     evidence = judge_inequality(
-        np.array([0.5, left]), np.array([1.0, right]), 0.0, scope="two cases", case=lambda i: {"number": i}
+        np.array([0.5, left]),
+        np.array([1.0, right]),
+        0.0,
+        scope="two cases",
+        case=lambda i: {"number": i},
+        infinite=True,
     )
     assert evidence.ok is ok
     assert np.isfinite(evidence.margin)

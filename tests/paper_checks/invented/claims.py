@@ -74,12 +74,12 @@ vacuous = statement("vacuous", measure=lambda context: np.empty(0), mutants=[{"K
 
 @statement("always-passes", measure=draw, mutants=[{"K": 0.9}])
 def always_passes(x, K=1.0):
-    return Evidence(True, "search", "nothing", margin=K)
+    return Evidence(True, "nothing", margin=K)
 
 
 @statement("always-fails", measure=draw, control=Form("K = 2", {"K": 2.0}))
 def always_fails(x, K=1.0):
-    return Evidence(False, "search", "nothing", margin=-K, witness={"x": 1.0})
+    return Evidence(False, "nothing", margin=-K, witness={"x": 1.0})
 
 
 @statement("idle-mutant", measure=draw, mutants=[{"K": 0.9}, {"spelling": "other"}])
@@ -131,9 +131,7 @@ def mean_of(context: Context) -> np.ndarray:
 def undecidable(draws, mean=0.5):
     """The mean of uniform numbers within 0.015, which thirty of them cannot tell."""
     name = "mean"
-    return judge_bands(
-        {name: mean_interval(draws, LEVEL)}, {name: mean}, [{name: 0.5}, {name: 0.47}], scope="uniform", level=LEVEL
-    )
+    return judge_bands({name: mean_interval(draws, LEVEL)}, {name: mean}, [{name: 0.5}, {name: 0.47}], scope="uniform")
 
 
 @statement("full-only", measure=mean_of, mutants=[{"mean": 0.47}], budget="full", expect="holds", grade="statistical")

@@ -1,7 +1,7 @@
 import pytest
 import sympy
 
-from paper_checks.methods.positivity import proves_positive
+from paper_checks.facts import proves_positive
 
 n, m, t, a, b = sympy.symbols("n m t a b")
 

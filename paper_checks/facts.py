@@ -1,0 +1,127 @@
+"""Facts: what was shown exactly, and the only thing from which evidence takes the grade of a proof.
+
+A fact is made by showing it. The functions below return one where the statement is true and None where it could not
+be shown; none can be declared. Some hold for all values of their symbols, others at one case.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal, TypeAlias
+
+import sympy
+from sympy.polys.rings import PolyRing
+
+Exact: TypeAlias = Any
+"""An integer, a fraction or a sympy rational; checked when it is compared."""
+Relation = Literal["<", "<=", "==", "!=", ">=", ">"]
+
+_SHOWN = object()
+_RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something shown exactly.
+
+    Attributes:
+        says: what was shown, in words.
+        everywhere: whether for all values of its symbols rather than at one case.
+    """
+
+    says: str
+    everywhere: bool
+    shown: object = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.shown is not _SHOWN:
+            raise TypeError(f"{self.says!r} is declared and not shown: facts come from identity, positive, compared")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.says, self.everywhere)
+
+
+def _restored(says: str, everywhere: bool) -> Fact:
+    """A fact from another process of the same run, which showed it there."""
+    return Fact(says, everywhere, _SHOWN)
+
+
+def identity(says: str, difference: sympy.Expr) -> Fact | None:
+    """Shows that a rational expression in its symbols is identically zero."""
+    return Fact(f"{says}: identically 0", True, _SHOWN) if vanishes(difference) else None
+
+
+def positive(says: str, expression: sympy.Expr, substitution: Mapping[sympy.Symbol, sympy.Expr]) -> Fact | None:
+    """Shows that a rational expression is positive wherever the new symbols are (`proves_positive`)."""
+    return Fact(f"{says}: positive", True, _SHOWN) if proves_positive(expression, substitution) else None
+
+
+def compared(says: str, left: Exact, relation: Relation, right: Exact) -> Fact | None:
+    """Shows that two exact numbers stand in a relation.
+
+    Raises:
+        TypeError: one of them is no integer, fraction or sympy rational; a float has an error.
+    """
+    holds = _RELATIONS[relation](as_fraction(left), as_fraction(right))
+    return Fact(f"{says}: {left} {relation} {right}", False, _SHOWN) if holds else None
+
+
+def together(*facts: Fact | None) -> tuple[Fact, ...]:
+    """All of the facts, or none at all if one of them could not be shown."""
+    return () if any(fact is None for fact in facts) else tuple(fact for fact in facts if fact is not None)
+
+
+def as_fraction(value: Any) -> Fraction:
+    """An exact number as a fraction.
+
+    Raises:
+        TypeError: it is no integer, fraction or sympy rational.
+
+    >>> as_fraction(sympy.Rational(1, 3))
+    Fraction(1, 3)
+    """
+    if isinstance(value, sympy.Rational):
+        return Fraction(int(value.p), int(value.q))
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        kind = type(value).__name__
+        raise TypeError(f"exact numbers are integers, fractions and sympy rationals, got {kind} {value!r}")
+    return Fraction(value)
+
+
+def vanishes(expression: sympy.Expr) -> bool:
+    """Whether a rational expression in its symbols is identically zero; exact for rational functions."""
+    numerator, _ = sympy.fraction(sympy.together(expression))
+    return bool(sympy.expand(numerator) == 0)
+
+
+def proves_positive(expression: sympy.Expr, substitution: Mapping[sympy.Symbol, sympy.Expr]) -> bool:
+    """Whether a rational expression is shown to be positive for all positive values of its symbols.
+
+    Written as a quotient of two polynomials that are not zero and have no coefficient of the other sign, it is
+    positive wherever all symbols are; by continuity it is not negative where some of them are zero. An ordering such
+    as n < m <= t becomes the substitution m = n + a, t = n + a + b. A failure proves nothing.
+
+    Args:
+        expression: rational in its symbols.
+        substitution: symbols replaced by expressions in symbols that range over the positive numbers.
+
+    >>> n, m, a = sympy.symbols("n m a")
+    >>> proves_positive(m**2 / n - n, {m: n + a}), proves_positive(m - 2 * n, {m: n + a})
+    (True, False)
+    """
+    replaced = sympy.sympify(expression).subs(list(substitution.items()), simultaneous=True)
+    signs = []
+    for part in sympy.fraction(sympy.together(replaced)):
+        symbols = sorted(part.free_symbols, key=str)
+        # Arithmetic in a polynomial ring: much faster than expanding the expression.
+        coefficients = PolyRing(symbols, sympy.QQ).from_expr(part).coeffs() if symbols else [part]
+        found = {int(sympy.sign(coefficient)) for coefficient in coefficients}
+        if found not in ({1}, {-1}):
+            return False
+        signs.append(found)
+    return bool(signs[0] == signs[1])

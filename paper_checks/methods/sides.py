@@ -1,0 +1,81 @@
+"""Sides of a statement are checked before they are compared: what is no number decides nothing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy
+from numpy.typing import NDArray
+
+from paper_checks.facts import as_fraction
+
+Array = NDArray[Any]
+
+ROUNDING = 1e-6
+"""Largest error bound, relative to the size of what is compared, on which a passing form may rest."""
+
+
+class UndefinedError(ValueError):
+    """A method was given something that cannot be judged: no number, an undeclared infinity, a tolerance, no domain."""
+
+
+def checked_sides(left: Any, right: Any, error: Any, *, infinite: bool) -> tuple[Array, Array, Array, Array]:
+    """Both sides, their difference and its error bound as floats, each checked at the door.
+
+    Exact sides are subtracted exactly. Integers of numpy are refused, since they overflow without a word.
+
+    Args:
+        left: left sides, floats or an array of exact numbers.
+        right: right sides.
+        error: bound on the error of the difference.
+        infinite: whether a side may be infinite.
+
+    Raises:
+        UndefinedError: a side that is no number or infinite without leave, or of another type; an error bound that is
+            none.
+    """
+    sides = []
+    for name, side in (("left", left), ("right", right)):
+        values = np.asarray(side)
+        if values.dtype == object:
+            for value in values.flat:
+                as_fraction(value)
+        elif values.dtype.kind != "f":
+            raise UndefinedError(f"{name} sides are floats or exact numbers, got {values.dtype}, which can overflow")
+        floats = values.astype(float)
+        if np.isnan(floats).any():
+            raise UndefinedError(f"{np.isnan(floats).sum()} of {floats.size} {name} sides are no number")
+        if np.isinf(floats).any() and not infinite:
+            raise UndefinedError(
+                f"{np.isinf(floats).sum()} of {floats.size} {name} sides are infinite, which is not declared"
+            )
+        sides.append((values, floats))
+    (exact_left, left), (exact_right, right) = sides
+    if left.shape != right.shape or left.ndim != 1:
+        raise UndefinedError(f"expected two sides of shape (cases,), got {left.shape} and {right.shape}")
+    bound = np.broadcast_to(np.asarray(error, dtype=float), left.shape)
+    if not ((bound >= 0) & np.isfinite(bound)).all():
+        raise UndefinedError("an error bound is a finite number of at least 0")
+    both = exact_left.dtype == object and exact_right.dtype == object
+    with np.errstate(invalid="ignore", over="ignore"):
+        difference = (exact_left - exact_right).astype(float) if both else left - right
+    if np.isnan(difference).any():
+        raise UndefinedError(f"both sides of {np.isnan(difference).sum()} cases are the same infinity")
+    return left, right, difference, bound
+
+
+def number(value: Any, what: str) -> float:
+    """One finite number as a float.
+
+    Raises:
+        UndefinedError: it is no number, infinite, or of a type that is none.
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(
+        value, int | float | Fraction | sympy.Rational | np.floating
+    ):
+        raise UndefinedError(f"{what} is a number, got {type(value).__name__} {value!r}")
+    if not np.isfinite(float(value)):
+        raise UndefinedError(f"{what} is a finite number, got {value}")
+    return float(value)
