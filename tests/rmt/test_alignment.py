@@ -218,3 +218,11 @@ def test_gradients_of_any_size(unit):
     assert alignment_by_rank(MODEL, gradients, (1, 3)) == pytest.approx(expected)
     beside_noise = alignment_by_rank(MODEL, ClientGradients(gradients.along, noise_square=1.0), (1, 3))
     assert beside_noise == pytest.approx(expected if unit > 1 else [0.0, 0.0], abs=1e-100)
+
+
+def test_the_longest_outlier_comes_first_whatever_its_sign():
+    model, gradients = SpikedModel((2.0, -3.0)), ClientGradients((1.0, 0.5))
+    slopes, overlaps = outlier_slopes(model, gradients)
+    assert overlaps == pytest.approx([8 / 9, 3 / 4])
+    assert slopes == pytest.approx([0.5 * np.sqrt(8 / 9), np.sqrt(3 / 4)])
+    assert alignment_by_rank(model, gradients, (1,)) == pytest.approx([8 / 9])
