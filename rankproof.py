@@ -40,9 +40,7 @@ class _Terminated(BaseException):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; every error a user can make ends in one line and exit status 2."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a letter that the terminal lacks, or a name that is no text
+    _prepare_output()
     try:
         with _terminable():
             return _command(arguments)
@@ -70,8 +68,7 @@ def _command(arguments: Sequence[str] | None) -> int:
         status: int = options.command(options)
     except SystemExit as stop:  # help, version, bad usage
         status = stop.code if isinstance(stop.code, int) else AS_EXPECTED
-    if sys.stdout is not None:
-        sys.stdout.flush()
+    sys.stdout.flush()
     return status
 
 
@@ -108,9 +105,17 @@ def _one_line(error: Exception) -> str:
 
 
 def _say(text: str) -> None:
-    if sys.stderr is not None:
-        with suppress(OSError):
-            print(f"rankproof: {text}", file=sys.stderr)
+    with suppress(OSError):
+        print(f"rankproof: {text}", file=sys.stderr)
+
+
+def _prepare_output() -> None:
+    # A command may be started without either; a file that is opened later must not take its place.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a letter that the terminal lacks, or a name that is no text
 
 
 def _close_output() -> None:
@@ -135,7 +140,7 @@ def _spectrum(options: argparse.Namespace) -> int:
     )  # fmt: skip
     request = SpectrumRequest(
         options.model, options.data, options.loss, options.matrix, tuple(options.parameters), options.batch_norm,
-        options.reduction, options.double, options.device, settings,
+        options.reduction, options.double, options.device, settings, options.count,
     )  # fmt: skip
     out = Path(options.out)
     require_writable(out)
@@ -198,6 +203,7 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--loss", default="cross-entropy", metavar="NAME", help="cross-entropy, mse or module:function")
     add("--reduction", choices=("mean", "sum"), help="of the loss over samples; default: its own, else mean")
+    add("--count", metavar="MODULE:FUNCTION", help="samples or tokens of a batch; default: the length of its tensors")
     add("--matrix", choices=("hessian", "gauss-newton"), default="hessian", help="default: hessian")
     add("--parameters", nargs="+", default=(), metavar="PATTERN", help="names such as 'layer1.*'; default: all")
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
@@ -209,7 +215,7 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add("--probes", type=at_least(1), default=4, metavar="N", help="of the quadrature; default: 4")
     add("--steps", type=at_least(1), default=60, metavar="N", help="Lanczos steps of each probe; default: 60")
     add("--seed", type=at_least(0), default=0, metavar="N", help="root of all random streams; default: 0")
-    add("--products", type=at_least(20), default=2000, metavar="N", help="at most, for each part; default: 2000")
+    add("--products", type=at_least(22), default=2000, metavar="N", help="at most, for each part; default: 2000")
 
 
 if __name__ == "__main__":

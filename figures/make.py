@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from figures.figure import Figure, Settings
 from figures.provenance import machine, package_versions, sources_digest
 from figures.style import STYLE
-from workloads.files import require_writable, write_whole
+from workloads.files import require_target, require_writable, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -88,6 +88,11 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     settings.check_device()
     out = Path(out)
     require_writable(out)
+    require_writable(out / ".cache")
+    paths = {kind: out / f"{figure.slug}.{kind}" for kind in (*_FORMATS, "csv")}
+    paths["manifest"] = out / f"{figure.slug}.manifest.json"
+    for path in paths.values():
+        require_target(path)
     choice = figure.chosen(settings)
     if choice.note:
         settings.report(choice.note)
@@ -108,13 +113,12 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         settings.report("computing")
         table = figure.data(settings)
         csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
-        entry = {"identity": identity, "seconds": round(time.perf_counter() - started, 3), "csv": csv}
-        kept.parent.mkdir(exist_ok=True)
+        seconds = round(time.perf_counter() - started, 3)
+        entry = {"identity": identity, "seconds": seconds, "csv": csv, "sha256": _digest(csv)}
         write_whole({kept: json.dumps(entry).encode()})
     table = _table(entry["csv"])
     settings.report("drawing")
     contents = {**rendered(lambda: figure.draw(table)), "csv": entry["csv"].encode()}
-    paths = {kind: out / f"{figure.slug}.{kind}" for kind in contents}
     seconds = time.perf_counter() - started
     manifest: dict[str, Any] = {
         **identity,
@@ -130,7 +134,6 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
         "seconds": round(seconds, 3),
         "files": {paths[kind].name: hashlib.sha256(content).hexdigest() for kind, content in contents.items()},
     }
-    paths["manifest"] = out / f"{figure.slug}.manifest.json"
     contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
     write_whole({paths[kind]: content for kind, content in contents.items()})
     return Made(figure, paths, table, seconds, cached, manifest)
@@ -185,9 +188,13 @@ def _data_set(name: str, settings: Settings) -> dict[str, Any]:
     return {"name": name, "title": REGISTRY[name].title, "md5": dict(REGISTRY[name].md5)}
 
 
+def _digest(csv: str) -> str:
+    return hashlib.sha256(csv.encode()).hexdigest()
+
+
 def _cached(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
     try:
-        entry = json.loads(path.read_text())
-        return entry if entry["identity"] == identity and isinstance(entry["csv"], str) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        entry = json.loads(path.read_text(encoding="utf-8"))
+        return entry if entry["identity"] == identity and entry["sha256"] == _digest(entry["csv"]) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # none, or not a whole one: computing again puts it right

@@ -31,6 +31,7 @@ def run_manifest(run: Run) -> dict[str, Any]:
         "budget": run.budget,
         "claims": len(run.results),
         "level_spent": run.level,
+        "stored_for_no_claim": list(run.of_no_claim),
         **machine(),
         "packages": package_versions(_PACKAGES),
     }

@@ -1,6 +1,7 @@
 """The command line: its contract, and one clear line for every error a user can make."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import rankproof
 
 QUICK = "fedloru-v2/eq-43"
+ROOT = Path(rankproof.__file__).parent
 
 
 def run(capsys, *arguments):
@@ -52,6 +54,30 @@ def test_claims_lists_the_ledger(capsys):
     assert f"{sum(entry['paper'].startswith('fedloru') for entry in entries)} claims" in out
 
 
+def test_check_says_statement_numbers_and_how_to_replay(capsys):
+    status, out, err = run(capsys, "check", "fedloru-v2/txt-total20", "--json", "-")
+    (entry,) = json.loads(out)["claims"]
+    assert status == 0
+    assert "1 claim: 1 refuted; every verdict as recorded" in err  # standard output holds nothing but JSON
+    assert (entry["expected"], entry["expected_grade"], entry["kind"]) == ("refuted", "proof", "claim")
+    assert entry["says"]
+    assert entry["printed"]
+    assert entry["obtained"]
+    assert entry["left"] > entry["right"]
+    assert entry["replay"] == "rankproof replay fedloru-v2/txt-total20"
+
+
+def test_claims_are_filtered_by_verdict_and_paper(capsys, tmp_path):
+    status, out, _ = run(capsys, "claims", "--json")
+    everything = json.loads(out)
+    status, _, _ = run(capsys, "claims", "--verdict", "refuted", "--paper", "rolora", "--json", str(tmp_path / "found"))
+    found = json.loads((tmp_path / "found").read_text())
+    assert status == 0
+    assert found == [e for e in everything if e["expected"] == "refuted" and e["paper"] == "rolora"] != []
+    status, out, _ = run(capsys, "claims", "--verdict", "not checkable here")
+    assert out.splitlines()[-1] == f"{sum(e['expected'] == 'not checkable here' for e in everything)} claims"
+
+
 def test_show_prints_a_card(capsys):
     status, out, _ = run(capsys, "show", "fedloru-v2/txt-total20")
     assert status == 0
@@ -67,6 +93,16 @@ def test_replay_confirms_witnesses_and_certificates(capsys):
     status, out, _ = run(capsys, "replay", "fedloru-v2/eq-40")
     assert status == 0
     assert "certificate confirmed" in out
+
+
+def test_replay_of_a_prefix_ends_in_counts(capsys):
+    status, out, _ = run(capsys, "replay", "rolora/table-", "fedloru-v2/txt-ratio")
+    lines = out.splitlines()
+    files = [line for line in lines if "confirmed: " in line]
+    assert status == 0
+    assert len(files) > 3
+    assert lines[-1].startswith(f"{len(files)} files of ")
+    assert lines[-1].endswith(f": {len(files)} confirmed, 0 not")
 
 
 def test_replay_without_a_stored_witness_says_what_to_do(capsys):
@@ -94,6 +130,19 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("figure",), ("name a figure, or --all",)),
         (("figure", "rmt/spectrum", "--scale", "huge"), ("invalid choice: 'huge'",)),
         (("data", "fetch", "imagenet"), ("unknown data set 'imagenet'", "known: mnist, fashion-mnist")),
+        (("check", ""), ("argument ID", "must not be empty")),
+        (("check", "--paper", "rolora", "fedlrt/thm-2"), ("no claim among fedlrt/thm-2 is of rolora",)),
+        (("check", "--paper", "fedlrt", "--verdict", "refuted"), ("no claim is of fedlrt and on record as refuted",)),
+        (("check", QUICK, "--json", ""), ("--json", "must not be empty")),
+        (("check", QUICK, "--seed", "9" * 400), ("--seed", "must be a whole number")),
+        (("check", QUICK, "two\nlines", "--nosuch"), ("unrecognized arguments: --nosuch",)),
+        (("check", "two\nlines"), ("no claim 'two",)),
+        (("claims", "--verdict", "refuted", "--paper", "fedlrt"), ("no claim is of fedlrt",)),
+        (("replay",), ("name a claim or a paper, or --all",)),
+        (("figure", ""), ("argument ID", "must not be empty")),
+        (("figure", "rmt/spectrum", "--json"), ("--list",)),
+        (("figure", "rmt/spectrum", "--out", ""), ("--out", "must not be empty")),
+        (("data", "verify", "--root", "", "mnist"), ("--root", "must not be empty")),
         (("nonsense",), ("invalid choice: 'nonsense'",)),
         ((), ("arguments are required",)),
     ],
@@ -133,6 +182,99 @@ def test_a_folder_that_cannot_be_written_fails_before_the_work(capsys, tmp_path,
     assert list(tmp_path.iterdir()) == [blocked]
 
 
+@pytest.mark.parametrize(
+    ("place", "part"),
+    [("folder", "Is a directory"), ("nowhere/verdicts.json", "its folder does not exist"), ("circle", "links")],
+)
+def test_a_json_target_that_is_no_file_fails_before_the_work(capsys, tmp_path, place, part):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "circle").symlink_to("circle")
+    before = sorted(tmp_path.rglob("*"))
+    status, out, err = run(capsys, "check", QUICK, "--json", str(tmp_path / place))
+    assert status == 2
+    assert not out
+    assert_one_line(err, f"cannot use {tmp_path / place}", part)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_json_goes_through_links(capsys, tmp_path):
+    (tmp_path / "link").symlink_to("target")
+    assert run(capsys, "check", QUICK, "--json", str(tmp_path / "link"))[0] == 0
+    assert (tmp_path / "link").is_symlink()
+    assert len(json.loads((tmp_path / "target").read_text())["claims"]) == 1
+
+
+def rankproof_in(folder, *arguments, **rest):
+    """One command in a process of its own, where its output is a real file or pipe."""
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import rankproof; sys.exit(rankproof.main())"
+    rest.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments], cwd=folder, stderr=subprocess.PIPE, text=True, check=False, **rest
+    )
+
+
+def test_json_on_standard_output_by_any_name(tmp_path):
+    for name in ("-", "/dev/stdout", "/dev/fd/1", str(tmp_path / "out")):
+        with (tmp_path / "out").open("w") as out:
+            done = rankproof_in(tmp_path, "check", QUICK, "--json", name, stdout=out)
+        assert done.returncode == 0
+        assert "1 claim: 1 holds" in done.stderr
+        assert len(json.loads((tmp_path / "out").read_text())["claims"]) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_letters_that_the_terminal_lacks_are_no_error(tmp_path):
+    settings = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0", "COLUMNS": "80"}
+    for arguments in (("claims",), ("--help",), ("data", "list"), ("figure", "--list"), ("check", "no\u00fc")):
+        done = rankproof_in(tmp_path, *arguments, env=settings)
+        assert "Traceback" not in done.stderr
+        assert done.returncode == (2 if arguments[0] == "check" else 0)
+        assert done.stdout.isascii()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("arguments", [("claims",), ("--help",), ("claims", "--json", "/dev/full")])
+def test_a_full_disk_is_one_line(tmp_path, arguments):
+    with open("/dev/full", "w") as full:
+        done = rankproof_in(tmp_path, *arguments, stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("claims",), ("--help",), ("--version",)])
+def test_a_reader_that_has_enough_is_no_error_and_no_success(tmp_path, arguments):
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = rankproof_in(tmp_path, *arguments, stdout=writes)
+    os.close(writes)
+    assert done.returncode == 141
+    assert done.stderr == ""
+
+
+def test_no_standard_streams_at_all(tmp_path):
+    program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import rankproof; sys.exit(rankproof.main())"
+    for arguments, status in (("claims", 0), ("--help", 0), ("check nothing", 2), (f"show {QUICK} --jobs 1", 0)):
+        line = f'exec "{sys.executable}" -c "$0" {arguments} >&- 2>&-'
+        assert subprocess.run(["sh", "-c", line, program], cwd=tmp_path, check=False).returncode == status, arguments
+
+
+def test_version(capsys):
+    status, out, _ = run(capsys, "--version")
+    assert status == 0
+    assert out.split()[0] == "rankproof"
+
+
+def test_options_may_stand_before_names(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    status, _, err = run(capsys, "data", "verify", "--root", str(tmp_path), "mnist")
+    assert status == 2
+    assert_one_line(err, "MNIST is not on this machine", str(tmp_path))
+    status, out, _ = run(capsys, "figure", "rmt/spectrum", "--list", "rmt/transition")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["rmt/spectrum", "rmt/transition"]
+
+
 def test_missing_and_damaged_data_are_named(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RANKPROOF_DATA", raising=False)
@@ -157,10 +299,11 @@ def test_missing_and_damaged_data_are_named(capsys, tmp_path, monkeypatch):
 
 
 def test_help_helps(capsys):
-    for arguments in (("--help",), ("check", "--help"), ("figure", "--help"), ("data", "--help"), ("report", "--help")):
-        status, out, _ = run(capsys, *arguments)
+    for command in ("check", "claims", "show", "replay", "figure", "spectrum", "data", "train", "report", ""):
+        status, out, _ = run(capsys, *command.split(), "--help")
         assert status == 0
-        assert "usage: rankproof" in out
+        assert f"usage: rankproof {command}".rstrip() in out
+        assert f"example: rankproof {command}".rstrip() in out
 
 
 def test_the_console_command_runs_and_help_needs_no_torch():

@@ -36,6 +36,7 @@ __all__ = ["REGISTRY", "DataError", "DataSet", "ImageSet", "Status", "fetch", "f
 
 ROOT_VARIABLE = "RANKPROOF_DATA"
 DEFAULT_ROOT = Path("data")
+LARGEST = 256 * 2**20  # bytes; the largest genuine file, CIFAR-100's images for training, has 155 MB
 
 
 @dataclass(frozen=True)
@@ -329,13 +330,14 @@ def _content(data: DataSet, folder: Path, file: str) -> bytes:
         raise DataError(f"{data.title}: {folder} lacks {file}; {data.remedy}")
     remedy = f"delete it and {data.remedy if data.sources else data.otherwise}"
     try:
-        content = path.read_bytes()
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as stream:
+            content = stream.read(LARGEST + 1)  # a small gzip can unpack to more than any memory
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path}: expected a whole gzip file, found a damaged one ({error}); {remedy}") from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}; {remedy}") from error
+    if len(content) > LARGEST:
+        raise DataError(f"{path}: expected at most {LARGEST} bytes of unpacked content, found more; {remedy}")
     _compare(data, file, content, str(path), remedy)
     return content
 
