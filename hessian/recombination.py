@@ -100,6 +100,8 @@ class Recombination:
                 f"count gives {total} for samples of batch {number}, and {' and '.join(map(str, counts))} for two "
                 "parts of them: it must add up"
             )
+        if total == 0:
+            return
         pairs = [(part, count) for part, count in zip(parts, counts, strict=True) if count]
         used = [count for _, count in pairs]
         own = self.objective.parameters

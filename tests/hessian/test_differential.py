@@ -1,0 +1,62 @@
+"""`hessian` against exact Hessians on generated problems: equal within what is stated, or refused with a reason."""
+
+import numpy as np
+import pytest
+import torch
+from generated_cases import MEANINGS, problems
+
+from hessian import Curvature, CurvatureError, exact_hessian, stable_rank_of
+
+PROBLEMS = list(problems())
+CONFIDENCE = 0.9999
+"""Of each interval: in a fixed set of problems, none may miss."""
+ROUNDING = {torch.float64: 1e-9, torch.float32: 2e-4}
+
+
+def test_there_are_at_least_200_of_them_of_every_kind():
+    assert len(PROBLEMS) >= 200
+    assert len({problem.name for problem in PROBLEMS}) == len(PROBLEMS)
+    for several in (False, True):
+        for recombines in (False, True):
+            assert sum(p.several is several and p.recombines is recombines for p in PROBLEMS) >= 20
+    assert sum("float32" in p.name for p in PROBLEMS) >= 40
+    assert all(any(f", {meaning}, " in p.name for p in PROBLEMS) for meaning in MEANINGS)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+def test_a_case_is_right_or_refused(problem):
+    # What batches' losses cannot make up must be refused, and nothing else.
+    wrong = problem.several and not problem.recombines
+    if wrong:
+        with pytest.raises(CurvatureError, match=r"over samples|over independent samples|count=") as caught:
+            Curvature(problem.model, problem.loss, problem.data, **problem.options)
+        assert "\n" not in str(caught.value)
+        return
+    operator = Curvature(problem.model, problem.loss, problem.data, **problem.options)
+    exact = problem.exact()
+    assert len(exact) == operator.P
+    vectors = torch.randn(3, operator.P, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    found = operator.products(vectors.to(operator.dtype)).double()
+    size = torch.linalg.vector_norm(vectors, dim=1) * torch.linalg.matrix_norm(exact, 2)
+    assert bool((torch.linalg.vector_norm(found - vectors @ exact, dim=1) <= ROUNDING[operator.dtype] * size).all())
+    values = torch.linalg.eigvalsh(exact).numpy()
+    truth = float((values**2).sum() / np.abs(values).max() ** 2)
+    interval = stable_rank_of(
+        operator, rng=np.random.default_rng(0), relative_width=0.1, confidence=CONFIDENCE, chunk=8
+    )
+    assert interval.low * (1 - ROUNDING[operator.dtype]) <= truth <= interval.high * (1 + ROUNDING[operator.dtype])
+
+
+@pytest.mark.parametrize("problem", PROBLEMS[::5], ids=lambda problem: problem.name)
+def test_the_dense_hessian_is_right_or_refused(problem):
+    model, loss, x, y = problem.plain
+    if "parameters" in problem.options:
+        pytest.skip("takes all trainable parameters")
+    mean = problem.recombines and problem.options.get("reduction") != "sum" and "count" not in problem.options
+    if not mean:
+        with pytest.raises(CurvatureError, match=r"over samples|over independent samples|reduces by|for some of its"):
+            exact_hessian(model, loss, x, y, rows=5)
+        return
+    found = exact_hessian(model, loss, x, y, rows=5)
+    exact = problem.exact()
+    assert float((found.double() - exact).abs().max()) <= ROUNDING[found.dtype] * float(exact.abs().max())
