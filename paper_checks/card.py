@@ -11,12 +11,13 @@ from typing import Any
 
 from paper_checks.claim import VERDICTS, Constants, Evidence
 from paper_checks.context import SUITE_LEVEL
+from paper_checks.plain_mathematics import as_ascii, plain_text
+from paper_checks.replay import Replayed, Stored
 from paper_checks.run import Result, Run
 
 WIDTH = 100
 _LABEL = 13
 _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
-_DOLLAR = re.compile(r"(?<!\\)\$")
 
 
 @dataclass(frozen=True)
@@ -178,37 +179,40 @@ def sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def card_text(result: Result) -> str:
-    """The card of one claim for a terminal: plain text of at most 100 columns; LaTeX without its dollar signs."""
+def card_text(result: Result, encoding: str = "utf-8") -> str:
+    """The card of one claim for a terminal of an encoding: plain text of at most 100 columns."""
     claim, decision = result.claim, result.decision
     grade = f" ({decision.grade})" if decision.grade else ""
     lines = [
         claim.id,
         "=" * len(claim.id),
         *_entry("where", claim.where),
-        *_entry("statement", _undollared(claim.says)),
+        *_entry("statement", plain_text(claim.says, encoding)),
     ]
     explained = "" if decision.verdict in ("holds", "not checkable here") else f". {headline(result)}"
     lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
     if not result.as_expected:
         lines += _entry("NOT AS RECORDED", mark(result))
-    lines += _entry("reason", decision.reason)
+    lines += _entry("reason", plain_text(decision.reason, encoding))
     for name, says in other_forms(result) if result.judged is None else ():
-        lines += _entry(name, _undollared(says))
+        lines += _entry(name, plain_text(says, encoding))
     for form in judged_forms(result):
-        lines += ["", f"[{form.name}]", *_form_lines(form)]
+        lines += ["", f"[{form.name}]", *_form_lines(form, encoding)]
     lines += [""] if result.judged else []
     lines += _entry("noticed", "; ".join(map(str, result.changes)))
-    lines += _stored_lines(result)
+    for file, answer in zip(result.stored, result.replayed, strict=True):
+        lines += stored_lines(file, answer, encoding)
+    if result.stored:
+        lines += _entry("again", f"rankproof replay {claim.id}")
     lines += _entry("on real data", ", ".join(f"rankproof figure {id}" for id in claim.seen_in))
     lines += _entry("also", ", ".join(claim.also)) + _entry("uses", ", ".join(claim.uses))
     lines += _entry("time", f"{result.seconds:.2f} s")
-    return "\n".join(lines)
+    return "\n".join(lines) if encoding == "utf-8" else as_ascii("\n".join(lines))
 
 
-def _form_lines(form: JudgedForm) -> Iterator[str]:
+def _form_lines(form: JudgedForm, encoding: str) -> Iterator[str]:
     evidence = form.evidence
-    yield from _entry("states", _undollared(form.says))
+    yield from _entry("states", plain_text(form.says, encoding))
     yield from _entry("printed" if not form.says else "predicted", evidence.printed)
     yield from _entry("obtained", evidence.obtained)
     yield from _entry("slack", f"{evidence.slack:.6g}" if evidence.slack is not None else "")
@@ -236,23 +240,36 @@ def scopes(forms: Sequence[JudgedForm]) -> dict[str, list[str]]:
     return found
 
 
-def _stored_lines(result: Result) -> Iterator[str]:
-    for file, answer in zip(result.stored, result.replayed, strict=True):
-        values = ", ".join(f"{name} = {shortened(str(value), 400)}" for name, value in file.values.items())
-        yield from _entry(file.kind, values)
-        yield from _entry("replay", f"{'confirmed' if answer.confirmed else 'NOT CONFIRMED'}: {answer.detail}")
-    if result.stored:
-        yield from _entry("again", f"rankproof replay {result.claim.id}")
+def stored_lines(file: Stored, answer: Replayed, encoding: str = "utf-8") -> list[str]:
+    """A witness in full, or what a certificate proves, and what its replay came to."""
+    lines: list[str] = []
+    given = set(answer.given) | set(answer.proves)
+    for name, value in file.values.items():
+        if name not in given:
+            lines += _entry(file.kind if not lines else "", f"{name} = {shortened(_stored_value(value), 400)}")
+    for number, (name, text) in enumerate(answer.given.items()):
+        lines += _entry("" if number else "set-up", f"{name} = {text}")
+    for number, (told, met) in enumerate(answer.assumes):
+        lines += _entry("" if number else "assumed", told if met else f"NOT MET: {told}")
+    proves = ", ".join(f"{name} = {_stored_value(value)}" for name, value in answer.proves.items())
+    lines += _entry("proves", f"the statement that stands, with {proves}" if proves else "")
+    outcome = "confirmed" if answer.confirmed else "NOT CONFIRMED"
+    return lines + _entry("replay", plain_text(f"{outcome}: {answer.detail}", encoding))
+
+
+def _stored_value(value: object) -> str:
+    """A stored value: fractions and decimals in strings as they stand, without quotes."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_stored_value, value))}]"
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_stored_value(part)}" for name, part in value.items())
+    return str(value)
 
 
 def _entry(label: str, text: str) -> list[str]:
     """A label and its wrapped text; nothing for an empty text."""
     head = f"{label:{_LABEL}}" if len(label) < _LABEL else f"{label}  "
     return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * _LABEL) if text else []
-
-
-def _undollared(text: str) -> str:
-    return _DOLLAR.sub("", text).replace(r"\$", "$")
 
 
 def summary_table(run: Run) -> str:

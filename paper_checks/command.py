@@ -53,6 +53,7 @@ def declare(commands: Any) -> None:
     )  # fmt: skip
     _add_choice(replay, "claim, or a prefix such as fedloru-v2/")
     replay.add_argument("--all", action="store_true", help="of every claim")
+    replay.add_argument("--script", action="store_true", help="print a witness as a Python script that stands alone")
 
     report = add_command(
         commands, "report", _report, "check every claim, draw every figure, write one HTML file",
@@ -171,15 +172,18 @@ def _show(options: argparse.Namespace) -> int:
     from paper_checks.ledger import Ledger
 
     run = _checked(Ledger.of(), options)
-    print("\n\n".join(card_text(result) for result in run.results))
+    print("\n\n".join(card_text(result, sys.stdout.encoding) for result in run.results))
     return AS_EXPECTED if run.as_expected else DIFFERENT
 
 
 def _replay(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
+    from paper_checks.card import stored_lines
     from paper_checks.ledger import Ledger, LedgerError
-    from paper_checks.replay import replay_in_fresh_process, stored
+    from paper_checks.plain_mathematics import plain_text
+    from paper_checks.replay import replay_in_fresh_process, replays_of, stored
+    from paper_checks.script import script_of
 
     filtered = options.all or options.paper or options.verdict
     if not options.ids and not filtered:
@@ -190,6 +194,14 @@ def _replay(options: argparse.Namespace) -> int:
         files[claim.id] = stored(ledger.home[claim.id].folder, claim.id)
         if not files[claim.id] and claim.id in options.ids:
             raise LedgerError(f"{claim.id} has no stored witness or certificate; `rankproof show {claim.id}` checks it")
+    if options.script:
+        witnesses = [file for stock in files.values() for file in stock if file.kind == "witness"]
+        if len(witnesses) != 1:
+            raise LedgerError(f"--script prints one witness, and these claims have {len(witnesses)}")
+        (file,) = witnesses
+        replay = replays_of(ledger.home[file.id].package)[file.id, file.kind]
+        print(script_of(replay, file.values, ledger.select([file.id])[0].where), end="")
+        return AS_EXPECTED
     number = sum(map(len, files.values()))
     if not number:
         raise LedgerError("none of these claims has a stored witness or certificate; `rankproof check` checks them")
@@ -201,10 +213,12 @@ def _replay(options: argparse.Namespace) -> int:
             for file, answer in zip(own, answers, strict=True):
                 confirmed += answer.confirmed
                 outcome = "confirmed" if answer.confirmed else "NOT confirmed"
-                bar.write(f"{file.id}: {file.kind} {outcome}: {answer.detail}")
                 if number <= len(options.ids) * 2:
-                    for name, value in file.values.items():
-                        bar.write(f"  {name} = {value}")
+                    bar.write(f"{file.id}: {file.kind} {outcome}")
+                    bar.write("\n".join(stored_lines(file, answer, sys.stdout.encoding)))
+                else:
+                    detail = plain_text(answer.detail, sys.stdout.encoding)
+                    bar.write(f"{file.id}: {file.kind} {outcome}: {detail}")
     if len(files) > 1:
         claims = sum(map(bool, files.values()))
         print(f"{number} files of {claims} claims: {confirmed} confirmed, {number - confirmed} not")

@@ -49,17 +49,27 @@ def to_mathml(latex: str, display: bool = False) -> list[Markup]:
     >>> print(*to_mathml("x"))
     <math><mi>x</mi></math>
     """
+    root = tree(latex, display)
+    for element in root.iter():
+        _space(list(element))
+    body = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
+    leaves = sum(len(element) == 0 for element in root.iter())
+    return [_serialised(part, display) for part in (_breakable(body) if leaves > _UNBROKEN else [body])]
+
+
+def tree(latex: str, display: bool = False) -> Element:
+    """The same as a tree of elements, none of them foreign or incomplete.
+
+    Raises:
+        MathError: as above.
+    """
     try:
         root = convert_to_element(latex, display="block" if display else "inline")
     except Exception as error:  # the converter has no common base for its errors
         raise MathError(f"cannot convert {latex!r}: {type(error).__name__}: {error}") from None
     for element in root.iter():
         _clean(element, latex)
-    for element in root.iter():
-        _space(list(element))
-    body = list(root[0]) if len(root) == 1 and root[0].tag == "mrow" else list(root)
-    leaves = sum(len(element) == 0 for element in root.iter())
-    return [_serialised(part, display) for part in (_breakable(body) if leaves > _UNBROKEN else [body])]
+    return root
 
 
 def rich(text: str, display: bool = False) -> Markup:
@@ -88,6 +98,14 @@ def rich(text: str, display: bool = False) -> Markup:
 def formulas(text: str) -> list[str]:
     """The LaTeX between dollar signs."""
     return _DOLLAR.split(text)[1::2]
+
+
+def formulas_and_words(text: str) -> list[tuple[bool, str]]:
+    """Parts of a text in order, each with whether it is a formula; an odd number of dollar signs makes it all words."""
+    parts = _DOLLAR.split(text)
+    if len(parts) % 2 == 0:
+        return [(False, text)]
+    return [(bool(place % 2), part if place % 2 else _plain(part)) for place, part in enumerate(parts)]
 
 
 def _plain(text: str) -> str:
