@@ -270,7 +270,7 @@ def test_the_terminal_card_is_plain_and_narrow(results):
         text = card_text(one)
         assert max(map(len, text.splitlines())) <= WIDTH
         assert "$" not in text
-        assert r"x^2 \le K x" in text
+        assert "x² ≤ Kx" in text
     assert "NOT AS RECORDED" in card_text(results[5])
     assert "rankproof replay invented/number" in card_text(results[3])
     assert "reason       needs data" in card_text(results[4])
