@@ -45,8 +45,8 @@ class Descent:
         """Indices of the samples of each step, shape ``(steps, batch)``; none for full batches."""
         if self.batch is None:
             return None
-        size = min(self.batch, int(client.samples))
-        return torch.from_numpy(np.stack([rng.permutation(int(client.samples))[:size] for _ in range(self.steps)]))
+        count = int(client.samples)
+        return torch.from_numpy(np.stack([rng.permutation(count)[: self.batch] for _ in range(self.steps)]))
 
 
 def weights(parameters: Any) -> Mapping[str, Tensor]:

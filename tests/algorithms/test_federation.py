@@ -53,6 +53,14 @@ def upload_all_it_knows(client, memory):
     )  # fmt: skip
 
 
+def learn_something(client, memory):
+    return Reply(keep={"half": client.value / 2}, personal={"other": client.value})
+
+
+def tell_both(client, memory):
+    return Reply(upload=(memory.round["kept"], memory.round["half"], *memory.personal.values()))
+
+
 def begin_keeping(client, memory):
     return Reply(upload=client.value, keep={"kept": client.value})
 
@@ -138,6 +146,15 @@ def test_clients_remember_what_they_should_and_no_longer(executor):
     fed.begin()
     with pytest.raises(KeyError):  # what was kept for the last round is gone
         fed.gather(upload_all_it_knows, to=(0,))
+
+
+@pytest.mark.parametrize("executor", [Sequential, Vmap])
+def test_what_clients_learn_joins_what_they_knew(executor):
+    fed = Federation(counted(4, 6), executor=executor())
+    fed.equip(own=torch.tensor(9.0))
+    fed.gather(begin_keeping, to=(0, 1))
+    fed.gather(learn_something, to=(0, 1))
+    assert [list(map(float, known)) for known in fed.gather(tell_both, to=(0, 1))] == [[4, 2, 9, 4], [6, 3, 9, 6]]
 
 
 def test_a_state_is_a_copy_of_what_there_was():

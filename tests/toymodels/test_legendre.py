@@ -57,6 +57,22 @@ def test_the_target_is_the_minimiser_however_the_data_are_split(split):
     assert sum(client.samples for client in given.clients) == (8000 if split == "all" else 2000)
 
 
+def test_starts_targets_and_strips_are_those_asked_for():
+    """Draws in the order of the module: target, points, order of the samples, start."""
+    options = {"shape": (4, 3), "rank": 2, "samples": 90}
+    made = [homogeneous(3, np.random.default_rng(5), start_scale=scale, **options) for scale in (1.0, 0.25)]
+    torch.testing.assert_close(made[1].start["W"], 0.25 * made[0].start["W"])
+    assert torch.linalg.matrix_rank(made[0].facts["target"]) == 2
+    strips = homogeneous(3, np.random.default_rng(5), split="region", **options).clients
+    # The mean of p_1(x)^2 = x^2 is large in the outer strips and small in the middle one, where |x| < 1/3 or so.
+    squares = [float(client.H[1, 0, 1, 0]) for client in strips]
+    assert squares[1] < 0.1 < min(squares[0], squares[2])
+    own = heterogeneous(5, np.random.default_rng(6), shape=(4, 3), samples=200)
+    targets = [torch.linalg.solve(client.matrix, client.B.flatten()).reshape(4, 3) for client in own.clients]
+    for target in targets:
+        assert torch.linalg.matrix_rank(target, rtol=1e-8) == 1
+
+
 def test_the_uniform_basis_has_curvature_near_one():
     given = homogeneous(1, np.random.default_rng(2), shape=(5, 5), rank=2, samples=20_000, basis="uniform")
     low, high = given.facts["curvature"]

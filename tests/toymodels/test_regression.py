@@ -47,6 +47,28 @@ def test_the_start_has_the_angle_asked_for(rank):
         assert given.measures["angle"](given.start) == pytest.approx(sine, abs=1e-9)
 
 
+def test_the_start_of_less_rank_than_the_truth_has_the_sine_1():
+    given = made(6, 4, 2, rank=2)
+    assert given.measures["angle"]({"W": given.facts["truth"][:, :1] @ torch.ones(1, 4).double()}) == 1.0
+    assert given.measures["angle"]({"W": given.facts["truth"] @ torch.eye(2, 4).double()}) == pytest.approx(
+        0.0, abs=1e-7
+    )
+
+
+def test_shares_and_facts_are_weighted_by_the_samples():
+    given = made(6, 4, 3, samples=[5, 40, 15], heterogeneity=0.7)
+    assert given.weights == pytest.approx([5 / 60, 40 / 60, 15 / 60])
+    assert [client.samples for client in given.clients] == [5.0, 40.0, 15.0]
+    own, share = given.facts["own_B"].numpy(), np.array([1, 8, 3]) / 12
+    mean = sum(s * b for s, b in zip(share, own, strict=True))
+    np.testing.assert_allclose(given.facts["mean_B"], mean, atol=1e-14)
+    assert given.facts["gamma_squared"] == pytest.approx(
+        sum(s * ((b - mean) ** 2).sum() for s, b in zip(share, own, strict=True))
+    )
+    for client, b in zip(given.clients, own, strict=True):
+        np.testing.assert_allclose(client.target, given.facts["truth"].numpy() @ b, atol=1e-14)
+
+
 def test_best_b_minimises():
     given = made(6, 4, 1, samples=20, rank=2)
     client = given.clients[0]

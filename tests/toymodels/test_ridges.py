@@ -66,6 +66,29 @@ def test_smoothness_is_attained_at_the_extreme_curvature():
     assert (slopes[1] - slopes[0]) / 2e-6 == pytest.approx(client.smoothness)
 
 
+def test_offsets_follow_the_common_matrix_and_the_clients_own():
+    """y = <D, common + h own>: with the same draws linear in h, and h = 0 leaves one matrix for all."""
+    y = [
+        torch.cat([c.y for c in ridge_problem((2, 2), 3, np.random.default_rng(4), samples=6, heterogeneity=h).clients])
+        for h in (0.0, 0.5, 2.0)
+    ]
+    torch.testing.assert_close(y[2] - y[0], 4.0 * (y[1] - y[0]))
+    same = ridge_problem((2, 2), 3, np.random.default_rng(4), samples=6, heterogeneity=0.0)
+    D = torch.cat([client.D.flatten(1) for client in same.clients])
+    torch.testing.assert_close(D @ torch.linalg.lstsq(D, y[0]).solution, y[0])
+    assert float((y[1] - y[0]).abs().max()) > 0.1
+
+
+def test_smoothness_is_the_curvature_times_the_largest_eigenvalue_of_the_mean():
+    D = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]], [[0.6, 0.8]]], dtype=torch.float64)
+    for name, curvature in (("welsch", 1.0), ("cosine", 1.0)):
+        client = Ridges(D, torch.zeros(4, dtype=torch.float64), PROFILES[name])
+        # The mean of D D^T is [2.36 0.48; 0.48 1.64] / 4, whose largest eigenvalue is (2 + 0.6) / 4.
+        assert client.smoothness == pytest.approx(curvature * 0.65)
+    steep = Ridges(D, torch.zeros(4, dtype=torch.float64), Pieces((0.0,), (-3.0, 1.0)))
+    assert steep.smoothness == pytest.approx(3 * 0.65)
+
+
 def test_executors_agree_on_ridges():
     problem = ridge_problem((4, 3), 4, np.random.default_rng(2))
     ends = []
