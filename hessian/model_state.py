@@ -228,12 +228,17 @@ def _cast(tensor: Tensor, dtype: torch.dtype, device: torch.device | None = None
 
 @contextmanager
 def _attributes_kept(joint: nn.Module) -> Iterator[None]:
-    """Attributes that a forward pass sets, such as counters and what hooks compute from weights, are put back."""
-    before = [(module, dict(vars(module))) for module in joint.modules()]
+    """What a forward pass sets, such as counters and what hooks compute from weights, is put back.
+
+    The weights are too: `functional_call` does not find back to those of a module that is held by two names.
+    """
+    before = [(m, dict(vars(m)), dict(m._parameters), dict(m._buffers)) for m in joint.modules()]
     try:
         yield
     finally:
-        for module, attributes in before:
+        for module, attributes, parameters, buffers in before:
+            module._parameters.update(parameters)
+            module._buffers.update(buffers)
             now = vars(module)
             for name in [name for name in now if name not in attributes]:
                 del now[name]

@@ -94,10 +94,10 @@ class Objective:
             require_dependence(value)
             draft.model.require_own_unused(value)
         draft.model.require_kept(before)
+        require_second_derivatives(draft, matrix, padding_rows(model, draft.names))
         if len(first) > 1 or reduction:
             vouched = reduction is not None or count is not size_of
             Recombination(draft, mean, count, len(first), vouched, coupled=batch_norm == "batch").require()
-        require_second_derivatives(draft, matrix, padding_rows(model, draft.names))
         draft.model.require_kept(before)
         samples = sum(size for size, _ in first)
         weights = tuple(size / samples if mean else 1.0 for size, _ in first)

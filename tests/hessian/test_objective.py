@@ -1,0 +1,354 @@
+"""The one door: what would end in a wrong number is refused at every entrance, and a penalty is part of the loss."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from hessian import Curvature, CurvatureError, exact_hessian, stable_rank
+from hessian.pyhessian_backend import PyHessianSettings, density_quadrature
+from workloads.networks import perceptron
+
+GENERATOR = torch.Generator().manual_seed(0)
+X = torch.randn(40, 6, generator=GENERATOR).double()
+Y = torch.randint(3, (40,), generator=GENERATOR)
+WEIGHTED = nn.CrossEntropyLoss(weight=torch.tensor([0.2, 1.0, 3.0]))
+
+
+def batches(x=X, y=Y, sizes=(10, 22, 8)):
+    return list(zip(x.split(sizes), y.split(sizes), strict=True))
+
+
+def summed(output, target):
+    return cross_entropy(output, target, reduction="sum")
+
+
+def doors(model, loss, data):
+    """Every entrance for data in batches."""
+    x, y = (torch.cat(parts) for parts in zip(*data, strict=True))
+    return {
+        "Curvature": lambda: Curvature(model, loss, data),
+        "stable_rank": lambda: stable_rank(model, loss, data),
+        "exact_hessian": lambda: exact_hessian(model, loss, x, y, rows=len(data[0][0])),
+        "PyHessian": lambda: density_quadrature(model, loss, data, PyHessianSettings(iterations=5)),
+    }
+
+
+@pytest.mark.parametrize("door", ["Curvature", "stable_rank", "exact_hessian", "PyHessian"])
+@pytest.mark.parametrize(
+    ("loss", "targets", "told"),
+    [
+        (WEIGHTED, Y, "not a mean over independent samples"),
+        (nn.CrossEntropyLoss(), torch.where(torch.arange(40) % 7 < 3, -100, Y), "not a mean|for some of its samples"),
+        (summed, Y, "is a sum over samples"),
+        (lambda out, y: cross_entropy(out - out.mean(dim=0), y), Y, "couple the samples"),
+    ],
+    ids=["class weights", "ignored targets", "sum", "coupled"],
+)
+def test_losses_that_batches_do_not_make_up_are_refused_at_every_door(door, loss, targets, told):
+    if door == "PyHessian":
+        pytest.importorskip("pyhessian")
+    model = perceptron(6, (5,), 3, 0)
+    with pytest.raises(CurvatureError, match=told) as caught:
+        doors(model, loss, batches(y=targets))[door]()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("scale", [1.0, 1e-8])
+def test_sorted_classes_and_a_head_of_zeros_hide_nothing(dtype, scale):
+    """Each batch is of one class, and all losses are equal: only gradients over two batches tell."""
+    order = Y.argsort()
+    sizes = tuple(int((c == Y).sum()) for c in range(3))
+    model = perceptron(6, (5,), 3, 0, dtype=dtype)
+    with torch.no_grad():
+        model[2].weight.zero_()
+        model[2].bias.zero_()
+    data = batches(X[order].to(dtype), Y[order], sizes)
+    with pytest.raises(CurvatureError, match="not a mean over independent samples"):
+        Curvature(model, lambda out, y: scale * WEIGHTED.to(dtype)(out, y), data)
+    Curvature(model, lambda out, y: scale * cross_entropy(out, y), data)
+
+
+def test_a_loss_whose_value_and_gradient_vanish_is_told_by_its_products():
+    model = nn.Linear(6, 1, bias=False).double()
+    nn.init.zeros_(model.weight)
+    with pytest.raises(CurvatureError, match="not a mean over independent samples"):
+        Curvature(model, lambda out, y: out.mean() ** 2, batches())
+
+
+def test_what_is_divided_by_can_be_named():
+    model = perceptron(6, (5,), 3, 0)
+    y = torch.where(torch.arange(40) % 7 < 3, -100, Y)
+    whole = Curvature(model, nn.CrossEntropyLoss(), (X, y))
+    parts = Curvature(model, nn.CrossEntropyLoss(), batches(y=y), count=lambda batch: (batch[1] >= 0).sum())
+    assert parts.samples == int((y >= 0).sum())
+    assert parts.loss == pytest.approx(whole.loss, rel=1e-12)
+    v = torch.ones(whole.P).double()
+    torch.testing.assert_close(parts @ v, whole @ v, rtol=1e-10, atol=1e-12)
+    with pytest.raises(CurvatureError, match="it must add up"):
+        Curvature(model, nn.CrossEntropyLoss(), batches(), count=lambda batch: 7)
+    for found in (0, -1, 2.5, float("nan"), "many"):
+        with pytest.raises(CurvatureError, match="count must give a whole number"):
+            Curvature(model, nn.CrossEntropyLoss(), (X, Y), count=lambda batch, found=found: found)
+
+
+def test_sums_may_be_named_and_are_then_tested():
+    model = perceptron(6, (5,), 3, 0)
+    whole, parts = (Curvature(model, summed, data, reduction="sum") for data in ((X, Y), batches()))
+    v = torch.ones(whole.P).double()
+    torch.testing.assert_close(parts @ v, whole @ v, rtol=1e-10, atol=1e-12)
+    for data in ((X, Y), batches()):
+        with pytest.raises(CurvatureError, match="the loss is a mean over samples, not a sum"):
+            Curvature(model, lambda out, y: cross_entropy(out, y), data, reduction="sum")
+    with pytest.raises(CurvatureError, match="not a sum over independent samples"):  # the penalty, once a batch
+        Curvature(
+            model, lambda out, y: summed(out, y) + sum(p.square().sum() for p in model.parameters()), batches(),
+            reduction="sum",
+        )  # fmt: skip
+
+
+def test_what_cannot_be_tested_must_be_vouched_for():
+    class Pooled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(6, 3).double()
+
+        def forward(self, x):
+            return self.head(x).transpose(1, 2)
+
+    def of(length):
+        x = torch.randn(4, length, 6, generator=torch.Generator().manual_seed(length)).double()
+        return x, torch.arange(4 * length).reshape(4, length) % 3
+
+    data = [of(2), of(5)]
+    with pytest.raises(CurvatureError, match=r"cannot be tested \(samples of two batches.*name reduction="):
+        Curvature(Pooled(), nn.CrossEntropyLoss(), data)
+    tokens = Curvature(Pooled(), nn.CrossEntropyLoss(), data, count=lambda batch: batch[1].numel())
+    assert tokens.samples == 28
+    assert Curvature(Pooled(), nn.CrossEntropyLoss(), data, reduction="mean").samples == 8
+
+
+def test_batch_statistics_leave_the_loss_to_be_tested():
+    model = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 3)).double()
+    assert Curvature(model, nn.CrossEntropyLoss(), batches(), batch_norm="batch").samples == 40
+    with pytest.raises(CurvatureError, match="not a mean over independent samples"):
+        Curvature(model, WEIGHTED, batches(), batch_norm="batch")
+    with pytest.raises(CurvatureError, match="name the statistics"):
+        Curvature(model, nn.CrossEntropyLoss(), batches())
+
+
+class TestPenalties:
+    def exact(self, model):
+        flat = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
+        return exact_hessian(model, nn.CrossEntropyLoss(), X, Y) + torch.diag(12.0 * 0.05 * flat**2)
+
+    @pytest.mark.parametrize("data", [(X, Y), batches()], ids=["resident", "batches"])
+    def test_one_that_reads_the_model_is_part_of_the_matrix(self, data):
+        model = perceptron(6, (5,), 3, 0)
+        operator = Curvature(
+            model, lambda out, y: cross_entropy(out, y) + 0.05 * sum(p.pow(4).sum() for p in model.parameters()), data
+        )
+        found = operator.products(torch.eye(operator.P).double())
+        torch.testing.assert_close(found, self.exact(model), rtol=0, atol=1e-12)
+
+    def test_one_in_a_module_that_holds_the_model_too(self):
+        class Penalised(nn.Module):
+            def __init__(self, model):
+                super().__init__()
+                self.model = model
+
+            def forward(self, out, y):
+                return cross_entropy(out, y) + 0.05 * sum(p.pow(4).sum() for p in self.model.parameters())
+
+        model = perceptron(6, (5,), 3, 0)
+        operator = Curvature(model, Penalised(model), (X, Y))
+        torch.testing.assert_close(
+            operator.products(torch.eye(operator.P).double()), self.exact(model), rtol=0, atol=1e-12
+        )
+
+    @pytest.mark.parametrize("frozen", [False, True])
+    def test_one_that_holds_on_to_the_parameters_is_refused(self, frozen):
+        model = perceptron(6, (5,), 3, 0).requires_grad_(not frozen)
+        held = list(model.parameters())
+        with pytest.raises(CurvatureError, match=r"holds on to 0\.weight.*read it from the model when called"):
+            Curvature(
+                model, lambda out, y: cross_entropy(out, y) + sum(p.pow(4).sum() for p in held), (X, Y), parameters="*"
+            )
+        assert all(p.requires_grad is not frozen for p in held)
+
+    def test_the_gauss_newton_matrix_leaves_none_out(self):
+        model = perceptron(6, (5,), 3, 0)
+        with pytest.raises(CurvatureError, match="beside the model's output"):
+            Curvature(
+                model, lambda out, y: cross_entropy(out, y) + model[0].weight.square().sum(), (X, Y),
+                matrix="gauss-newton",
+            )  # fmt: skip
+
+
+class Detaching(torch.autograd.Function):
+    """The square, with a backward pass that is no function of the input."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2.0 * ctx.saved_tensors[0].detach()
+
+
+class Once(Detaching):
+    """The same, and it says so."""
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gradient):
+        return gradient * 2.0 * ctx.saved_tensors[0]
+
+
+class Around(nn.Module):
+    """A network with a function in its middle."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.first, self.last, self.function = nn.Linear(6, 4), nn.Linear(4, 3), function
+        self.double()
+
+    def forward(self, x):
+        return self.last(self.function(self.first(x)))
+
+
+@pytest.mark.parametrize("matrix", ["hessian", "gauss-newton"])
+@pytest.mark.parametrize("data", [(X, Y), batches()], ids=["resident", "batches"])
+def test_products_that_are_no_second_derivatives_are_refused(data, matrix):
+    def refused(model, told, loss=cross_entropy):
+        with pytest.raises(CurvatureError, match=told):
+            Curvature(model, loss, data, matrix=matrix)
+
+    if matrix == "hessian":
+        refused(Around(Detaching.apply), "no second derivatives: .*differs from the difference of gradients")
+        refused(Around(lambda x: torch.tanh(x) * x.detach()), "no second derivatives: .*the loss rises by")
+        normed = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(6, 4)), nn.Tanh(), nn.Linear(4, 3))
+        refused(normed.double(), "a matrix that is not symmetric.*weight_norm")
+        refused(Around(nn.Hardsigmoid()), "no second derivative .*hardsigmoid.*such as Sigmoid")
+        refused(Around(Once.apply), "no second derivative|no second derivatives")
+    else:
+        refused(Around(lambda x: x * x.detach()), "no second derivatives: .*differs from the difference")
+    Curvature(Around(torch.square), cross_entropy, data, matrix=matrix)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_kinks_and_zero_biases_are_no_reason_to_refuse(dtype):
+    model = nn.Sequential(nn.Linear(6, 50), nn.ReLU(), nn.Linear(50, 50), nn.LeakyReLU(), nn.Linear(50, 3)).to(dtype)
+    for layer in model[::2]:
+        nn.init.zeros_(layer.bias)
+    assert Curvature(model, nn.CrossEntropyLoss(), (torch.where(X > 0, X, 0.0), Y)).samples == 40
+
+
+def test_embeddings_that_renormalise_are_refused_and_left_alone():
+    words = torch.arange(40) % 7
+    model = nn.Sequential(nn.Embedding(7, 4, max_norm=0.5), nn.Linear(4, 3)).double()
+    before = model[0].weight.detach().clone()
+    with pytest.raises(CurvatureError, match=r"changes 0\.weight, as Embedding\(max_norm=\) does"):
+        Curvature(model, nn.CrossEntropyLoss(), (words, Y))
+    model[0].requires_grad_(False)
+    Curvature(model, nn.CrossEntropyLoss(), (words, Y))
+    assert torch.equal(model[0].weight, before)
+
+
+def test_attributes_that_a_forward_pass_sets_are_put_back():
+    class Counting(nn.Linear):
+        calls, last = 0, None
+
+        def forward(self, x):
+            self.calls, self.last = self.calls + 1, super().forward(x)
+            return self.last
+
+    model = Counting(6, 3).double()
+    Curvature(model, nn.CrossEntropyLoss(), (X, Y)).cost()
+    assert model.calls == 0
+    assert model.last is None
+
+
+def test_a_module_held_by_two_names_keeps_its_weights():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one = self.other = nn.Linear(6, 6).double()
+
+        def forward(self, x):
+            return self.other(torch.tanh(self.one(x)))[:, :3]
+
+    model = Twice()
+    before = list(model.parameters())
+    found = Curvature(model, nn.CrossEntropyLoss(), (X, Y)).products(torch.eye(42).double())
+    assert all(one is other for one, other in zip(model.parameters(), before, strict=True))
+    torch.testing.assert_close(found, exact_hessian(model, nn.CrossEntropyLoss(), X, Y), rtol=0, atol=1e-12)
+
+
+def test_tensors_of_a_loss_follow_the_model():
+    model = perceptron(6, (5,), 3, 0)
+    found = Curvature(model, nn.CrossEntropyLoss(weight=torch.tensor([0.5, 1.0, 2.0])), (X, Y))
+    exact = Curvature(model, nn.CrossEntropyLoss(weight=torch.tensor([0.5, 1.0, 2.0]).double()), (X, Y))
+    v = torch.ones(found.P).double()
+    torch.testing.assert_close(found @ v, exact @ v, rtol=1e-12, atol=0)
+
+
+def test_samples_are_counted_by_all_tensors():
+    class Placed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(6, 3).double()
+
+        def forward(self, places, x, labels):
+            return self.head(x) * places.mean()
+
+    batch = {"places": torch.ones(21).double(), "x": X, "labels": Y}
+
+    def loss(out, b):
+        return cross_entropy(out, b["labels"])
+
+    with pytest.raises(CurvatureError, match=r"have 21 and 40 rows.*give count="):
+        Curvature(Placed(), loss, batch)
+    assert Curvature(Placed(), loss, batch, count=lambda b: len(b["labels"])).samples == 40
+
+
+def test_other_models_that_do_not_serve_are_told_why():
+    class Named(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(6, 3).double()
+
+        def forward(self, x):
+            return {"logits": self.inner(x)}
+
+    def refused(model, told, data=(X, Y)):
+        with pytest.raises(CurvatureError, match=told):
+            Curvature(model, nn.CrossEntropyLoss(), data)
+
+    refused(Named(), "returns a dict with the keys 'logits', which the loss cannot take.*--loss module:function")
+    refused(nn.Sequential(nn.LazyLinear(4), nn.Linear(4, 3)).double(), "lazy.*call the model once")
+    refused(nn.Sequential(nn.Linear(6, 3), nn.RReLU()).double(), "slopes of RReLU are random in '1'")
+    sparse = nn.Sequential(nn.Embedding(7, 4, sparse=True), nn.Linear(4, 3)).double()
+    refused(sparse, r"sparse.*Embedding\(sparse=False\)", (torch.arange(40) % 7, Y))
+    with pytest.raises(CurvatureError, match="seed must be at least 0, got -1"):
+        stable_rank(perceptron(6, (5,), 3, 0), nn.CrossEntropyLoss(), (X, Y), seed=-1)
+
+
+def test_noise_is_noticed_whatever_the_scale_of_the_loss():
+    class Noisy(nn.Linear):
+        def forward(self, x):
+            return super().forward(x + 0.1 * torch.randn_like(x))
+
+    with torch.random.fork_rng(), pytest.raises(CurvatureError, match="the model is random"):
+        Curvature(Noisy(6, 3), lambda out, y: 1e-6 * cross_entropy(out, y), (X, Y))
+
+
+def test_the_cost_of_the_checks_is_counted_apart():
+    operator = Curvature(perceptron(6, (5,), 3, 0), nn.CrossEntropyLoss(), (X, Y))
+    assert operator.cost().products == 0
+    assert operator.cost().check_seconds > 0.0
+    assert np.isfinite(operator.cost().gradient_seconds)
