@@ -210,6 +210,16 @@ def test_matrix_free_ends_of_few_rows(law):
         np.testing.assert_allclose(found[1], (vectors[:2].T ** 2)[order][:3], atol=1e-6)
 
 
+@asymmetric
+def test_dense_noise_of_another_law_has_its_quantiles(law):
+    if isinstance(law, Semicircle):
+        return  # drawn with random entries
+    for R in (1, 2, 5):
+        matrix = draw_dense(SpikedModel((), law, 0.5), R, np.random.default_rng(R)).matrix
+        expected = 0.5 * np.asarray(law.quantile((np.arange(R) + 0.5) / R))
+        np.testing.assert_allclose(np.linalg.eigvalsh(matrix), expected, atol=1e-9)
+
+
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_too_few_rows_determine_nothing(rows):
     """One row of the spiked matrix has the eigenvalue 2 and says nothing of the outlier at 2.5."""

@@ -57,6 +57,9 @@ LAWS = {
     "point": (PointMass(2.0), lambda w: mp.mpf(2), 4e-15),
     "by R-transform": (RTransformLaw(lambda w: 1 / (1 - 0.25 * w)), marchenko_pastur(0.25), 1e-12),
     "semicircle by density": (DensityLaw(Semicircle()._pdf, (-2.0, 2.0)), semicircle(1.0), 1e-10),
+    "Marchenko-Pastur by density": (
+        DensityLaw(MarchenkoPastur(0.3)._pdf, MarchenkoPastur(0.3).support), marchenko_pastur(0.3), 1e-9,
+    ),
     "arcsine": (ARCSINE, lambda w: 2 * coin(w), 1e-10),
     "uniform": (UNIFORM, uniform, 1e-10),
     "free: coin and semicircle": (FreeSum(COIN, Semicircle(0.5)), lambda w: coin(w) + w / 4, 1e-14),
