@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from algorithms.federation import FederationError
+from runs.catalogue import algorithm_of, executor_of, problem_of
 from runs.folder import FILES, LEDGER, METRICS, SETTINGS, stored_run, train
+from runs.run import steps
 from runs.settings import RunError, TrainSettings
 from runs.storage import STATE
 
@@ -84,6 +86,16 @@ def test_the_tables_say_what_happened(folder):
     assert int(rows[3]["bytes_up"]) == 3 * 3 * 8 * 20  # three rounds, three clients, 20 numbers of 8 bytes
     assert rows[0]["bytes_down"] == "0"
     assert {next(iter(row.items())) for row in rows} == {("round", str(number)) for number in range(7)}
+
+
+@pytest.mark.parametrize("executor", ["sequential", "vmap"])
+def test_a_folder_holds_what_the_rounds_give(executor, tmp_path):
+    settings = replace(SMALL, cohort=1, seed=3, rounds=5, executor=executor)
+    train("fedavg", "quadratics", settings, tmp_path)
+    problem, algorithm = problem_of("quadratics", settings), algorithm_of("fedavg", settings)
+    found = list(steps(problem, algorithm, rounds=5, cohort=1, seed=3, executor=executor_of(executor)))
+    with (tmp_path / METRICS).open() as stream:
+        assert list(csv.DictReader(stream)) == [{k: str(v) for k, v in step.metrics.items()} for step in found]
 
 
 STATE_DAMAGE = {
