@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import torch
@@ -51,9 +52,9 @@ class SpectrumSettings:
     chunk: int = 1
 
     def __post_init__(self) -> None:
-        if not self.width > 0.0 or not 0.0 < self.confidence < 1.0 or not self.tolerance > 0.0:
+        if not 0.0 < self.width < inf or not 0.0 < self.confidence < 1.0 or not 0.0 < self.tolerance < inf:
             raise CurvatureError(
-                f"width and tolerance must be positive and confidence in (0, 1), got {self.width}, {self.tolerance} "
+                f"width and tolerance must be positive and finite and confidence in (0, 1), got {self.width}, {self.tolerance} "
                 f"and {self.confidence}"
             )
         if min(self.outliers, self.probes, self.steps) < 1 or self.seed < 0:

@@ -95,6 +95,22 @@ def test_ways_to_give_data_agree():
     assert summed.report.eigenvalues[0] == pytest.approx(40 * whole.report.eigenvalues[0], rel=1e-6)
 
 
+def test_what_a_mean_divides_by_can_be_named(capsys, tmp_path):
+    whole, _ = measured(capsys, tmp_path, "--double", data="padded_at_once")
+    parts, text = measured(capsys, tmp_path, "--double", "--count", "tiny_networks:kept", data="padded")
+    assert parts["samples"] == 22
+    assert "22 samples" in text
+    assert parts["request"]["count"] == "tiny_networks:kept"
+    assert parts["loss"] == pytest.approx(whole["loss"], rel=1e-12)
+    for one, other in zip(parts["eigenvalues"], whole["eigenvalues"], strict=True):
+        assert one["value"] == pytest.approx(other["value"], rel=1e-3, abs=1e-6)
+
+
+def test_tensors_of_a_loss_follow_the_model(capsys, tmp_path):
+    found, _ = measured(capsys, tmp_path, "--double", "--loss", "tiny_networks:WEIGHTED")
+    assert found["dtype"] == "float64"
+
+
 def test_parts_matrices_and_policies(capsys, tmp_path):
     head, _ = measured(capsys, tmp_path, "--parameters", "2.*", "--matrix", "gauss-newton")
     assert head["parameters"] == 27
@@ -136,6 +152,17 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:not_a_number", "tiny_networks:pair", (), ("not finite", "0.weight")),
         ("tiny_networks:dropout", "tiny_networks:pair", (), ("dropout is on", "model.eval()")),
         ("tiny_networks:batch_norm", "tiny_networks:pair", (), ("batch norm", "batch_norm='running'")),
+        ("tiny_networks:mlp", "tiny_networks:padded", (), ("not a mean", "--count module:function")),
+        ("tiny_networks:mlp", "tiny_networks:batches", ("--loss", "tiny_networks:WEIGHTED"), ("Class weights",)),
+        ("tiny_networks:mlp", "tiny_networks:batches", ("--loss", "tiny_networks:summed"), ("--reduction sum",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--count", "tiny_networks:NUMBER"), ("count", "got int")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--count", "tiny_networks:none_such"), ("for --count",)),
+        ("tiny_networks:hard", "tiny_networks:pair", (), ("no second derivative", "hardsigmoid")),
+        ("tiny_networks:by_name", "tiny_networks:pair", (), ("returns a dict", "'logits'", "--loss module:function")),
+        ("tiny_networks:lazy", "tiny_networks:pair", (), ("lazy", "call the model once")),
+        ("tiny_networks:sloped", "tiny_networks:pair", (), ("RReLU", "model.eval()")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--seed", "-1"), ("--seed", "at least 0")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--width", "inf"), ("width", "must be positive and finite")),
         ("tiny_networks:on_meta", "tiny_networks:pair", (), ("meta",)),
         ("tiny_networks:mlp", "tiny_networks:nothing", (), ("data factory", "returned None")),
         ("tiny_networks:mlp", "tiny_networks:number", (), ("expected (inputs, targets)", "int")),

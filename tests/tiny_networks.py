@@ -135,6 +135,48 @@ def lengths():
     return X, X[:, :1]
 
 
+def padded():
+    """The later, the more ignored targets."""
+    labels = torch.where((torch.arange(40) > 12) & (torch.arange(40) % 3 < 2), -100, Y)
+    return [(X[:15], labels[:15]), (X[15:], labels[15:])]
+
+
+def padded_at_once():
+    inputs, labels = zip(*padded(), strict=True)
+    return torch.cat(inputs), torch.cat(labels)
+
+
+def kept(batch):
+    return (batch[1] != -100).sum()
+
+
+def hard():
+    return nn.Sequential(nn.Linear(6, 8), nn.Hardsigmoid(), nn.Linear(8, 3))
+
+
+def by_name():
+    class ByName(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = mlp()
+
+        def forward(self, x):
+            return {"logits": self.inner(x)}
+
+    return ByName()
+
+
+def lazy():
+    return nn.Sequential(nn.LazyLinear(8), nn.Linear(8, 3))
+
+
+def sloped():
+    return nn.Sequential(nn.Linear(6, 3), nn.RReLU())
+
+
+WEIGHTED = nn.CrossEntropyLoss(weight=torch.tensor([0.2, 1.0, 3.0]))
+
+
 def of_mapping(output, batch):
     return nn.functional.cross_entropy(output["logits"], batch["labels"])
 

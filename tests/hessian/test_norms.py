@@ -5,9 +5,19 @@ from scipy.stats import binom
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from hessian import Curvature, CurvatureError, DenseOperator, exact_hessian, stable_rank, stable_rank_of
-from hessian.bounds import certified_norm
+from hessian import (
+    Curvature,
+    CurvatureError,
+    DenseOperator,
+    SpectrumSettings,
+    exact_hessian,
+    measure_spectrum,
+    stable_rank,
+    stable_rank_of,
+)
+from hessian.bounds import certified_norm, probable_norm
 from hessian.krylov import Krylov
+from hessian.symmetric import normal_rows
 from workloads.networks import perceptron
 
 NORMAL = np.random.default_rng(0).standard_normal(400)
@@ -119,3 +129,87 @@ def test_bad_settings_and_a_zero_matrix_are_refused():
     data = (torch.ones(4, 3).double(), torch.ones(4, 1).double())
     with pytest.raises(CurvatureError, match="zero to rounding"):
         stable_rank_of(Curvature(linear, lambda out, y: out.mean(), data), rng=np.random.default_rng(0))
+
+
+def hidden(operator, seeds, eigenvalues):
+    """The tenth of the seeds whose starting vector has the smallest part along the largest eigenvector."""
+    top = int(np.abs(eigenvalues).argmax())
+    parts = [float(normal_rows(operator, np.random.default_rng(seed), 1)[0][top].abs()) for seed in seeds]
+    return [seeds[i] for i in np.argsort(parts)[: len(seeds) // 10]]
+
+
+@pytest.mark.parametrize("gap", [0.03, 0.3])
+@pytest.mark.parametrize("width", [0.2, 0.5])
+def test_starting_vectors_that_hide_the_largest_eigenvalue_are_covered_too(width, gap):
+    """The worst tenth of 300 seeds, at loose widths, where the basis is small."""
+    eigenvalues = np.r_[1.0 + gap, SPECTRA["semicircle"][1:]]
+    operator, truth = diagonal(eigenvalues), exact(eigenvalues)
+    worst = hidden(operator, list(range(300)), eigenvalues)
+    found = [stable_rank_of(operator, rng=np.random.default_rng(seed), relative_width=width) for seed in worst]
+    # Of 300 starting vectors, less than one is allowed to hide an end; the probes' share is the rest of 5 %.
+    assert sum(truth in one for one in found) >= binom.ppf(1e-6, len(worst), 0.95 - 0.025)
+    assert all(one.spectral_norm.high >= 1.0 + gap for one in found)
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("basis", [1, 2, 3, 5])
+def test_a_basis_too_small_gives_wide_intervals_and_not_wrong_ones(name, basis):
+    operator, truth, repetitions = diagonal(SPECTRA[name]), exact(SPECTRA[name]), 30
+    found = [
+        stable_rank_of(operator, rng=np.random.default_rng([3, seed]), relative_width=0.2, confidence=0.9, basis=basis)
+        for seed in range(repetitions)
+    ]
+    assert sum(truth in one for one in found) >= binom.ppf(1e-6, repetitions, 0.9)
+    for one in found:
+        assert one.steps <= basis
+        assert 1.0 <= one.low <= one.value <= one.high <= operator.P
+        assert one.reached is (one.relative_width <= 0.2)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_bound_of_the_norm_is_wrong_as_often_as_said(sign):
+    """One eigenvalue and zeros: after one step the bound is below it just where the start has too small a part."""
+    operator = diagonal(np.r_[sign, np.zeros(49)])
+    missed = 0
+    for seed in range(600):
+        krylov = Krylov(operator, np.random.default_rng(seed))
+        krylov.extend(1)
+        missed += probable_norm(krylov, 0.2) < 1.0 - 1e-9
+    assert binom.ppf(1e-6, 600, 0.1) <= missed <= binom.ppf(1 - 1e-6, 600, 0.1)  # half the chance is the other end's
+
+
+def test_copies_hidden_from_the_basis_are_covered_as_often_as_said():
+    operator, truth, repetitions = diagonal(SPECTRA["copies"]), exact(SPECTRA["copies"]), 200
+    found = [
+        stable_rank_of(operator, rng=np.random.default_rng([8, seed]), relative_width=0.2, confidence=0.9)
+        for seed in range(repetitions)
+    ]
+    assert sum(truth in one for one in found) >= binom.ppf(0.05, repetitions, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale"),
+    [(torch.float32, 1e30), (torch.float32, 1e-30), (torch.float64, 1e160), (torch.float64, 1e-160)],
+)
+def test_no_scale_is_taken_for_zero(dtype, scale):
+    plain, scaled = (
+        measure_spectrum(diagonal(np.r_[3.0, 2.0, 0.1 * NORMAL[:60]] * factor, dtype), SpectrumSettings(outliers=2))
+        for factor in (1.0, scale)
+    )
+    rank = plain.stable_rank
+    assert scaled.stable_rank.value == pytest.approx(rank.value, rel=1e-6)
+    assert scaled.stable_rank.high == pytest.approx(rank.high, rel=1e-5)
+    for name in ("spectral_norm", "frobenius"):
+        one, other = getattr(scaled.stable_rank, name), getattr(rank, name)
+        assert [one.low / scale, one.high / scale] == pytest.approx([other.low, other.high], rel=1e-5)
+    assert scaled.eigenvalues / scale == pytest.approx(plain.eigenvalues, rel=1e-5, abs=1e-6)
+    assert scaled.residuals.max() / scale <= 1e-3
+    assert scaled.measure.nodes[0] / scale == pytest.approx(plain.measure.nodes[0], abs=1e-3)
+    assert (scaled.fit is None) is (scale in (1e160, 1e-160))
+    exactly = stable_rank_of(diagonal(np.full(30, scale), dtype), rng=np.random.default_rng(0))
+    assert exactly.value == pytest.approx(30.0, rel=1e-5)
+
+
+def test_numbers_too_small_to_keep_their_digits_are_refused():
+    with pytest.raises(CurvatureError, match="numbers lose their digits: multiply the loss by a constant"):
+        stable_rank_of(diagonal(np.full(30, 1e-37), torch.float32), rng=np.random.default_rng(0))
