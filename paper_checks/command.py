@@ -172,7 +172,7 @@ def _show(options: argparse.Namespace) -> int:
     from paper_checks.ledger import Ledger
 
     run = _checked(Ledger.of(), options)
-    print("\n\n".join(card_text(result, sys.stdout.encoding) for result in run.results))
+    print("\n\n".join(card_text(result, sys.stdout.encoding or "utf-8") for result in run.results))
     return AS_EXPECTED if run.as_expected else DIFFERENT
 
 
@@ -215,9 +215,9 @@ def _replay(options: argparse.Namespace) -> int:
                 outcome = "confirmed" if answer.confirmed else "NOT confirmed"
                 if number <= len(options.ids) * 2:
                     bar.write(f"{file.id}: {file.kind} {outcome}")
-                    bar.write("\n".join(stored_lines(file, answer, sys.stdout.encoding)))
+                    bar.write("\n".join(stored_lines(file, answer, sys.stdout.encoding or "utf-8")))
                 else:
-                    detail = plain_text(answer.detail, sys.stdout.encoding)
+                    detail = plain_text(answer.detail, sys.stdout.encoding or "utf-8")
                     bar.write(f"{file.id}: {file.kind} {outcome}: {detail}")
     if len(files) > 1:
         claims = sum(map(bool, files.values()))

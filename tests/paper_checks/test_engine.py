@@ -1,12 +1,14 @@
 """Every way a claim can end, on invented claims whose truth is known."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from paper_checks.ledger import Ledger, LedgerError, Paper
-from paper_checks.run import run, store_findings
+from paper_checks.replay import ReplayError
+from paper_checks.run import Run, run, store_findings
 
 HERE = Path(__file__).parent
 INVENTED = Paper("invented", "Invented", "invented", ("claims",))
@@ -87,6 +89,98 @@ def test_a_missing_extra_is_listed_and_excused(results):
     assert results["extra"].as_expected
 
 
+def copied(tmp_path, monkeypatch, *files):
+    """The invented paper in a folder of its own, with some of its stored files."""
+    name = f"copied_{tmp_path.name}"  # imported anew by every test
+    package = tmp_path / name
+    package.mkdir()
+    for file in ("__init__.py", "claims.py", "replays.py", *files):
+        (package / file).parent.mkdir(exist_ok=True)
+        (package / file).write_text((HERE / "invented" / file).read_text())
+    monkeypatch.syspath_prepend(str(tmp_path))
+    ledger = Ledger.of([Paper(name, "Copied", name, ("claims",))])
+    return package, lambda *ids, **rest: run(ledger.select(ids), ledger, search_path=[str(tmp_path)], **rest)
+
+
+def test_a_grade_that_is_not_the_recorded_one_is_red(results):
+    for label, other in (("true", "proof"), ("certified", "search"), ("false", "statistical"), ("fixable", None)):
+        changed = replace(results[label], expected_grade=other)
+        assert results[label].as_expected
+        assert not changed.as_expected
+        assert changed.as_json()["expected_grade"] == other
+
+
+def test_the_grade_on_record_belongs_to_a_budget(ledger):
+    (true,) = ledger.select(["invented/true"])
+    assert (true.expected_grade("quick"), true.expected_grade("full")) == ("search", "search")
+    stronger = replace(true, full_grade="proof")
+    assert (stronger.expected_grade("quick"), stronger.expected_grade("full")) == ("search", "proof")
+    assert run([stronger], ledger, budget="quick").results[0].as_expected
+    assert not run([stronger], ledger, budget="full").results[0].as_expected
+    (withheld,) = ledger.select(["invented/vacuous"])
+    for claim, grade in ((true, None), (true, "certain"), (withheld, "proof")):
+        with pytest.raises(ValueError, match="on record goes"):
+            replace(claim, grade=grade)
+    with pytest.raises(ValueError, match="on record goes"):
+        replace(withheld, full_grade="proof")
+
+
+def test_a_lost_certificate_and_a_file_of_no_claim_are_noticed(tmp_path, monkeypatch):
+    package, check = copied(tmp_path, monkeypatch, "certificates/invented--certified.json")
+    assert check("invented/certified", "invented/true").as_expected
+    stray = package / "certificates" / "invented--renamed.json"
+    stray.write_text("{}")
+    found = check("invented/true")
+    assert found.results[0].as_expected
+    assert found.of_no_claim == (f"{package.name}/certificates/invented--renamed.json",)
+    assert not found.as_expected
+    stray.unlink()
+    (package / "certificates" / "invented--certified.json").unlink()
+    (lost,) = check("invented/certified").results
+    assert not lost.as_expected
+    assert "no certificate is stored" in lost.decision.reason
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{", '{"verdict": "holds"}', '{"verdict": "true", "grade": "proof", "commit": "", "seed": 0}',
+     '{"verdict": "holds", "grade": "certain", "commit": "", "seed": 0}', "[" * 100_000],
+)  # fmt: skip
+def test_a_damaged_full_result_is_one_error(tmp_path, monkeypatch, content):
+    package, check = copied(tmp_path, monkeypatch, "full/invented--full-only.json")
+    assert check("invented/full-only").results[0].decision.verdict == "holds"
+    (package / "full" / "invented--full-only.json").write_text(content)
+    with pytest.raises(ReplayError, match=r"invented--full-only\.json is not a stored result") as error:
+        check("invented/full-only")
+    assert "\n" not in str(error.value)
+    (package / "full" / "invented--full-only.json").unlink()
+    assert "no full result is stored" in check("invented/full-only").results[0].decision.reason
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"id": "invented/true", "values": {}}', '{"id": "invented/false"}',
+                                     '{"id": "invented/false", "values": [1]}', "[" * 100_000, "\ud800"])  # fmt: skip
+def test_a_damaged_witness_is_one_error(tmp_path, monkeypatch, content):
+    package, check = copied(tmp_path, monkeypatch, "witnesses/invented--false.json")
+    (package / "witnesses" / "invented--false.json").write_bytes(content.encode(errors="surrogatepass"))
+    with pytest.raises(ReplayError, match=r"invented--false\.json is not a stored witness of invented/false"):
+        check("invented/false")
+
+
+def test_progress_and_results_come_in_the_order_of_the_claims(ledger):
+    claims = ledger.select(["invented/true", "invented/loose", "invented/certified"])
+    seen = []
+    found = run(claims, ledger, search_path=[str(HERE)], progress=seen.append)
+    assert seen == [result.claim.id for result in found.results] == [claim.id for claim in claims]
+
+
+def test_the_levels_of_a_run_are_bounded(results):
+    one = results["true"]
+    spent = replace(one, judged=replace(one.judged, printed=replace(one.judged.printed, level=1e-6)))
+    assert Run((spent,) * 999, 0, "quick", 0.0).as_expected
+    assert Run((spent,) * 999, 0, "quick", 0.0).level == pytest.approx(9.99e-4)
+    assert not Run((spent,) * 1001, 0, "quick", 0.0).as_expected
+
+
 def test_slack_and_sensitivity_are_measured(results):
     assert results["loose"].evidence.slack == pytest.approx(5.0, rel=0.05)
     change = results["true"].changes[0]
@@ -150,6 +244,18 @@ def test_unknown_ids_and_papers_are_named(ledger):
         ledger.select(["invented/treu"])
     with pytest.raises(LedgerError, match="no paper 'other'; known: invented"):
         ledger.select(paper="other")
+
+
+def test_nothing_selected_is_an_error(ledger):
+    with pytest.raises(LedgerError, match="no claim ''"):
+        ledger.select([""])
+    with pytest.raises(LedgerError, match="no claim among invented/true is on record as refuted"):
+        ledger.select(["invented/true"], verdict="refuted")
+    with pytest.raises(LedgerError, match="no claim is of invented and on record as corrected"):
+        Ledger(ledger.papers, ledger.claims[:1], ledger.home).select(paper="invented", verdict="corrected")
+    chosen = ledger.select(["invented/true", "invented/false"], "inv", "refuted")
+    assert [claim.id for claim in chosen] == ["invented/false"]
+    assert ledger.select() == ledger.claims
 
 
 def test_ids_may_be_prefixes_but_an_exact_id_is_only_itself(ledger):
