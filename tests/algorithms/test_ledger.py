@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from test_reductions import EVERYTHING, problem, run
+from test_reductions import EVERYTHING, close, problem, run
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
@@ -108,6 +108,21 @@ def test_factorise_is_the_best_approximation():
     assert float(torch.linalg.vector_norm(W - product(factorise(Tree(W=W), 1))["W"])) == pytest.approx(
         float((sigma[1:] ** 2).sum().sqrt())
     )
+
+
+@pytest.mark.parametrize("correction", ["none", "full", "simplified"])
+@pytest.mark.parametrize("completion", ["orthogonal", "none"])
+def test_bases_that_no_gradient_widens_travel_as_they_are(completion, correction):
+    """A flat loss has no gradient: both bases stay, or are completed to twice the rank."""
+    target = torch.outer(torch.linspace(1, 2, m), torch.linspace(-1, 1, n)).double()
+    given = quadratic_problem("flat", [centred(torch.zeros(m * n, m * n), target)], target)
+    _, fed, state = run(FeDLRT(LOCAL, 1, EVERYTHING, correction, completion), given, 1)
+    wide, extra = (2, (m + n)) if completion == "orthogonal" else (1, 0)
+    last = [entry for entry in fed.ledger.entries if entry.what == "coefficient_descent"]
+    assert last[-1].entries == wide * wide
+    sent = [e.entries for e in fed.ledger.entries if e.direction == "down" and e.what != "factor_gradients"]
+    assert sum(sent) == extra + {"none": 0, "full": wide * wide, "simplified": 1}[correction]
+    close(product(state)["W"], target)
 
 
 class Silent:

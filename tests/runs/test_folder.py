@@ -1,6 +1,7 @@
 """What stands in a folder: damage is mended or refused, nothing is overwritten unasked, kills leave what resumes."""
 
 import csv
+import hashlib
 import json
 import os
 import subprocess
@@ -122,6 +123,29 @@ def test_a_damaged_state_is_refused_and_nothing_is_written(damage, folder):
     assert content(folder) == before
 
 
+FORGED = {
+    "a row less": lambda content: content["rows"].pop(2),
+    "rows of other rounds": lambda content: content["rows"].reverse(),
+    "another class": lambda content: content.update(algorithm={"named": "os:system", "fields": [{"value": "true"}]}),
+    "no class": lambda content: content.update(algorithm={"named": "Path", "fields": []}),
+    "a tensor that is not there": lambda content: content.update(algorithm={"tensor": 9}),
+    "a larger tensor": lambda content: content.update(tensors=[["torch.float64", [5, 5]]]),
+    "no tensor type": lambda content: content.update(tensors=[["torch.load", [5, 4]]]),
+    "no round": lambda content: content.pop("round"),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGED)
+def test_a_state_that_no_run_wrote_is_refused(forgery, folder):
+    head, blob = (folder / STATE).read_bytes().split(b"\n", 2)[1:]
+    content = json.loads(head)
+    FORGED[forgery](content)
+    body = json.dumps(content).encode() + b"\n" + blob
+    (folder / STATE).write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    with pytest.raises(RunError, match=r"state\.pt is not what a run saves .*; start anew with --force"):
+        run(folder)
+
+
 @pytest.mark.parametrize(
     ("other", "named"),
     [
@@ -228,9 +252,10 @@ def test_a_start_that_fails_writes_nothing(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_run_without_a_saved_round_gives_way(tmp_path):
-    with pytest.raises(FederationError, match=r"^round \d+[:,].* lower the learning rate[^;]*$"):
-        run(tmp_path, learning_rate=1e30, rounds=50)
+def test_a_run_without_a_saved_round_gives_way(tmp_path, monkeypatch):
+    monkeypatch.setattr("runs.folder.SAVE_EVERY_SECONDS", 0.0)  # the start is no round
+    with pytest.raises(FederationError, match=r"^round 1[:,].* lower the learning rate[^;]*$"):
+        run(tmp_path, learning_rate=1e300, rounds=50)
     assert {path.name for path in tmp_path.iterdir()} == {SETTINGS, METRICS}
     run(tmp_path, "fedlin", rounds=2)
     assert stored_run(tmp_path) == ("fedlin", "quadratics", replace(SMALL, rounds=2))
