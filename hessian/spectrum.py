@@ -54,8 +54,8 @@ class SpectrumSettings:
     def __post_init__(self) -> None:
         if not 0.0 < self.width < inf or not 0.0 < self.confidence < 1.0 or not 0.0 < self.tolerance < inf:
             raise CurvatureError(
-                f"width and tolerance must be positive and finite and confidence in (0, 1), got {self.width}, {self.tolerance} "
-                f"and {self.confidence}"
+                f"width and tolerance must be positive and finite and confidence in (0, 1), got {self.width}, "
+                f"{self.tolerance} and {self.confidence}"
             )
         if min(self.outliers, self.probes, self.steps) < 1 or self.seed < 0:
             raise CurvatureError(
