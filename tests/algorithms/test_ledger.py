@@ -79,6 +79,12 @@ def test_a_gradient_of_too_little_rank_widens_by_what_it_determines():
         wide = torch.cat([U, bar], dim=1)
         torch.testing.assert_close(wide @ (wide.T @ G), G)
     assert augment(Tree(W=U), Tree(W=0.0 * G), "none")["W"].shape == (7, 0)
+    # Orthogonal to rounding also where next to nothing of the gradient lies beside U.
+    bar = augment(Tree(W=U), Tree(W=U + 1e-9 * torch.outer(torch.linspace(1, 2, 7), torch.ones(3)).double()), "none")[
+        "W"
+    ]
+    assert bar.shape == (7, 1)
+    torch.testing.assert_close(U.T @ bar, torch.zeros(3, 1).double(), atol=1e-14, rtol=0)
     # The model after a round does not depend on what completes a basis, where there is no correction to see it.
     target = torch.outer(torch.linspace(1, 2, 6), torch.linspace(-1, 1, 5)).double()
     given = quadratic_problem(
@@ -89,7 +95,8 @@ def test_a_gradient_of_too_little_rank_widens_by_what_it_determines():
 
 
 @pytest.mark.parametrize(
-    ("rule", "tau", "rank"), [("after", 0.1, 2), ("printed", 0.1, 3), ("after", 0.0, 3), ("after", 0.9, 1)]
+    ("rule", "tau", "rank"),
+    [("after", 0.1, 2), ("printed", 0.1, 3), ("after", 0.0, 3), ("after", 0.9, 1), ("printed", 0.0, 3)],
 )
 def test_truncation_keeps_the_least_rank_within_the_threshold(rule, tau, rank):
     S = Tree(W=torch.diag(torch.tensor([10.0, 1.5, 0.3, 0.0])).double())
@@ -99,6 +106,9 @@ def test_truncation_keeps_the_least_rank_within_the_threshold(rule, tau, rank):
     left = S["W"] - product(kept)["W"]
     assert float(torch.linalg.vector_norm(left)) <= tau * float(torch.linalg.vector_norm(S["W"])) + 1e-14
     assert truncated(eye, S, eye, Truncation(tau, rule, most=1)).S["W"].shape == (1, 1)
+    assert truncated(eye, S, eye, Truncation(tau, rule, least=4)).S["W"].shape == (4, 4)
+    assert Truncation(0.85).rank(torch.ones(3)) == 1  # the tail, sqrt 2, is at most 0.85 times the norm, sqrt 3
+    assert Truncation(5.0, least=1).rank(torch.tensor([2.0, 1.0])) == 1
 
 
 def test_factorise_is_the_best_approximation():
