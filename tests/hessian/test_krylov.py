@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hessian import CurvatureError, DenseOperator, Krylov, extreme_eigenpairs, spectral_measure
@@ -54,7 +54,6 @@ def test_there_are_no_ghosts_after_many_steps():
     assert np.sum(krylov.ritz()[0] > 5.0) == 4
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=9), st.integers(0, 100))
 def test_a_whole_small_spectrum_comes_out_with_all_copies(eigenvalues, seed):
     operator = rotated(eigenvalues, seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp, kstest, t
 
@@ -59,7 +59,6 @@ def test_few_rows_give_the_eigenvalues_of_all_rows(spikes, R):
     np.testing.assert_allclose(short.top_overlaps(1)[1], full.top_overlaps(1)[1], atol=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.floats(-5, 5).filter(lambda v: abs(v) > 1e-3), max_size=4),
     st.integers(1, 40),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
@@ -94,7 +94,6 @@ def test_large_random_matrices_agree():
     assert np.max(np.abs(counts - law.cdf(grid))) < 5 / n  # eigenvalues are rigid: errors of a few counts
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     p=st.floats(0.1, 0.9),
     sigma=st.floats(0.2, 2),
@@ -138,7 +137,6 @@ def test_edges_and_atoms_of_sums_of_different_parts():
     assert light.support[1] < 7.0
 
 
-@settings(max_examples=20, deadline=None)
 @given(sigma=st.floats(0.1, 3), ratio=st.floats(0.1, 4), fraction=st.floats(0.01, 0.95))
 def test_r_transforms_add_outside_the_support(sigma, ratio, fraction):
     law = FreeSum(Semicircle(sigma), MarchenkoPastur(ratio))

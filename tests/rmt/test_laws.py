@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
@@ -40,7 +40,6 @@ def inside(law: Law, fraction: float) -> float:
 
 
 @every_law
-@settings(max_examples=15, deadline=None)
 @given(fraction=st.floats(-0.95, 0.95).filter(lambda f: abs(f) > 1e-3))
 def test_inverse_stieltjes_inverts(law, fraction):
     w = inside(law, fraction)
@@ -50,7 +49,6 @@ def test_inverse_stieltjes_inverts(law, fraction):
 
 
 @every_law
-@settings(max_examples=10, deadline=None)
 @given(fraction=st.floats(-0.9, 0.9), s=positive, m=st.floats(-3, 3))
 def test_scaling_and_shift(law, fraction, s, m):
     w, moved = inside(law, fraction), law.scaled(s).shifted(m)
@@ -61,7 +59,6 @@ def test_scaling_and_shift(law, fraction, s, m):
 
 
 @every_law
-@settings(max_examples=10, deadline=None)
 @given(p=st.lists(st.floats(0, 1), min_size=2, max_size=8))
 def test_cdf_is_monotone_and_quantile_inverts_it(law, p):
     p = np.sort(p)

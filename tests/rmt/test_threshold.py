@@ -3,7 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rmt import (
@@ -123,7 +123,6 @@ def test_outliers_and_overlaps_on_both_sides_of_both_thresholds(name, scale):
                 check_against_the_oracle(name, side, -distance, scale)
 
 
-@settings(deadline=None, max_examples=200)
 @given(
     name=st.sampled_from(sorted(LAWS)),
     side=st.sampled_from((-1.0, 1.0)),
