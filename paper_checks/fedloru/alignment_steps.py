@@ -26,8 +26,9 @@ from paper_checks.fedloru.alignment import (
     measure_alignment,
 )
 from paper_checks.methods.bands import Predictions
+from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.alignment import outlier_slopes
 
@@ -129,8 +130,8 @@ def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0)
 
 
 OVERLAP_AXES = (
-    Axis("theta", 1.0, 1e3), Axis("ratio_1", 1e-3, 1.0), Axis("ratio_2", 1e-3, 1.0),
-    Axis("alpha_1", 1e-3, 1e3), Axis("alpha_2", 1e-3, 1e3), Axis("alpha_3", 1e-3, 1e3),
+    Axis("theta", 1.0, 1e3, FROM_ONE), Axis("ratio_1", 1e-3, 1.0, UNIT), Axis("ratio_2", 1e-3, 1.0, UNIT),
+    Axis("alpha_1", 1e-3, 1e3, POSITIVE), Axis("alpha_2", 1e-3, 1e3, POSITIVE), Axis("alpha_3", 1e-3, 1e3, POSITIVE),
 )  # fmt: skip
 
 
@@ -147,7 +148,7 @@ def _drop(squares: list[Any], overlaps: list[Any], r: int) -> Any:
     return last * spread / (first * (first + last))
 
 
-def search_drops(context: Context) -> Cases:
+def search_drops(context: Context) -> Searched:
     """Three outliers by decreasing modulus, with non-zero slopes."""
 
     def above(cases: Cases) -> np.ndarray:
@@ -181,7 +182,7 @@ def search_drops(context: Context) -> Cases:
     grade="search",
     method="inequality",
 )
-def eq_55(cases: Cases, strict: bool = True, distinct: bool = False, swapped: bool = False, power: int = 2,
+def eq_55(cases: Searched, strict: bool = True, distinct: bool = False, swapped: bool = False, power: int = 2,
           factor: float = 1.0) -> Evidence:  # fmt: skip
     """First the algebra with symbols for r = 1 to 3, then the sign, exactly, for r = 1 and 2."""
     squares, overlaps = list(sympy.symbols("a1:5")), list(sympy.symbols("p1:5"))
@@ -203,12 +204,12 @@ def eq_55(cases: Cases, strict: bool = True, distinct: bool = False, swapped: bo
         return algebra
 
     kept = cases["ratio_1"] < 1.0 if distinct else np.ones(len(cases["theta"]), bool)
-    chosen = {name: column[kept] for name, column in cases.items()}
+    chosen = cases.holding({name: column[kept] for name, column in cases.items()})
     signs = [_judge_drop(chosen, r, strict, swapped) for r in (1, 2)]
     return next((evidence for evidence in signs if not evidence.ok), signs[0])
 
 
-def _judge_drop(cases: Cases, r: int, strict: bool, swapped: bool) -> Evidence:
+def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidence:
     """The sign of g(r), exactly; ``swapped`` drops the ordering of the spikes."""
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -218,7 +219,7 @@ def _judge_drop(cases: Cases, r: int, strict: bool, swapped: bool) -> Evidence:
 
     left, right = sides(cases)
     return judge_inequality(
-        left, right, 0.0, exact=sides, strict=strict, compare=False,
+        left, right, 0.0, exact=sides, strict=strict, compare=False, domain=cases.domain,
         case=lambda index: {name: float(column[index]) for name, column in cases.items()},
         scope=f"algebra for r = 1, 2, 3; sign for r = 1, 2 in {len(left)} cases with |theta_i| decreasing",
         printed="0 < g(r)" if strict else "0 <= g(r)",

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 
 # R-transforms of laws, for any kind of number; the first two have free cumulants of one sign only.
 R_TRANSFORMS: dict[str, Callable[[Any], Any]] = {
@@ -80,10 +81,10 @@ def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool 
     return judge_identity(lines, points, "any law, spikes and factors")
 
 
-AXES = (Axis("x", 1e-3, 0.8), Axis("ratio", 1e-3, 0.999), Axis("shrink", 1e-3, 0.999))
+AXES = (Axis("x", 1e-3, 0.9, UNIT), Axis("ratio", 1e-3, 0.999, UNIT), Axis("shrink", 1e-3, 0.999, UNIT))
 
 
-def search_cases(context: Context) -> Cases:
+def search_cases(context: Context) -> Searched:
     r"""At $\theta_1 = 1$: $\theta_j$ = ratio, $s_M = x\theta_j$ (above all thresholds), $s_N$ = shrink $s_M$."""
 
     def gap(cases: Cases) -> NDArray[np.float64]:
@@ -120,7 +121,7 @@ def term(case: Mapping[str, Any], law: str, n: int) -> Any:
     )  # fmt: skip
 
 
-def judge_negative(cases: Cases, quantities: list[tuple[str, int]], strict: bool) -> Evidence:
+def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: bool) -> Evidence:
     """That F_{j,1} (n = 0) and the T(n) of the named laws are negative, or not positive, exactly in every case."""
     names = list(R_TRANSFORMS)
 
@@ -141,7 +142,7 @@ def judge_negative(cases: Cases, quantities: list[tuple[str, int]], strict: bool
     shown = ", ".join(f"T({n}) of the {law}" if n else f"F_j1 of the {law}" for law, n in quantities)
     return judge_inequality(
         left, np.zeros(len(left)), 0.0, strict=strict, compare=False, exact=exact, case=case,
-        scope=f"{shown}; {size} cases with theta_1 > theta_j > 0 above the thresholds",
+        domain=cases.domain, scope=f"{shown}; {size} cases with theta_1 > theta_j > 0 above the thresholds",
         printed=f"all {'<' if strict else '<='} 0",
     )  # fmt: skip
 
@@ -165,7 +166,7 @@ def judge_negative(cases: Cases, quantities: list[tuple[str, int]], strict: bool
     grade="search",
     method="inequality",
 )
-def fj1(cases: Cases, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
+def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
     """The series with cumulants as symbols, then the sign for several laws."""
     C = sympy.symbols(f"C1:{ORDER + 1}")
     t1, tj, sM, sN = sympy.symbols("theta_1 theta_j s_M s_N")
@@ -234,7 +235,7 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     grade="search",
     method="inequality",
 )
-def fj2(cases: Cases, printed_index: bool = True, pair_sign: int = -1, strict: bool = True,
+def fj2(cases: Searched, printed_index: bool = True, pair_sign: int = -1, strict: bool = True,
         laws: tuple[str, ...] = tuple(R_TRANSFORMS)) -> Evidence:  # fmt: skip
     """The algebra with symbols, then the sign of T(2) to T(5) for several laws."""
     lines = _pairing_lines(printed_index, pair_sign)

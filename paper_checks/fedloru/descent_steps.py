@@ -14,8 +14,9 @@ from paper_checks.facts import identity
 from paper_checks.fedloru.bounded_runs import Trace
 from paper_checks.fedloru.bounded_settings import SCOPE, at_most, follow_settings, in_full, judge_bounds
 from paper_checks.fedloru.drift import drift_rates, printed_D
+from paper_checks.methods.domain import POSITIVE, Axis, Cases
 from paper_checks.methods.identity import Equation, judge_identity, rational
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise
 
 Traces = tuple[Trace, ...]
@@ -32,7 +33,12 @@ class Descents:
 
 def draw_descents(context: Context) -> Descents:
     """Gradient a, drift d, change of the gradient delta and step h = eta E, with the vectors that meet equality."""
-    axes = [Axis("a", 0.1, 10.0, True), Axis("d", 0.1, 10.0, True), Axis("delta", 0.1, 10.0, True), Axis("h", 0.01, 10)]
+    axes = [
+        Axis("a", 0.1, 10.0, POSITIVE, signed=True),
+        Axis("d", 0.1, 10.0, POSITIVE, signed=True),
+        Axis("delta", 0.1, 10.0, POSITIVE, signed=True),
+        Axis("h", 0.01, 10, POSITIVE),
+    ]
 
     def anything(cases: Cases) -> np.ndarray:
         return np.ones(len(cases["a"]), dtype=bool)

@@ -30,8 +30,9 @@ from paper_checks.fedloru.stable_rank import (
     parameters,
     search_signs,
 )
+from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases
 from paper_checks.methods.identity import Equation, judge_identity, rational
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.spiked import wigner_outlier
 
 # Positive increments: they spell out orderings such as s_N < s_M in proofs of positivity.
@@ -264,7 +265,7 @@ def claim_sign_N(cases: Cases, threshold: float = 1.0, decreasing: bool = True, 
     return replace(evidence, printed="; ".join(lines), facts=together(*shown) if threshold >= 1 else ())
 
 
-BOUND_AXES = (*AXES, Axis("shrink_N", 1e-3, 0.9999), Axis("count", 1.0, 1e6))
+BOUND_AXES = (*AXES, Axis("shrink_N", 1e-3, 0.9999, UNIT), Axis("count", 1.0, 1e6, FROM_ONE))
 
 
 def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2) -> Any:

@@ -11,8 +11,9 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import POSITIVE, Axis, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.closed_laws import Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
 from rmt.spiked import wigner_outlier
@@ -152,10 +153,10 @@ def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, 
     return judge_identity(lines, values, f"all theta, sigma, s_N; cumulants 1 to {ORDER}")
 
 
-def collect_spikes(context: Context) -> Cases:
+def collect_spikes(context: Context) -> Searched:
     """Spikes of both signs over six decades around the threshold."""
     return collect_cases(
-        context, (Axis("theta", 1e-3, 1e3, signed=True), Axis("noise", 1e-2, 1e2)),
+        context, (Axis("theta", 1e-3, 1e3, POSITIVE, signed=True), Axis("noise", 1e-2, 1e2, POSITIVE)),
         lambda cases: np.ones(len(cases["noise"]), bool), lambda cases: np.abs(np.abs(cases["theta"]) - cases["noise"]),
         examples=context.size(200, 2000), restarts=1,
     )  # fmt: skip
@@ -182,7 +183,7 @@ def collect_spikes(context: Context) -> Cases:
     grade="search",
     method="inequality",
 )
-def eq_32(cases: Cases, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
+def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
     """Whether k undoes the printed inverse, with the Stieltjes transform that the toolkit uses."""
     kept = np.abs(cases["theta"]) > beyond * cases["noise"]
     theta, noise = cases["theta"][kept], cases["noise"][kept]
@@ -195,6 +196,7 @@ def eq_32(cases: Cases, beyond: float = 0.0, coefficient: float = 1.0) -> Eviden
     return judge_inequality(
         np.abs(back - theta) / np.abs(theta), np.zeros(len(theta)), error * (1.0 + (noise / theta) ** 2),
         size=1.0 + (noise / theta) ** 2,  # z over theta
+        domain=cases.domain,
         case=lambda index: {"theta": float(theta[index]), "noise": float(noise[index])},
         scope=f"{len(theta)} spikes of both signs, theta/(sigma s) from {np.abs(theta / noise).min():.2g} to "
         f"{np.abs(theta / noise).max():.2g}",

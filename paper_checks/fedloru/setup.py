@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 
 ATOMS = range(3)
 P1, P2 = sympy.symbols("p1 p2")
@@ -202,12 +203,12 @@ def def_srank(data: tuple[list[Decomposed], list[Point]], n_shift: int = 0, powe
 # A = diag(1, a, ..., a, 0, ..., 0) with E = diag(x, y, ..., y, z, ..., z): the stable rank in closed form, and both
 # triangle inequalities behind either side of the bound are nearly attained.
 ROBUST_AXES = (
-    Axis("a", 1e-3, 1.0),
-    Axis("copies", 1.0, 1e6),
-    Axis("kernel", 1.0, 1e6),
-    Axis("x", 1e-6, 0.9, signed=True),
-    Axis("y", 1e-6, 0.9, signed=True),
-    Axis("z", 1e-6, 0.9, signed=True),
+    Axis("a", 1e-3, 1.0, UNIT),
+    Axis("copies", 1.0, 1e6, FROM_ONE),
+    Axis("kernel", 1.0, 1e6, FROM_ONE),
+    Axis("x", 1e-6, 0.9, UNIT, signed=True),
+    Axis("y", 1e-6, 0.9, UNIT, signed=True),
+    Axis("z", 1e-6, 0.9, UNIT, signed=True),
 )
 SMALL = 0.01
 
@@ -253,7 +254,7 @@ def search_perturbations(context: Context) -> Cases:
         change = found.stable[1] / found.stable[0]
         return low / change, change / high
 
-    parts = [
+    searches = [
         collect_cases(
             context,
             ROBUST_AXES,
@@ -266,7 +267,7 @@ def search_perturbations(context: Context) -> Cases:
     ]
     ends = [(axis.low, axis.high) if axis.low > 1e-6 else (-SMALL, SMALL) for axis in ROBUST_AXES]
     corners = np.array(list(product(*ends))).T
-    parts.append({axis.name: column for axis, column in zip(ROBUST_AXES, corners, strict=True)})
+    parts: list[Cases] = [*searches, {axis.name: column for axis, column in zip(ROBUST_AXES, corners, strict=True)}]
     return whole({axis.name: np.concatenate([part[axis.name] for part in parts]) for axis in ROBUST_AXES})
 
 

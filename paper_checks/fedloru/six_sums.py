@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.spiked import wigner_outlier
 
 
@@ -169,10 +170,10 @@ def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = No
     return Evidence(True, scope, printed, f"{terms} terms", float(len(instances)), cases=len(instances))
 
 
-GAP_AXES = (Axis("theta_1", 1.0, 1e3), Axis("theta_j", 1e-3, 1.0), Axis("server", 1e-3, 1.0))
+GAP_AXES = (Axis("theta_1", 1.0, 1e3, FROM_ONE), Axis("theta_j", 1e-3, 1.0, UNIT), Axis("server", 1e-4, 1.0, UNIT))
 
 
-def search_gaps(context: Context) -> Cases:
+def search_gaps(context: Context) -> Searched:
     r"""A spike between the thresholds: $\sigma s_N < \theta_j \le \sigma s_M = 1 < \theta_1$."""
 
     def between(cases: Cases) -> NDArray[np.bool_]:
@@ -203,7 +204,7 @@ def search_gaps(context: Context) -> Cases:
     grade="search",
     method="inequality",
 )
-def gj(cases: Cases, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
+def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
     """Each line of the chain, exactly; ``edge`` scales the edge."""
 
     def sides(case: Mapping[str, Any], line: str) -> tuple[Any, Any]:
@@ -217,7 +218,7 @@ def gj(cases: Cases, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float =
         left, right = sides(cases, line)
         return judge_inequality(
             left, right, 0.0, exact=lambda case: sides(case, line), strict="=" not in line, compare=False,
-            case=lambda index: {name: float(column[index]) for name, column in cases.items()},
+            domain=cases.domain, case=lambda index: {name: float(column[index]) for name, column in cases.items()},
             scope=f"{len(left)} cases with sigma s_N < theta_j <= sigma s_M < theta_1, semicircle", printed=line,
         )  # fmt: skip
 

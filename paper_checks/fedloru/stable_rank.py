@@ -11,8 +11,9 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import POSITIVE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.units import judge_units
 from rmt.spiked import wigner_outlier
 
@@ -89,10 +90,10 @@ def eq_39(points: list[dict[str, Fraction]], sigma_power: int = 2, sign: int = 1
 
 
 AXES = (
-    Axis("theta_0", 1e-3, 1e3, signed=True),
-    Axis("ratio", 1e-3, 1.0, signed=True),
-    Axis("noise", 1e-3, 1e3),
-    Axis("shrink", 1e-3, 0.9999),
+    Axis("theta_0", 1e-3, 1e3, POSITIVE, signed=True),
+    Axis("ratio", 1e-3, 1.0, UNIT, signed=True),
+    Axis("noise", 1e-3, 1e3, POSITIVE),
+    Axis("shrink", 1e-3, 0.9999, UNIT),
 )
 
 
@@ -126,7 +127,7 @@ def _above_threshold(cases: Cases) -> np.ndarray:
     return np.abs(cases["theta_0"]) >= cases["noise"]
 
 
-def search_eq_40(context: Context) -> Cases:
+def search_eq_40(context: Context) -> Searched:
     """Cases of Theorem 3.2's assumption, driven towards equality in eq. 40."""
 
     def gap(cases: Cases) -> np.ndarray:
@@ -140,7 +141,7 @@ def search_eq_40(context: Context) -> Cases:
     )
 
 
-def search_signs(context: Context) -> Cases:
+def search_signs(context: Context) -> Searched:
     """Cases with every sign and magnitude, also where the assumption of Theorem 3.2 fails."""
 
     def gap(cases: Cases) -> np.ndarray:
@@ -174,7 +175,7 @@ def _case(cases: Cases, index: int) -> dict[str, float]:
     method="inequality",
 )
 def claim_Fj_sign(
-    cases: Cases, strict: bool = True, below_largest: bool = False, swapped: bool = False, sign: int = 1
+    cases: Searched, strict: bool = True, below_largest: bool = False, swapped: bool = False, sign: int = 1
 ) -> Evidence:
     """The sign of F_j over all signs and magnitudes; ``swapped`` drops that theta_0 is the largest."""
 
@@ -188,7 +189,7 @@ def claim_Fj_sign(
     left, right = sides(kept)
     return judge_inequality(
         left, right, 0.0, scope=f"{len(right)} cases, all signs, theta_j/theta_0 in [-1, 1], sigma s over six decades",
-        case=lambda index: _case(kept, index), exact=sides, strict=strict,
+        case=lambda index: _case(kept, index), exact=sides, strict=strict, domain=cases.domain,
         printed="0 < F_j" if strict else "0 <= F_j",
     )  # fmt: skip
 
@@ -207,7 +208,7 @@ def claim_Fj_sign(
     grade="proof",
     method="inequality",
 )
-def eq_40(cases: Cases, constant: float = 8.0, sigma_power: int = 4, swapped: bool = False) -> Evidence:
+def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped: bool = False) -> Evidence:
     """The bound with its constant, and its units: both sides are pure numbers."""
     factor = Fraction(constant)
 
@@ -227,7 +228,7 @@ def eq_40(cases: Cases, constant: float = 8.0, sigma_power: int = 4, swapped: bo
         return units
     left, right = sides(cases)
     return judge_inequality(
-        left, right, 0.0, case=lambda index: _case(cases, index), exact=sides,
+        left, right, 0.0, case=lambda index: _case(cases, index), exact=sides, domain=cases.domain,
         scope=f"{len(left)} cases with theta_0^2 >= sigma^2 s_M^2, all signs, s_N/s_M up to 0.9999",
         printed=f"bound with constant {constant:g} <= F_j",
     )  # fmt: skip

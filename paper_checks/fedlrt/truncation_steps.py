@@ -18,7 +18,8 @@ from paper_checks.context import Context
 from paper_checks.facts import identity, together
 from paper_checks.fedlrt.traces import Array, Trace, norm, random_traces, trace
 from paper_checks.fedlrt.truncated_rounds import WITNESS
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 from toymodels.quadratic import Quadratic, centred
 
@@ -113,9 +114,13 @@ def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: flo
     )  # fmt: skip
 
 
-def measure_sums(context: Context) -> Cases:
+def measure_sums(context: Context) -> Searched:
     """Two numbers of either sign and gamma over twelve decades, driven to equality."""
-    axes = [Axis("x_1", 1e-3, 1e3, signed=True), Axis("x_2", 1e-3, 1e3, signed=True), Axis("gamma", 1e-6, 1e6)]
+    axes = [
+        Axis("x_1", 1e-3, 1e3, POSITIVE, signed=True),
+        Axis("x_2", 1e-3, 1e3, POSITIVE, signed=True),
+        Axis("gamma", 1e-6, 1e6, POSITIVE),
+    ]
 
     def gap(cases: Cases) -> Array:
         return (cases["gamma"] * cases["x_1"] - cases["x_2"]) ** 2 / (cases["gamma"] * cases["x_1"] ** 2)
@@ -128,7 +133,7 @@ def measure_sums(context: Context) -> Cases:
     kept = found["x_1"] * found["x_2"] > 0
     equal = {name: column[kept][:500] for name, column in found.items()}
     equal["gamma"] = equal["x_2"] / equal["x_1"]
-    return {name: np.concatenate([found[name], equal[name]]) for name in found}
+    return found.holding({name: np.concatenate([found[name], equal[name]]) for name in found})
 
 
 @claim(
@@ -142,7 +147,7 @@ def measure_sums(context: Context) -> Cases:
     grade="proof",
     method="inequality",
 )
-def lemma_5(cases: Cases, first: float = 1.0, second: float = 1.0, share: float = 1.0) -> Evidence:
+def lemma_5(cases: Searched, first: float = 1.0, second: float = 1.0, share: float = 1.0) -> Evidence:
     r"""The difference is $\|\gamma x_1 - x_2\|^2/\gamma$, coordinate by coordinate."""
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -153,7 +158,7 @@ def lemma_5(cases: Cases, first: float = 1.0, second: float = 1.0, share: float 
     left, right = sides(cases)
     evidence = judge_inequality(
         left, right, 0.0, exact=sides, case=lambda index: {name: float(c[index]) for name, c in cases.items()},
-        scope=f"{len(left)} cases of one coordinate, gamma from 1e-6 to 1e6",
+        domain=cases.domain, scope=f"{len(left)} cases of one coordinate, gamma from 1e-6 to 1e6",
         printed=f"({first:g} + {share:g} gamma) and ({second:g} + {share:g}/gamma)",
     )  # fmt: skip
     x, y, gamma = sympy.symbols("x y gamma")

@@ -7,7 +7,6 @@ once and judged for every form: the printed one, mutants and corrections.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -15,51 +14,14 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies
 from numpy.typing import NDArray
-from scipy.optimize import differential_evolution
+from scipy.optimize import differential_evolution, minimize
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
 from paper_checks.facts import Exact, Fact, compared
+from paper_checks.methods.domain import Axis, Cases, Searched, check_reached, in_words
 from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.sides import ROUNDING, UndefinedError, checked_sides
-
-Cases = dict[str, NDArray[np.float64]]
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One parameter: its name and range; ``signed`` mirrors a positive range to negative values.
-
-    The search moves on a logarithmic scale, because the interesting values of a scale parameter lie decades apart.
-    """
-
-    name: str
-    low: float
-    high: float
-    signed: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 < self.low < self.high:
-            raise ValueError(f"axis {self.name} needs 0 < low < high, got {self.low}, {self.high}")
-
-    def ends(self) -> tuple[float, ...]:
-        """Both ends of the range, of either sign if signed."""
-        ends = (self.low, self.high)
-        return (*ends, *(-end for end in ends)) if self.signed else ends
-
-    def strategy(self) -> strategies.SearchStrategy[float]:
-        """Values hypothesis draws: the ends, simple ratios and arbitrary floats of the range."""
-        simple = [
-            v for v in (self.low, self.high, 0.1, 0.5, 0.75, 0.99, 1.0, 1.01, 2.0, 3.0) if self.low <= v <= self.high
-        ]
-        positive = strategies.one_of(strategies.sampled_from(simple), strategies.floats(self.low, self.high))
-        return strategies.one_of(positive, positive.map(lambda v: -v)) if self.signed else positive
-
-    def decode(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Maps [0, 1] onto the range."""
-        position = 2.0 * unit - 1.0 if self.signed else unit
-        size = self.low * (self.high / self.low) ** np.abs(position)
-        return np.where(position < 0, -size, size) if self.signed else size
 
 
 def collect_cases(
@@ -70,8 +32,11 @@ def collect_cases(
     *,
     examples: int,
     restarts: int,
-) -> Cases:
-    """Collects cases that satisfy an assumption: every corner of the domain, draws, and a search towards equality.
+) -> Searched:
+    """Collects cases that satisfy an assumption: corners of the domain, draws, and searches towards equality.
+
+    Differential evolution searches at every budget; at the full one a simplex search, from the best of the uniform
+    draws of another stream, searches a second time.
 
     Args:
         context: seeds hypothesis and the optimiser.
@@ -82,7 +47,10 @@ def collect_cases(
         restarts: runs of differential evolution.
 
     Returns:
-        Arrays of equal length, one per axis.
+        Arrays of equal length, one per axis: corners and draws lead, searches follow, uniform draws end.
+
+    Raises:
+        UndefinedError: the assumption leaves too few cases, or none at an end or in a tenth of an axis.
     """
     drawn = draw_cases(context, strategies.tuples(*(axis.strategy() for axis in axes)), examples)
 
@@ -98,19 +66,31 @@ def collect_cases(
 
     visited: list[NDArray[np.float64]] = []
     rng = context.rng("optimiser")
-    for _ in range(restarts):
-        with np.errstate(all="ignore"):
+    uniform = context.rng("uniform").random((len(axes), context.size(500, 20_000)))
+    with np.errstate(all="ignore"):
+        for _ in range(restarts):
             differential_evolution(
                 objective, [(0.0, 1.0)] * len(axes), rng=rng, maxiter=120, popsize=8, tol=1e-12, polish=False,
                 vectorized=True, updating="deferred",
             )  # fmt: skip
+        if restarts and context.budget == "full":
+            for start in uniform[:, np.argsort(objective(uniform))[:10]].T:
+                minimize(lambda at: float(objective(np.clip(at, 0.0, 1.0)[:, None])[0]), start, method="Nelder-Mead")
     corners = list(product(*(axis.ends() for axis in axes)))
     columns = np.array(corners + drawn, dtype=float).T
-    cases = {axis.name: column for axis, column in zip(axes, columns, strict=True)}
-    searched = as_cases(np.concatenate(visited, axis=1)) if visited else {axis.name: np.empty(0) for axis in axes}
-    cases = {name: np.concatenate([cases[name], searched[name]]) for name in cases}
-    kept = assumption(cases)
-    return {name: column[kept] for name, column in cases.items()}
+    groups = [
+        {axis.name: column for axis, column in zip(axes, columns, strict=True)},
+        as_cases(np.concatenate([np.empty((len(axes), 0)), *visited], axis=1)),
+        as_cases(uniform),
+    ]
+    kept = [assumption(group) for group in groups]
+    cases = Searched(
+        (axis.name, np.concatenate([group[axis.name][keep] for group, keep in zip(groups, kept, strict=True)]))
+        for axis in axes
+    )
+    check_reached(axes, cases)
+    cases.domain = in_words(axes, int(kept[-1].sum()))
+    return cases
 
 
 def judge_inequality(
@@ -127,6 +107,7 @@ def judge_inequality(
     readable: Sequence[bool] | None = None,
     size: NDArray[np.float64] | float = 0.0,
     infinite: bool = False,
+    domain: str = "",
 ) -> Evidence:
     """Judges ``left <= right`` (or ``left < right``) over cases.
 
@@ -148,10 +129,12 @@ def judge_inequality(
             witness. All by default.
         size: size of the quantities whose difference a side is, where that is more than the side itself.
         infinite: whether sides may be infinite, which then decide by their sign.
+        domain: what was searched for the cases and what was not, as `collect_cases` says it; part of the scope.
 
     Raises:
         UndefinedError: sides that cannot be compared (see `checked_sides`), or a tolerance that is more than rounding.
     """
+    scope = f"{scope}; {domain}" if domain else scope
     if len(left) == 0:
         return Evidence(True, scope, printed, "no case", cases=0)
     left, right, difference, error = checked_sides(left, right, error, infinite=infinite)

@@ -12,11 +12,12 @@ import numpy as np
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.domain import UNIT, Axis, Cases, Searched
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 
 AXES = (
-    Axis("share", 1e-6, 1.0), Axis("D", 1e-6, 1.0), Axis("level", 1e-9, 0.999), Axis("tilde", 1e-9, 0.999),
-    Axis("place", 1e-9, 1.0),
+    Axis("share", 1e-6, 1.0, UNIT), Axis("D", 1e-6, 1.0, UNIT), Axis("level", 1e-9, 0.999, UNIT),
+    Axis("tilde", 1e-9, 0.999, UNIT), Axis("place", 1e-9, 1.0, UNIT),
 )  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def events(case: Mapping[str, Any], s: Any, rate: Any) -> tuple[Any, Any]:
     return numerator**2 / (1 - 4 * s * (tilde * (1 + level) ** 2 + level**2 + level)), 1 - rate * s * case["D"]
 
 
-def search_steps(context: Context) -> Cases:
+def search_steps(context: Context) -> Searched:
     """Steps, angles and thresholds, towards equality on the events."""
 
     def gap(cases: Cases) -> np.ndarray:
@@ -62,9 +63,9 @@ def search_steps(context: Context) -> Cases:
         restarts=context.size(1, 3),
     )
     # Short decimals can be read, and replayed exactly.
-    found = {name: np.array([float(f"{value:.3g}") for value in column]) for name, column in found.items()}
-    kept = found["D"] < 1.0
-    return {name: column[kept] for name, column in found.items()}
+    short = {name: np.array([float(f"{value:.3g}") for value in column]) for name, column in found.items()}
+    kept = short["D"] < 1.0
+    return found.holding({name: column[kept] for name, column in short.items()})
 
 
 @claim(
@@ -93,7 +94,7 @@ def search_steps(context: Context) -> Cases:
     method="inequality",
 )
 def lem_A_11(
-    cases: Cases, limit: float = 1.0, sampled: bool = False, sharp: float = 0.0, rate: float = 1.0
+    cases: Searched, limit: float = 1.0, sampled: bool = False, sharp: float = 0.0, rate: float = 1.0
 ) -> Evidence:
     r"""Squares of both sides; a step that fails for infinitely many samples fails with probability tending to 1.
 
@@ -121,6 +122,7 @@ def lem_A_11(
         left, right = sides(cases)
         found.append(judge_inequality(
             left, right, 1e-12, case=lambda index: {key: float(column[index]) for key, column in cases.items()},
+            domain=cases.domain,
             scope=f"{len(left)} cases: steps from 1e-6 of the largest on, 1 - delta_0^2 from 1e-6 to 1, every "
             f"angle up to "
             f"the first one, thresholds up to their bounds; {' and '.join(form for form, _ in forms)}",
@@ -150,7 +152,7 @@ def lem_A_11(
     grade="proof",
     method="inequality",
 )
-def eq_100(cases: Cases, limit: float = 1.0, sum_of_lengths: float = 0.0, less: float = 1.0) -> Evidence:
+def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, less: float = 1.0) -> Evidence:
     r"""Both sides over $\delta^t$, for every length of $\bar b$ that Lemma A.9 allows.
 
     Args:
@@ -173,6 +175,7 @@ def eq_100(cases: Cases, limit: float = 1.0, sum_of_lengths: float = 0.0, less: 
     left, right = sides(corner)
     return judge_inequality(
         left, right, 1e-12, case=lambda index: {key: float(column[index]) for key, column in corner.items()},
+        domain=cases.domain,
         scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b "
         f"on the event",
         printed="E_1 over delta",
@@ -201,7 +204,7 @@ def eq_100(cases: Cases, limit: float = 1.0, sum_of_lengths: float = 0.0, less: 
     grade="proof",
     method="inequality",
 )
-def eq_117(cases: Cases, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: float = 1.0) -> Evidence:
+def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: float = 1.0) -> Evidence:
     r"""Numerators of (117) over $\delta^t$, the condition on the thresholds and (121).
 
     Args:

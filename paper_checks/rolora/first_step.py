@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, together
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.domain import UNIT, Axis, Cases
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.rolora.contraction import events
 
 
@@ -43,7 +44,7 @@ class Rates:
 
 def search_rates(context: Context) -> Rates:
     """A search over all angles and all c; draws on the events, with corners."""
-    axes = (Axis("delta_0", 1e-4, 0.9999), Axis("ratio", 1e-4, 1.0), Axis("c", 1e-4, 0.9999))
+    axes = (Axis("delta_0", 1e-4, 0.9999, UNIT), Axis("ratio", 1e-4, 1.0, UNIT), Axis("c", 1e-4, 0.9999, UNIT))
 
     def gap(c: Cases) -> NDArray[np.float64]:
         square = (c["ratio"] * c["delta_0"]) ** 2
@@ -112,7 +113,7 @@ def met_by(x: Any, s: Any) -> Any:
 
 def search_first_steps(context: Context) -> Cases:
     """Angles and steps; the first case is the simplest that has both large."""
-    axes = (Axis("square", 1e-6, 0.9999), Axis("step", 1e-4, 1.0))
+    axes = (Axis("square", 1e-6, 0.9999, UNIT), Axis("step", 1e-4, 1.0, UNIT))
     cases = collect_cases(
         context, axes, lambda c: c["step"] <= 1.0,
         lambda c: np.abs(3 - met_by(1 - c["square"], c["step"])),

@@ -11,8 +11,9 @@ import torch
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import UNIT, Axis, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises, same
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from paper_checks.rolora.population import SCOPE, Iteration, iterations
@@ -194,9 +195,14 @@ def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, 
     return judge_identity(lines, data.points, "any mean of the b_i* in three dimensions, any angle and any step")
 
 
-def search_steps(context: Context) -> Cases:
+def search_steps(context: Context) -> Searched:
     """Angles of both iterations, lengths of the mean relative to L_max, and steps relative to their bound."""
-    axes = (Axis("delta_0", 1e-4, 0.9999), Axis("ratio", 1e-4, 1.0), Axis("length", 1e-3, 1.0), Axis("eta", 1e-4, 1.0))
+    axes = (
+        Axis("delta_0", 1e-4, 0.9999, UNIT),
+        Axis("ratio", 1e-4, 1.0, UNIT),
+        Axis("length", 1e-3, 1.0, UNIT),
+        Axis("eta", 1e-4, 1.0, UNIT),
+    )
     return collect_cases(
         context, axes, lambda c: c["delta_0"] < 1.0, lambda c: 1.0 - c["ratio"] + 0.0 * c["eta"],
         examples=context.size(150, 1500), restarts=1,
@@ -217,7 +223,9 @@ def search_steps(context: Context) -> Cases:
     grade="proof",
     method="inequality",
 )
-def eq_270(cases: Cases, factor: float = 2.0, power: int = 2, longest: float = 0.5, monotone: bool = True) -> Evidence:
+def eq_270(
+    cases: Searched, factor: float = 2.0, power: int = 2, longest: float = 0.5, monotone: bool = True
+) -> Evidence:
     r"""Three inequalities in every case; L_max = 1, ``longest`` the largest $\eta L_{max}^2$."""
     delta_0, square, eta = cases["delta_0"], cases["length"] ** 2, longest * cases["eta"]
     ratio = cases["ratio"] if monotone else np.minimum(1.0 / cases["ratio"], 0.99995 / delta_0)

@@ -14,8 +14,9 @@ from torch import Tensor
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.inequality import Axis, Cases, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises, same
 from paper_checks.rolora.boxes import Iteration, exact_iterations
 from toymodels.problem import Problem
@@ -139,7 +140,7 @@ def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", fac
     return judge_promises(promises, SIZES)
 
 
-STEP_AXES = (Axis("size", 1e-6, 1e6), Axis("excess", 1.0, 1e3), Axis("share", 1e-6, 1.0))
+STEP_AXES = (Axis("size", 1e-6, 1e6, POSITIVE), Axis("excess", 1.0, 1e3, FROM_ONE), Axis("share", 1e-6, 1.0, UNIT))
 
 
 def steps_of(case: Mapping[str, Any], power: int) -> tuple[Any, Any]:
@@ -147,7 +148,7 @@ def steps_of(case: Mapping[str, Any], power: int) -> tuple[Any, Any]:
     return case["share"] * case["size"] ** 2 / (case["size"] * case["excess"]) ** power, 1 + 0 * case["size"]
 
 
-def search_steps(context: Context) -> Cases:
+def search_steps(context: Context) -> Searched:
     """Sizes of b* and bounds on them, the least bound included."""
     return collect_cases(
         context, STEP_AXES, lambda cases: np.ones(len(cases["size"]), bool),
@@ -167,7 +168,7 @@ def search_steps(context: Context) -> Cases:
     grade="search",
     method="inequality",
 )
-def asm_5_1(cases: Cases, power: int = 2, limit: float = 1.0) -> Evidence:
+def asm_5_1(cases: Searched, power: int = 2, limit: float = 1.0) -> Evidence:
     """Any bound does, and the power of it is the one of the units; equality at the least bound."""
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -177,6 +178,7 @@ def asm_5_1(cases: Cases, power: int = 2, limit: float = 1.0) -> Evidence:
     left, right = sides(cases)
     return judge_inequality(
         left, right, 0.0, exact=sides, case=lambda index: {name: float(cases[name][index]) for name in cases},
+        domain=cases.domain,
         scope="|b*| from 1e-6 to 1e6, bounds up to a thousand times that, steps down to a millionth of the largest",
         printed=f"eta |b*|^2 <= {limit:g}",
     )  # fmt: skip

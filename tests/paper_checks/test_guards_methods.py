@@ -57,6 +57,9 @@ def decisions():
         ("no-part", "no parts says nothing"),
         ("zero-units", "scales like anything"),
         ("few-draws", "at least two finite draws"),
+        ("two-cases", "the assumption leaves"),
+        ("half-domain", "the assumption leaves no case at the high end of x"),
+        ("narrow-domain", "x from 0.4 to 0.6 is a small part of (0.0, 1.0) as stated"),
     ],
 )
 def test_a_deception_supports_nothing(decisions, label, reason):

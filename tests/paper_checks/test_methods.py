@@ -9,8 +9,9 @@ import sympy
 from paper_checks.context import Context
 from paper_checks.facts import vanishes
 from paper_checks.methods.bands import Interval, half_distances, judge_bands
+from paper_checks.methods.domain import POSITIVE, UNIT, Axis
 from paper_checks.methods.identity import Equation, judge_identity, rational
-from paper_checks.methods.inequality import Axis, collect_cases, judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
 from paper_checks.methods.mean import judge_means
 from paper_checks.methods.printed import (
@@ -52,13 +53,13 @@ def test_vanishing_is_decided_for_rational_functions():
     assert rational(0.1) == sympy.Rational(0.1)
 
 
-AXES = (Axis("a", 1e-3, 1e3), Axis("b", 1e-3, 1e3, signed=True))
+AXES = (Axis("a", 1e-3, 1e3, POSITIVE), Axis("b", 1e-3, 1e3, POSITIVE, signed=True))
 
 
 @pytest.fixture(scope="module")
 def mean_cases():
     return collect_cases(
-        Context("tests/am-gm"), (AXES[0], Axis("b", 1e-3, 1e3)), lambda c: c["a"] <= c["b"],
+        Context("tests/am-gm"), (AXES[0], Axis("b", 1e-3, 1e3, POSITIVE)), lambda c: c["a"] <= c["b"],
         lambda c: (c["a"] + c["b"]) / np.sqrt(c["a"] * c["b"]) - 2, examples=100, restarts=1,
     )  # fmt: skip
 
@@ -123,7 +124,7 @@ def test_a_search_is_the_same_for_the_same_seed():
 
 def test_axes_refuse_an_empty_range():
     with pytest.raises(ValueError, match="axis t needs 0 < low < high, got 0, 1"):
-        Axis("t", 0, 1)
+        Axis("t", 0, 1, UNIT)
 
 
 def test_bands_are_half_the_distance_to_the_nearest_rival():

@@ -8,8 +8,9 @@ import sympy
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import Interval, judge_bands
+from paper_checks.methods.domain import UNIT, Axis
 from paper_checks.methods.identity import Equation, judge_identity
-from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
 from paper_checks.methods.mean import judge_means
 from paper_checks.methods.parts import judge_parts
@@ -173,3 +174,34 @@ def zero_units(_, power=0):
 def few_draws(_, mean=1.0):
     draws = {"x": np.array([np.nan, 1.0, 1.0]) if mean == 1.0 else np.array([1.0, 1.1])}
     return judge_means(draws, {"x": mean}, [{"x": 1.0}, {"x": 3.0}], scope="")
+
+
+def two_cases(context: Context):
+    axes = (Axis("x", 1e-3, 1.0, UNIT), Axis("y", 1e-3, 1.0, UNIT))
+    return collect_cases(context, axes, lambda c: (c["x"] == 1.0) & (c["y"] == 1.0), lambda c: c["x"],
+                         examples=50, restarts=0)  # fmt: skip
+
+
+@attack("two-cases", r"$x \le 1$ where an assumption leaves next to nothing", measure=two_cases, mutants=[{"K": 0.5}])
+def leaves_two(cases, K=1.0):
+    return over(cases["x"], cases["x"], np.full(len(cases["x"]), K))
+
+
+def half_of_it(context: Context):
+    axes = (Axis("x", 1e-3, 1.0, UNIT),)
+    return collect_cases(context, axes, lambda c: c["x"] < 0.5, lambda c: c["x"], examples=300, restarts=1)
+
+
+@attack("half-domain", r"$x \le 1/2$ on $(0, 1]$, for x below 1/2", measure=half_of_it, mutants=[{"K": 0.1}])
+def half_domain(cases, K=0.5):
+    return over(cases["x"], cases["x"], np.full(len(cases["x"]), K))
+
+
+def narrow(context: Context):
+    return collect_cases(context, (Axis("x", 0.4, 0.6, UNIT),), lambda c: c["x"] > 0, lambda c: c["x"], examples=300,
+                         restarts=0)  # fmt: skip
+
+
+@attack("narrow-domain", r"$x \le 0.6$ on $(0, 1)$", measure=narrow, mutants=[{"K": 0.5}])
+def narrow_domain(cases, K=0.6):
+    return over(cases["x"], cases["x"], np.full(len(cases["x"]), K))
