@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from paper_checks.card import shortened
+from paper_checks.arguments import Argument, argument_of
+from paper_checks.card import sentence_case, shortened
 from paper_checks.claim import VERDICTS, Claim
 from paper_checks.ledger import PAPERS
 from paper_checks.paper import Page, Paper
-from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, stored
+from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of, stored
 
 _FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 _DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
@@ -86,7 +87,54 @@ def write_pages(folder: Path) -> list[Path]:
             path = folder / f"{page.name}.md"
             path.write_text(findings_page(paper, page, folder), encoding="utf-8")
             written.append(path)
+        for name, text in proof_pages(paper).items():
+            path = folder / "proofs" / f"{name}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            written.append(path)
     return written
+
+
+def proof_pages(paper: Paper) -> dict[str, str]:
+    """A page in Markdown for every proof of a paper, by its name in ``docs/proofs``."""
+    replays = replays_of(paper.package)
+    claims = {claim.id: claim for claim in paper.claims()}
+    files = [file for id in claims for file in stored(paper.folder, id) if file.kind == "certificate"]
+    answers = replay_in_fresh_process(paper.package, files)
+    return {
+        _proof_name(file.id): _proof_page(claims[file.id], argument_of(replays[file.id, file.kind]), answer)
+        for file, answer in zip(files, answers, strict=True)
+    }
+
+
+def _proof_page(claim: Claim, argument: Argument, answer: Replayed) -> str:
+    kind = "as printed" if claim.expect == "holds" else "as corrected; it does not hold as printed"
+    lines = [f"# Proof of {claim.id}", "", f"{claim.where}; {kind}.", "", f"> {_mathematics(claim.says)}"]
+    if claim.correction is not None:
+        lines += ["", "As corrected:", "", f"> {_mathematics(claim.correction.says)}"]
+    if answer.proves:
+        constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
+        lines += ["", f"Constants of this statement, and sizes of the machine's steps: {constants}."]
+    lines += ["", "## Setting", *_spaced(argument.setting)] if argument.setting else []
+    lines += ["", "## Proof", *_spaced(argument.proof)]
+    for name, text in argument.lemmas:
+        lines += ["", f"### {sentence_case(name.strip('_').replace('_', ' '))}", *_spaced(text)]
+    checked = f"{_mathematics(answer.detail)}." if answer.confirmed else "NOT VERIFIED."
+    lines += [
+        "", "## What a machine verifies", "", checked, "",
+        f"`rankproof replay {claim.id}` repeats it, by [{argument.source}](../../{argument.source}).",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _spaced(paragraphs: Sequence[str]) -> Iterator[str]:
+    for text in paragraphs:
+        yield ""
+        yield _mathematics(text)
+
+
+def _proof_name(id: str) -> str:
+    return id.replace("/", "--")
 
 
 def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterator[str]:
@@ -113,7 +161,9 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""
-            yield f"Proved{'' if claim.expect == 'holds' else ', as found'}: {_mathematics(answer.detail)}."
+            found = "" if claim.expect == "holds" else ", as found"
+            link = f"([the proof](proofs/{_proof_name(claim.id)}.md))"
+            yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
     if claim.seen_in:
         yield ""
         yield f"On real networks: {', '.join(f'[{id}](figures/{_file(id)}.png)' for id in claim.seen_in)}."

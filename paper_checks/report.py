@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from paper_checks import card, status_graph
+from paper_checks.arguments import Argument, argument_of
 from paper_checks.claim import VERDICTS, Grade, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.ledger import PAPERS
 from paper_checks.mathml import rich
+from paper_checks.replay import replays_of
 from paper_checks.run import Result, Run
 from workloads.files import write_whole
 
@@ -153,8 +155,20 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         rests_on=below,
         used_by=status_graph.used_by(uses),
         table=values_table,
+        arguments=proof_arguments(run.results),
         split=head_and_rest,
     )
+
+
+def proof_arguments(results: Sequence[Result]) -> dict[tuple[str, str], Argument]:
+    """The arguments of the proofs on file, by claim and kind."""
+    proved = [result.claim for result in results for file in result.stored if file.kind == "certificate"]
+    found: dict[tuple[str, str], Argument] = {}
+    for package in {claim.module.rpartition(".")[0] for claim in proved}:
+        replays = replays_of(package) if package in {paper.package for paper in PAPERS} else {}
+        wanted = {(claim.id, "certificate") for claim in proved}
+        found |= {key: argument_of(replay) for key, replay in replays.items() if key in wanted}
+    return found
 
 
 def exceptions_first(results: Sequence[Result]) -> list[Result]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks.findings import findings_page
+from paper_checks.findings import findings_page, proof_pages
 from paper_checks.ledger import PAPERS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -36,3 +36,17 @@ def test_headlines_rest_on_claims_of_their_page(paper, page):
         assert headline.claims
         assert set(headline.claims) <= told
         assert headline.says.count("$") % 2 == 0
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.package)
+def test_every_proof_has_its_current_page(paper):
+    pages = proof_pages(paper)
+    prefixes = {claim.id.split("/")[0] for claim in paper.claims()}
+    committed = [path.stem for path in (DOCS / "proofs").glob("*.md") if path.stem.split("--")[0] in prefixes]
+    assert sorted(committed) == sorted(pages), "run `make docs`"
+    for name, text in pages.items():
+        assert (DOCS / "proofs" / f"{name}.md").read_text(encoding="utf-8") == text, "run `make docs`"
+        assert "NOT VERIFIED" not in text
+        argument = text.split("## Proof")[1].split("## What a machine verifies")[0]
+        assert len(argument.split()) >= 25, f"{name} is no argument"
+        assert text.count("$`") == text.count("`$")

@@ -34,7 +34,9 @@ def _flaw_of_local_steps(values: Values, square: Fraction) -> str:
 def _flaw_of_truncation(share: Fraction) -> str:
     r"""The cost of a truncation of norm $d \le \vartheta$: at most $\vartheta a + s\vartheta^2$, a the gradient's norm.
 
-    Smoothness gives <gradient, D> + d^2/2 with the product a d (1 - f); theta = d + h.
+    Let D be what is cut, of norm d. Smoothness gives a change of at most $\langle\nabla L, D\rangle + \frac12d^2$, and
+    the product is $ad(1 - f)$ for some $f \ge 0$ by Cauchy and Schwarz. With $\vartheta = d + h$, $h \ge 0$, the bound
+    minus that is a polynomial in a, d, f and h without a negative coefficient.
     """
     a, theta = sympy.Symbol("a", positive=True), d + h
     left = a * d * (1 - f) + d**2 / 2
@@ -67,7 +69,11 @@ def lemma_6(values: Values) -> Proof:
 
 @proof("fedlrt/eq-36", square="1/2")
 def eq_36(values: Values) -> Proof:
-    """Smoothness between the model before and after truncation, then Cauchy and Schwarz."""
+    r"""Smoothness between the model before and after truncation, then Cauchy and Schwarz.
+
+    What is cut has a norm of at most $\vartheta$, so that $L(W + D) - L(W) \le \langle\nabla L(W), D\rangle + \frac L2
+    \|D\|^2 \le \vartheta\|\nabla L(W)\| + \frac L2\vartheta^2$.
+    """
     flaw = _flaw_of_truncation(Fraction(values["square"]))
     return Proof(not flaw, flaw or r"$\vartheta\|\nabla L\| + \frac12\vartheta^2$ minus what smoothness gives is a sum "
                  "of products of non-negative quantities")  # fmt: skip
@@ -75,7 +81,13 @@ def eq_36(values: Values) -> Proof:
 
 @proof("fedlrt/thm-2", largest="1", limit="1", steps=[1, 2, 3, 10, 100, 1000], square="1/2")
 def thm_2(values: Values) -> Proof:
-    """Full correction: every client starts along g, so that R = 1 - 1/s < 1; then truncation."""
+    r"""The local steps, then the truncation; the two bounds are added.
+
+    With full correction every client's first step is along g, so that $\rho = 1$ and $R = 1 - \frac1s < 1$ in
+    `local_steps`: for $x = s_*\lambda L \le 1$ the loss changes by at most $-s_*\lambda(1 - \frac{1+R}2x)\|g\|^2$
+    before truncation, with $\frac{1+R}2 = 1 - \frac1{2s_*}$. The truncation adds at most $\vartheta\|\nabla L\| + \frac
+    L2 \vartheta^2$.
+    """
     flaw = first_flaw(_flaw_of_local_steps(values, Fraction(1)), _flaw_of_truncation(Fraction(values["square"])))
     return Proof(not flaw, flaw or r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
                  "(a client's drift by induction, then a rational inequality in one variable), and smoothness along "
@@ -127,7 +139,13 @@ def thm_4(values: Values) -> Proof:
 
 @proof("fedlrt/eq-46", largest="3/2", limit="1", steps=[1, 2, 3, 10, 100, 1000])
 def eq_46(values: Values) -> Proof:
-    """The same for the block: its mean step is g + u there, with u at most as long as before."""
+    r"""The argument of `local_steps` for the block of S alone, with g its gradient there.
+
+    The correction takes the block's part of every client's first step to g, and what lies outside the block stays the
+    client's own: the client starts along $p_c$ with $\frac1C\sum_c|p_c|^2 \le (1 + \delta^2)|g|^2$, so that $\rho =
+    \sqrt{1+\delta^2}$. The block's part of the mean step is $-s\lambda(g + u)$, and u, a part of the drift, is at most
+    as long as it: $|u| \le R\beta|g|$ with $R = (1 - \frac1s)\rho$. The rest is as there.
+    """
     flaw = _flaw_of_local_steps(values, SQUARE_OF_ROOT)
     return Proof(not flaw, flaw or "all clients, steps and learning rates, by a client's drift and a rational "
                  "inequality")  # fmt: skip
@@ -147,7 +165,13 @@ def _kappa_is_below(bound: Fraction) -> bool:
     constants={"1/12": "13.35", "1/24": "25.28", "1/94": "96", "1/2": "96"},
 )
 def cor_1(values: Values) -> Proof:
-    """The corrected Theorem 4, summed over the rounds, and what its constant comes to; x(1 - kappa x) is concave."""
+    r"""The corrected Theorem 4, summed over the rounds, and what its constant comes to.
+
+    Each round has $\frac xL(1 - \kappa x)\|\nabla_{\tilde S}L\|^2 \le L(W_r^t) - L(W_r^{t+1})$ plus the cost of its
+    truncation. The sum over T rounds telescopes, and the least squared gradient is at most their mean. The constant
+    $\frac1{x(1 - \kappa x)}$ grows with $\kappa < \frac12(1 + \sqrt2) < 1.2072$, so that its values at a few x are
+    known; as $x(1 - \kappa x)$ is concave in x, a constant that serves at two places serves between them.
+    """
     kappa = Fraction(values["kappa"])
     flaws = ["" if _kappa_is_below(kappa) else "kappa can be larger"]
     for place, constant in values["constants"].items():
@@ -163,7 +187,12 @@ def cor_1(values: Values) -> Proof:
 
 @proof("fedlrt/cor-2-proof", kappa="1.2072", at="1/24", constant="25.3")
 def cor_2_proof(values: Values) -> Proof:
-    """The constant at the rate 1/24, and the printed bracket at the printed rate."""
+    r"""The constant at the rate 1/24, and the printed bracket at the printed rate.
+
+    The corrected Theorem 4 has $\kappa \le \frac12(1 + \sqrt2) < 1.2072$ for all $\delta \le 1$, so that $25.3\,x(1 -
+    \kappa x) \ge 1$ at $x = \frac1{24}$. At $s\lambda = 1/(12L + \delta^2)$ the printed bracket is
+    $\delta^2(2 - 12L - \delta^2)/(12L + \delta^2)$, an identity.
+    """
     L, delta = sympy.symbols("L delta", positive=True)
     rate = 1 / (12 * L + delta**2)
     bracket = 1 - delta**2 - 12 * rate * L + delta**2 * rate

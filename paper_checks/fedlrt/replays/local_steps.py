@@ -23,10 +23,12 @@ from paper_checks.proof_steps import non_negative
 
 
 def flaw_of_bracket(largest: Fraction, limit: Fraction) -> str:
-    """Why the last inequality is not proved for all R up to ``largest`` and x up to ``limit``; empty if it is.
+    r"""The last inequality, for all R up to ``largest`` and x up to ``limit``: why it is not proved; empty if it is.
 
-    beta is below its first two terms plus a geometric series of the rest; that leaves polynomials in A, x = limit /
-    (1 + A), whose coefficients must have one sign.
+    $\beta \le \frac x2 + \frac{x^2}6 + \frac{x^3}{24}\cdot\frac1{1 - x/5}$, because the terms of its series fall by a
+    factor of at most $\frac x5$ from the third on. The larger R, the harder the inequality, so that the largest
+    decides. With x = limit/(1 + A) for $A \ge 0$ the difference of the sides is then a quotient of polynomials in A,
+    and it is positive as all of their coefficients have one sign.
     """
     A = sympy.Symbol("A", positive=True)
     x = sympy.Rational(limit.numerator, limit.denominator) / (1 + A)

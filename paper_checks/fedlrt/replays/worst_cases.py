@@ -262,7 +262,12 @@ def dominates(steps: int, step: Fraction) -> bool:
 
 @proof("fedlrt/thm-7")
 def thm_7(values: Values) -> Proof:
-    r"""For each case, right side minus left side as a sum of what is known to be non-negative.
+    r"""Smoothness of the mean between start and end, and both terms of the line after it.
+
+    $L(w) - L(0) \le \langle g, w\rangle + \frac12|w|^2$ for the end w of the mean client, and the two terms are bounded
+    as in `fedlrt/thm-7-first-term` and `fedlrt/thm-7-second-term`: their sum is the statement with the constants
+    1, 1, 1, for all sizes and rates. The machine does it at the sizes on file, and shows there that other constants
+    serve too: for each case, right side minus left side is a sum of what is known to be non-negative.
 
     That is |e||g| + t<g, D> with |t| <= 1, |e|^2 - |D|^2, the smoothness of the mean between start and end, and a
     positive semidefinite rest. The constants are those of the three terms of the statement; the last one is that of

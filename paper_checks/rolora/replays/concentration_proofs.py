@@ -88,7 +88,13 @@ def enough_for_gradient(values: Values) -> str:
 
 @proof("rolora/lem-A.9", factor="20")
 def lem_A_9(values: Values) -> Proof:
-    """The law of a client's minimiser, a union over clients, and the sample count."""
+    r"""The law of a client's minimiser, a union over clients, and the sample count.
+
+    By the setting above one client's minimiser is farther than $\epsilon'\delta$ from $cb^*$ with probability at most
+    $(1 + \epsilon'^2)^{-m/2}$, and one of N clients with at most N times that. For $m \ge Cq$ with C = ``factor`` the
+    exponent is at least $\log N + 10\log\max\{\log N, d\}$, so that the probability is at most $\max\{\log N,
+    d\}^{-10}$. The mean of the minimisers is within the largest of their distances.
+    """
     flaw = normal_quotient() or enough_for_minimisers(values["factor"])
     return Proof(not flaw, flaw or "the exact law of a client's minimiser, a bound on its tail, a union over the "
                  "clients, and the number of samples by intervals")  # fmt: skip
@@ -96,7 +102,12 @@ def lem_A_9(values: Values) -> Proof:
 
 @proof("rolora/lem-A.10", factor="20", samples="100")
 def lem_A_10(values: Values) -> Proof:
-    """The minimisers as in Lemma A.9, and two columns of the mean Gram matrix."""
+    r"""The minimisers as in Lemma A.9, and two columns of the mean Gram matrix.
+
+    The deviation of the gradient is at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S - I)u\|)$ by the
+    setting above, in which both norms are at most $\epsilon_3$ but for a probability of $4e^{-\kappa K} + 2e^{-\lambda
+    K}$, which is at most $K^{-10}$ for C = ``samples`` and the two auxiliary numbers alpha and beta of the certificate.
+    """
     flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or enough_for_gradient(values)
     return Proof(not flaw, flaw or "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "
                  "of clients and dimensions; constants by intervals")  # fmt: skip

@@ -142,7 +142,12 @@ def fixed_samples(share: Any, more: Any) -> str:
 
 @proof("rolora/lem-A.11", limit="1/2", threshold="1/10")
 def lem_A_11(values: Values) -> Proof:
-    """The events of the lemmas, and unlimited samples."""
+    r"""The events of the lemmas, and unlimited samples, by the two arguments of the setting.
+
+    On the events every quantity of the step lies between its ends, the thresholds being at most ``threshold`` times
+    $D = 1 - (\delta^0)^2$; the contraction is then the sign of polynomials in D on (0, 1]. With unlimited samples it is
+    the sign of a function that is concave in the squared cosine, so that its ends decide.
+    """
     flaw = first_flaw(on_events(rational(values["limit"]), rational(values["threshold"])), unlimited())
     return Proof(not flaw, flaw or r"on the events, for thresholds up to " + str(values["threshold"]) + r" of $1 - "
                  r"(\delta^0)^2$, by the signs of polynomials in it; the bound for unlimited samples from a "

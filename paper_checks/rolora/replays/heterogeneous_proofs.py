@@ -95,13 +95,22 @@ def a5_minimiser(values: Values) -> Proof:
 
 @proof("rolora/lem-A.15", factor="2", mean_power="1")
 def lem_A_15(values: Values) -> Proof:
-    """See ``eq_249``: the lemma is its first and last lines."""
+    r"""At a unit a the client's loss is a completed square in b, least at $b = xb_i^*$ with $x = a^\top a^*$.
+
+    The server's mean of these is $x\bar b^*$ with $\bar b^* = \frac1N\sum_ib_i^*$. The gradient in a at this mean is
+    $2(a\|b\|^2 - a^*\langle b_i^*, b\rangle)$ for a client, and with $\bar b^*$ for $b_i^*$ for the mean of the
+    clients, because it is linear in $b_i^*$.
+    """
     return eq_249_steps(values)
 
 
 @proof("rolora/eq-249", factor="2", mean_power="1")
 def eq_249(values: Values) -> Proof:
-    """Line by line, see ``eq_249_steps``."""
+    r"""The client's minimiser, its mean over the clients, and the gradients in a.
+
+    The minimiser is seen by a completed square, and the gradients are the coefficient of t in the loss at $a + th$, for
+    every direction h.
+    """
     return eq_249_steps(values)
 
 

@@ -122,7 +122,12 @@ def flaw_of_best(factor: Any) -> str:
 
 @proof("rolora/lem-A.16", factor="2", longest="1/2")
 def lem_A_16(values: Values) -> Proof:
-    r"""The squared factor of the sine is $(1 - 2sx)^2$ over something that is at least 1, and $1 - 2sx \ge 0$."""
+    r"""The sine is multiplied by at most $1 - 2s(1 - \delta_0^2)$ in an iteration.
+
+    With $x = 1 - u$ the part of the step across $a^*$ is $1 - 2sx$ times that of a, and the squared length of the step
+    is $1 + 4s^2ux \ge 1$. So the squared factor of the sine is $(1 - 2sx)^2$ over something that is at least 1, and $0
+    \le 1 - 2sx \le 1 - 2s(1 - \delta_0^2)$ for $0 < s \le \frac12$ and $u \le \delta_0^2$.
+    """
     flaw = weaker(values, "factor=2 longest=1/2")
     flaw = flaw or flaw_of_sines(rational(values["factor"]), rational(values["longest"]))
     return Proof(not flaw, flaw or r"the squared length of the step is $1 + 4s^2u(1-u) \ge 1$, and $0 \le 1 - 2s(1-u) "
@@ -131,7 +136,10 @@ def lem_A_16(values: Values) -> Proof:
 
 @proof("rolora/eq-270", factor="2", longest="1/2")
 def eq_270(values: Values) -> Proof:
-    """The same lines, with the squared length of b at most the squared L_max: s is at most eta L_max^2."""
+    r"""The lines of Lemma A.16 for the squared length of $\bar b^*$ at most $L_{max}^2$.
+
+    Then $s = \eta\|\bar b^*\|^2 \le \eta L_{max}^2 \le \frac12$, which is all that the lemma asks of the step.
+    """
     flaw = weaker(values, "factor=2 longest=1/2")
     flaw = flaw or flaw_of_sines(rational(values["factor"]), rational(values["longest"]))
     return Proof(not flaw, flaw or "the three inequalities by signs of coefficients")
