@@ -139,6 +139,7 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("check", "two\nlines"), ("no claim 'two",)),
         (("claims", "--verdict", "refuted", "--paper", "fedlrt"), ("no claim is of fedlrt",)),
         (("replay",), ("name a claim or a paper, or --all",)),
+        (("figure", "rmt/spectrum", "--seed", "0", ""), ("a name must not be empty",)),
         (("figure", ""), ("argument ID", "must not be empty")),
         (("figure", "rmt/spectrum", "--json"), ("--list",)),
         (("figure", "rmt/spectrum", "--out", ""), ("--out", "must not be empty")),

@@ -32,7 +32,10 @@ class Parser(argparse.ArgumentParser):
         if rest and (several is None or any(word.startswith("-") for word in rest)):
             self.error(f"unrecognized arguments: {' '.join(rest)}")
         if rest and several is not None:
-            setattr(options, several, [*getattr(options, several), *map(named, rest)])
+            try:
+                setattr(options, several, [*getattr(options, several), *map(named, rest)])
+            except argparse.ArgumentTypeError as error:
+                self.error(f"a name {error}")
         return options
 
 

@@ -181,6 +181,29 @@ def test_the_levels_of_a_run_are_bounded(results):
     assert not Run((spent,) * 1001, 0, "quick", 0.0).as_expected
 
 
+def test_evidence_is_of_the_form_that_was_established(results):
+    fixable, false = results["fixable"], results["false"]
+    assert fixable.evidence == fixable.judged.correction != fixable.judged.printed
+    assert false.evidence == false.judged.printed
+    assert results["full-only"].evidence is None
+
+
+def test_only_violations_and_full_results_are_stored(tmp_path, monkeypatch):
+    package, check = copied(tmp_path, monkeypatch)
+    ledger = Ledger.of([Paper(package.name, "Copied", package.name, ("claims",))])
+    quick = check("invented/full-only", "invented/true")
+    true, full_only = quick.results
+    assert true.judged.printed.ok
+    passing = replace(true.judged, printed=replace(true.judged.printed, witness={"x": 1.0}))
+    quick = replace(quick, results=(replace(true, judged=passing), full_only))
+    assert store_findings(quick, ledger, "0abc") == []
+    (path,) = store_findings(check("invented/full-only", budget="full", seed=2), ledger, "0abc")
+    assert path == package / "full" / "invented--full-only.json"
+    kept = {"verdict": "holds", "grade": "statistical", "commit": "0abc", "seed": 2}
+    assert json.loads(path.read_text()) == kept
+    assert "commit 0abc, seed 2" in check("invented/full-only").results[0].decision.reason
+
+
 def test_slack_and_sensitivity_are_measured(results):
     assert results["loose"].evidence.slack == pytest.approx(5.0, rel=0.05)
     change = results["true"].changes[0]
