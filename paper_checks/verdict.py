@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from paper_checks.claim import GRADES, Claim, Evidence, Form, Grade, Verdict
+from paper_checks.methods.sides import UndefinedError
 from paper_checks.replay import Replayed
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A correction with one of its constants halved or doubled (or 1 away from 0), and what the check made of it."""
+
+    constant: str
+    value: float
+    ok: bool | None
 
 
 @dataclass(frozen=True)
@@ -19,6 +29,7 @@ class Judged:
         control: the weakened statement, judged only if the printed form fails.
         correction: the corrected statement, likewise.
         correction_mutants: mutants of the correction.
+        neighbours: the correction with each of its numbers on either side; judged only if it passes.
     """
 
     printed: Evidence
@@ -26,6 +37,7 @@ class Judged:
     control: Evidence | None = None
     correction: Evidence | None = None
     correction_mutants: tuple[Evidence, ...] = ()
+    neighbours: tuple[Neighbour, ...] = ()
 
     @property
     def level(self) -> float:
@@ -64,12 +76,29 @@ def judge(claim: Claim, data: object) -> Judged:
     if claim.correction is None:
         return Judged(printed, control=control)
     constants = claim.correction.constants
+    correction = claim.judge(data, **constants)
     return Judged(
         printed,
         control=control,
-        correction=claim.judge(data, **constants),
+        correction=correction,
         correction_mutants=_judge_all(claim, data, constants, claim.correction.mutants),
+        neighbours=tuple(_neighbours(claim, data, claim.correction)) if correction.ok else (),
     )
+
+
+def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighbour]:
+    """Both sides of every number that the correction sets or that varies."""
+    values = {**claim.printed_constants(), **correction.constants}
+    for name in dict.fromkeys((*correction.constants, *claim.vary)):
+        value = values[name]
+        if not isinstance(value, float):  # a sign, a power, a choice
+            continue
+        for other in (value / 2, value * 2) if value else (-1.0, 1.0):
+            try:
+                ok = claim.judge(data, **{**correction.constants, name: other}).ok
+            except UndefinedError:
+                ok = None
+            yield Neighbour(name, other, ok)
 
 
 def _judge_all(claim: Claim, data: object, base: object, mutants: Sequence[object]) -> tuple[Evidence, ...]:
@@ -117,6 +146,9 @@ def decide(claim: Claim, judged: Judged, replayed: Sequence[Replayed]) -> Decisi
     blind = _blind(judged.correction, judged.correction_mutants, claim.correction.mutants)
     if blind:
         return _defect(f"correction: {blind}")
+    if judged.neighbours and not any(one.ok is False for one in judged.neighbours):
+        names = ", ".join(dict.fromkeys(one.constant for one in judged.neighbours))
+        return _defect(f"vacuous correction: no half and no double of {names} is refuted")
     if certificate is not None and not certificate.confirmed:
         return _defect(f"the stored certificate of the correction does not verify: {certificate.detail}")
     established: Grade = "proof" if certificate is not None else judged.correction.grade

@@ -20,6 +20,7 @@ from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.probability import Counted
 from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.sides import UndefinedError
 from paper_checks.rolora.fixed_samples import FixedRun, excess, fixed_runs
 from paper_checks.rolora.minimiser import Setting
 from toymodels.regression import regression
@@ -145,7 +146,8 @@ def lem_5_3(
         told.append(f"s = {one.s:g}: {both['appendix']} of {len(one.factors)} ({both['inner']} with (1 - delta)^2)")
         if worst is None or low > worst[0]:
             worst = (low, high, one)
-    assert worst is not None
+    if worst is None:
+        raise UndefinedError(f"no step is at most {limit:g}")
     low, high, one = worst
     scope = (
         f"one client, d = 2, m from q = 6658 to ten times that, eps_0 = eps_1 = 0.1, eps_2 = 0.03; steps "

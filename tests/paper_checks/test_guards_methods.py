@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy
 
-from paper_checks.claim import Evidence
+from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL
 from paper_checks.facts import Fact, as_fraction, compared, identity, positive, together
 from paper_checks.ledger import Ledger, Paper
@@ -18,7 +18,9 @@ from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError, checked_sides
+from paper_checks.replay import Replayed
 from paper_checks.run import run
+from paper_checks.verdict import decide, judge
 
 HERE = Path(__file__).parent
 LEDGER = Ledger.of([Paper("invented", "Invented", "invented", ("attacks",))])
@@ -290,3 +292,30 @@ def test_printed_numbers_are_exact():
         Rounded(Fraction(1), Fraction(0))
     one = Rounded.exact(1)
     assert judge_printed({"a": Cell(one, one, {})}, "").grade == "proof"
+
+
+X_SQUARED = np.append(np.random.default_rng(3).random(200), [0.0, 1.0])
+
+
+def corrected_by(K, mutants):
+    @claim("invented/correction", where="", says="$x^2 \\le x/2$", measure=lambda context: X_SQUARED,
+           control=Form("K = 2", {"K": 2.0}), correction=Form("", {"K": K}, mutants),
+           expect="corrected", grade="search", method="inequality")  # fmt: skip
+    def statement(x, K=0.5, power=1):
+        left, right = x**2, K * x**power
+        return judge_inequality(left, right, 0.0, scope="", case=lambda i: {"x": float(x[i])})
+
+    judged = judge(statement, X_SQUARED)
+    return judged, decide(statement, judged, [Replayed("witness", True, True, 1.0, 0.5, "")])
+
+
+def test_a_correction_that_nothing_near_refutes_is_vacuous():
+    """K = 10^6 passes, and so does every mutant near it; a mutant far away once was enough."""
+    _, decision = corrected_by(1e6, ({"K": 0.9},))
+    assert decision.defect == "vacuous correction: no half and no double of K is refuted"
+
+
+def test_a_correction_is_judged_on_both_sides_of_its_constant():
+    judged, decision = corrected_by(1.0, ({"K": 0.9},))
+    assert decision.verdict == "corrected"
+    assert [(one.value, one.ok) for one in judged.neighbours] == [(0.5, False), (2.0, True)]
