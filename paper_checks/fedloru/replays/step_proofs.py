@@ -131,7 +131,11 @@ def lem_B_7(values: Values) -> Proof:
 
 @proof("fedloru-v2/lem-B.7-mid", constant="1", steps=[1, 2, 5])
 def lem_B_7_mid(values: Values) -> Proof:
-    r"""The square of a mean is at most the mean of the squares, each of which is at most $G^2C_B^2$."""
+    r"""The square of a mean is at most the mean of the squares, each of which is at most $G^2C_B^2$.
+
+    The first because s times the sum of s squares less the square of the sum is the sum of the squares of all
+    differences; the second because a sample's gradient has at most the norm G and B at most $C_B$.
+    """
     constant = rational(values["constant"])
     flaws = [(non_negative(constant * G**2 * b**2 - (moved_a / (i * eta)) ** 2), "the mean of the squares")]
     for steps in positive_sizes(values, "steps"):
@@ -227,7 +231,11 @@ def eq_agg(values: Values) -> Proof:
 
 @proof("fedloru-v2/eq-59-60", begins=0, steps=[1, 2, 5])
 def eq_59_60(values: Values) -> Proof:
-    r"""Each step is $A_{i+1} - A_i = -\eta\nabla_i$, i = 0..E-1, so that $A_E - A_0$ is $-\eta$ times their sum."""
+    r"""The sum of E steps, each along the gradient at its start.
+
+    Step i is $A_{i+1} - A_i = -\eta\nabla_i$ for i = 0..E-1, so that $A_E - A_0 = -\eta\sum_{i=0}^{E-1}\nabla_i$, which
+    is $-\eta E$ times the mean of these gradients. The sum from i = 1 on, as printed, has one gradient that no step takes.
+    """
     begins = int(values["begins"])
     flaws = []
     for steps in positive_sizes(values, "steps"):
@@ -240,7 +248,11 @@ def eq_59_60(values: Values) -> Proof:
 
 @proof("fedloru-v2/eq-61-62", begins=0, total="1", clients=[1, 2, 3])
 def eq_61_62(values: Values) -> Proof:
-    r"""With weights of sum 1, $\sum_kw_kA_E^{(k)} - A = \sum_kw_k(A_E^{(k)} - A)$, and (59) for each of the cohort."""
+    r"""With weights of sum 1, $\sum_kw_kA_E^{(k)} - A = \sum_kw_k(A_E^{(k)} - A)$, and (59) for each of the cohort.
+
+    Each client of the cohort starts from the server's A and moves by $-\eta E$ times the mean of its gradients at
+    i = 0..E-1; the server's move is the mean of these with the weights of the cohort.
+    """
     begins, total = int(values["begins"]), rational(values["total"])
     flaws = []
     for clients in positive_sizes(values, "clients"):

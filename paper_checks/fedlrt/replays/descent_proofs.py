@@ -45,7 +45,12 @@ def _flaw_of_truncation(share: Fraction) -> str:
 
 @proof("fedlrt/lemma-4", half="1/2")
 def lemma_4(values: Values) -> Proof:
-    r"""With $\phi(t) = L(Y_2 + t(Y_1 - Y_2))$ the derivative is at most $\phi'(0) + tL\|Y_1 - Y_2\|^2$; integrate."""
+    r"""The loss along the segment from $Y_2$ to $Y_1$, integrated.
+
+    $\phi(t) = L(Y_2 + t(Y_1 - Y_2))$ has the derivative $\langle\nabla L(Y_2 + t(Y_1 - Y_2)), Y_1 - Y_2\rangle$, which
+    by the Lipschitz bound of the gradient is at most $\phi'(0) + tL\|Y_1 - Y_2\|^2$. The integral over t
+    from 0 to 1 is $\phi'(0) + \frac L2\|Y_1 - Y_2\|^2$.
+    """
     half, t = rational(values["half"]), sympy.Symbol("t", positive=True)
     rest = sympy.integrate(t * G, (t, 0, 1))  # G stands for L times the squared distance
     flaw = "" if non_negative(half * G - rest) else "the integral of the Lipschitz bound"
@@ -225,7 +230,10 @@ def assumption_1(values: Values) -> Proof:
 
 @proof("fedlrt/thm-11-combine", loss="2", half="1/2")
 def thm_11_combine(values: Values) -> Proof:
-    r"""With $|U^TFV|^2 = (1 - \delta^2)G + f$ and $1 - 12x = h \ge 0$ the right side minus the left is $xhf$."""
+    r"""With $|U^TFV|^2 = (1 - \delta^2)G + f$ and $1 - 12x = h \ge 0$ the right side minus the left is $xhf$.
+
+    G is the squared gradient and f what the block has above its least share of it; all three factors are non-negative.
+    """
     delta = sympy.Symbol("delta", positive=True)
     loss, half = rational(values["loss"]), rational(values["half"])
     block = (1 - delta**2) * G + f
