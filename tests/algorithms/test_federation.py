@@ -227,6 +227,10 @@ def test_a_client_listed_twice_has_ranks_of_its_own():
     fed.begin()
     algorithm.round(fed, (0, 1), state)
     assert fed.ledger.count("up", 1) == (1 + 2) * (4 + 2 + 2 + 3)
+    stacked = Federation([client, client], executor=Vmap())  # evaluated once, for both
+    state = algorithm.start(stacked, Tree(W=torch.ones(4, 3).double()))
+    with pytest.raises(FederationError, match="clients of several ranks cannot be stacked"):
+        algorithm.round(stacked, (0, 1), state)
 
 
 def test_nested_factors_are_orthonormal_where_they_are_not_zero_and_new_on_every_turn():
