@@ -234,7 +234,8 @@ def eq_59_60(values: Values) -> Proof:
     r"""The sum of E steps, each along the gradient at its start.
 
     Step i is $A_{i+1} - A_i = -\eta\nabla_i$ for i = 0..E-1, so that $A_E - A_0 = -\eta\sum_{i=0}^{E-1}\nabla_i$, which
-    is $-\eta E$ times the mean of these gradients. The sum from i = 1 on, as printed, has one gradient that no step takes.
+    is $-\eta E$ times the mean of these gradients. The sum from i = 1 on, as printed, has one gradient that no step
+    takes.
     """
     begins = int(values["begins"])
     flaws = []

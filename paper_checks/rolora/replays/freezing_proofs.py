@@ -44,9 +44,9 @@ def at_most(constant: sympy.Expr) -> str:
 def prop_5_5(values: Values) -> Proof:
     r"""The expectation by the setting above, and the size of what is beside 1 in it.
 
-    $1 + \tilde c = \frac1m(m - 1 + (1 - \frac1N)^2 + \frac{N-1}{N^2}\cdot\frac m{m-2})$, so that
-    $\tilde c = \frac{N(4 - m) - 2}{N^2m(m-2)}$. Its product with Nm is at most 1 in size: for $m \ge 4$ by the signs of coefficients in N - 1 and
-    m - 4, and at m = 3 it is $|N - 2|/N$.
+    $1 + \tilde c = \frac1m(m - 1 + (1 - \frac1N)^2 + \frac{N-1}{N^2}\cdot\frac m{m-2})$, so that $\tilde c = \frac{N(4
+    - m) - 2}{N^2m(m-2)}$. Its product with Nm is at most 1 in size: for $m \ge 4$ by the signs of coefficients in N - 1
+    and m - 4, and at m = 3 it is $|N - 2|/N$.
     """
     four, two, constant = (sympy.Rational(str(values[name])) for name in ("four", "two", "constant"))
     flaw = flaw_of_loss(four, two) or at_most(constant)
