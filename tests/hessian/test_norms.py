@@ -15,7 +15,7 @@ from hessian import (
     stable_rank,
     stable_rank_of,
 )
-from hessian.bounds import certified_norm, probable_norm
+from hessian.bounds import PILOT, Probes, certified_norm, probable_norm
 from hessian.krylov import Krylov
 from hessian.symmetric import normal_rows
 from workloads.networks import perceptron
@@ -213,3 +213,15 @@ def test_no_scale_is_taken_for_zero(dtype, scale):
 def test_numbers_too_small_to_keep_their_digits_are_refused():
     with pytest.raises(CurvatureError, match="numbers lose their digits: multiply the loss by a constant"):
         stable_rank_of(diagonal(np.full(30, 1e-37), torch.float32), rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("freedom", [4, 20, 100])
+@pytest.mark.parametrize("count", [PILOT, 40])
+def test_the_interval_of_probes_covers_their_mean_as_often_as_said(freedom, count):
+    """Sums of so many equal squares, of mean 1, as probes of a matrix of that rank give them."""
+    rng = np.random.default_rng(freedom + count)
+    draws = rng.chisquare(freedom, (4000, count)) / freedom
+    intervals = [Probes(squares).interval(0.95) for squares in draws]
+    covered = sum(1.0 in one for one in intervals)
+    # A twentieth of the 5 % is left to the starting vector; and not so wide that nothing could miss.
+    assert binom.ppf(1e-6, 4000, 0.9525) <= covered < 3960
