@@ -39,7 +39,6 @@ def saved(tmp_path_factory):
 @given(
     st.dictionaries(st.sampled_from([*OPTIONS, "algorithm", "problem", "more"]), ANYTHING, max_size=3), st.booleans()
 )
-@settings(max_examples=300, deadline=None)
 def test_settings_are_read_as_they_are_or_refused(changes, whole):
     content = {"algorithm": "fedavg", "problem": "quadratics", **(asdict(SMALL) if whole else {}), **changes}
     with tempfile.TemporaryDirectory() as folder:
@@ -56,7 +55,7 @@ def test_settings_are_read_as_they_are_or_refused(changes, whole):
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None, suppress_health_check=SLOW)
+@settings(suppress_health_check=SLOW)
 def test_a_state_whose_bytes_were_changed_is_refused(saved, data):
     whole, run = saved
     start = data.draw(st.integers(0, len(whole)))
@@ -72,7 +71,7 @@ def test_a_state_whose_bytes_were_changed_is_refused(saved, data):
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None, suppress_health_check=SLOW)
+@settings(suppress_health_check=SLOW)
 def test_a_forged_state_runs_no_code_and_is_read_or_refused(saved, data):
     whole, run = saved
     _, head, blob = whole.split(b"\n", 2)
@@ -109,7 +108,7 @@ GIVEN = st.fixed_dictionaries(
 
 
 @given(st.sampled_from([*ALGORITHMS, "fedprox"]), st.sampled_from([*PROBLEMS, "mnist"]), GIVEN)
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW)
+@settings(suppress_health_check=SLOW)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_any_command_line_runs_or_ends_in_one_line(algorithm, problem, options):
     options = {"rounds": "2", "steps": "2", "rows": "3", "columns": "3", **options}
