@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from paper_checks.ledger import Ledger, LedgerError, Paper
-from paper_checks.replay import ReplayError
+from paper_checks.replay import Replayed, ReplayError
 from paper_checks.run import Run, run, store_findings
+from paper_checks.verdict import decide
 
 HERE = Path(__file__).parent
 INVENTED = Paper("invented", "Invented", "invented", ("claims",))
@@ -202,6 +203,29 @@ def test_only_violations_and_full_results_are_stored(tmp_path, monkeypatch):
     kept = {"verdict": "holds", "grade": "statistical", "commit": "0abc", "seed": 2}
     assert json.loads(path.read_text()) == kept
     assert "commit 0abc, seed 2" in check("invented/full-only").results[0].decision.reason
+
+
+def test_a_verdict_is_as_sure_as_its_weakest_part(results):
+    sampled = Replayed("witness", True, False, 1.0, 0.5, "sampled")
+    proved = Replayed("certificate", True, True, None, None, "proved")
+    false, fixed = results["false"], results["proved-fix"]
+    assert decide(false.claim, false.judged, (sampled,)).grade == "statistical"
+    assert decide(fixed.claim, fixed.judged, (sampled, proved)).grade == "statistical"
+    exact = replace(sampled, exact=True)
+    assert decide(fixed.claim, fixed.judged, (exact, proved)).grade == "proof"
+    assert decide(fixed.claim, fixed.judged, (exact,)).grade == "search"
+
+
+def test_the_level_of_a_verdict_is_the_largest_of_its_forms(results):
+    judged = results["false"].judged
+    spent = replace(judged, control=replace(judged.control, level=1e-7))
+    assert (judged.level, spent.level) == (0.0, 1e-7)
+
+
+def test_changes_are_of_the_form_that_stands(results):
+    for label in ("false", "fixable"):
+        (change,) = results[label].changes
+        assert (change.constant, change.value) == ("K", 1.0)
 
 
 def test_slack_and_sensitivity_are_measured(results):
