@@ -21,10 +21,8 @@ from paper_checks.verdict import Decision, Judged
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
 VOID = {"meta", "link", "img", "br", "hr", "wbr", "col", "input"}
-PASSES = Evidence(
-    True, "search", "ten cases", printed="x <= 1", obtained="no violation", cases=10, slack=1.25, tight=0.5
-)
-FAILS = Evidence(False, "search", "ten cases", printed="x <= 0.5", obtained="x = 1", witness={"x": 1.0})
+PASSES = Evidence(True, "ten cases", printed="x <= 1", obtained="no violation", cases=10, slack=1.25, tight=0.5)
+FAILS = Evidence(False, "ten cases", printed="x <= 0.5", obtained="x = 1", witness={"x": 1.0})
 
 
 def result(label, verdict="holds", uses=(), expect=None, says="$x^2 \\le K x$", defect="", **rest):
