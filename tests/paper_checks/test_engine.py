@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paper_checks.ledger import Ledger, LedgerError, Paper
-from paper_checks.replay import Replayed, ReplayError
+from paper_checks.replay import Replayed, ReplayError, Stored, replay_in_fresh_process
 from paper_checks.run import Run, run, store_findings
 from paper_checks.verdict import decide
 
@@ -226,6 +226,34 @@ def test_changes_are_of_the_form_that_stands(results):
     for label in ("false", "fixable"):
         (change,) = results[label].changes
         assert (change.constant, change.value) == ("K", 1.0)
+
+
+def test_an_undecided_control_refutes_nothing(results):
+    false = results["false"]
+    undecided = replace(false.judged, control=replace(false.judged.control, ok=None, reason="too few draws"))
+    assert "its control is undecided: too few draws" in decide(false.claim, undecided, false.replayed).reason
+
+
+def test_a_file_without_a_replay_says_so(ledger):
+    (answer,) = replay_in_fresh_process("invented", [Stored("invented/true", "witness", {"x": 1.0})], [str(HERE)])
+    assert not answer.confirmed
+    assert answer.detail == "no replay is written for the witness of this claim"
+
+
+def test_a_ledger_that_contradicts_itself_is_an_error(monkeypatch, ledger):
+    true, fixable = ledger.select(["invented/true", "invented/fixable"])
+
+    def of(*claims):
+        monkeypatch.setattr(Paper, "claims", lambda paper: claims)
+        return Ledger.of([INVENTED])
+
+    assert [c.id for c in of(replace(true, also=("invented/eq-2",)), fixable).select(["invented/eq-2"])] == [true.id]
+    with pytest.raises(LedgerError, match="invented/true is declared twice"):
+        of(true, fixable, true)
+    with pytest.raises(LedgerError, match="invented/fixable uses invented/true, which is not in the ledger"):
+        of(fixable)
+    with pytest.raises(LedgerError, match="rest on themselves"):
+        of(replace(true, uses=(fixable.id,)), fixable)
 
 
 def test_slack_and_sensitivity_are_measured(results):
