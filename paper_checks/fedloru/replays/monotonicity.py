@@ -7,7 +7,7 @@ from fractions import Fraction
 import sympy
 
 from paper_checks.replay import Proof, Violation, proof, replay
-from paper_checks.stored_values import Values, fractions
+from paper_checks.stored_values import Values, expression, fractions
 
 
 @replay("fedloru-v2/eq-41")
@@ -65,7 +65,7 @@ def thm_3_2_mono(values: Values) -> Proof:
     n, a, b, w1, w2, B = sympy.symbols("n a b w1 w2 B", positive=True)
     m, t = sympy.symbols("m t", positive=True)
     names = {"n": n, "a": a, "b": b, "w1": w1, "w2": w2, "B": B, "m": n + a, "t": n + a + b}
-    terms = [sympy.sympify(term, locals=names) for term in values["terms"]]
+    terms = [expression(term, names) for term in values["terms"]]
     g_M, g_N = t + m**2 / t, t + n**2 / t
     bracket = 8 * m * n * (w1 + w2) + 4 * B * (t**2 - m**2 * n**2 / t**2)
     right_side = (m**2 - n**2) / (g_M**2 * g_N**2) * bracket

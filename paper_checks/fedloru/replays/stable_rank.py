@@ -7,7 +7,7 @@ from fractions import Fraction
 import sympy
 
 from paper_checks.replay import Proof, Violation, proof, replay
-from paper_checks.stored_values import Values, fractions
+from paper_checks.stored_values import Values, expression, fractions
 
 
 @replay("fedloru-v2/claim-Fj-sign")
@@ -39,7 +39,7 @@ def eq_40(values: Values) -> Proof:
     def g(theta: sympy.Symbol, noise: sympy.Symbol) -> sympy.Expr:
         return theta + noise**2 / theta
 
-    terms = [sympy.sympify(term, locals=names) for term in values["terms"]]
+    terms = [expression(term, names) for term in values["terms"]]
     signs = all(term.is_nonnegative for term in terms)
     left = g(tj, m) * g(t0, n) + g(tj, n) * g(t0, m) - 8 * m * n
     same = sympy.simplify(left - sum(terms)) == 0

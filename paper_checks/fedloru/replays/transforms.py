@@ -7,7 +7,7 @@ from fractions import Fraction
 import sympy
 
 from paper_checks.replay import Proof, Violation, proof, replay
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, expression
 
 
 @proof("fedloru-v2/lem-A.1a")
@@ -30,7 +30,7 @@ def lem_A_1a(values: Values) -> Proof:
     statements = {"bounded": 1 / v**2 - squared(f(x)), "lipschitz": (x - y) ** 2 / v**4 - squared(f(x) - f(y))}
     verified = True
     for name, left in statements.items():
-        terms = [sympy.sympify(term, locals=names) for term in values[name]]
+        terms = [expression(term, names) for term in values[name]]
         verified &= all(term.is_nonnegative for term in terms) and sympy.simplify(left - sum(terms)) == 0
     return Proof(bool(verified), "|1/(x-z)| <= 1/v and |1/(x-z) - 1/(y-z)| <= |x-y|/v^2 as sums of squares")
 
@@ -39,7 +39,7 @@ def lem_A_1a(values: Values) -> Proof:
 def lem_A_1b(values: Values) -> Violation:
     """Total mass of the measure behind the limit of the transforms, against the mass 1 that weak limits keep."""
     n, z = sympy.symbols("n z")
-    pairs = [[sympy.sympify(part, locals={"n": n}) for part in atom.split()] for atom in values["atoms"]]
+    pairs = [[expression(part, {"n": n}) for part in atom.split()] for atom in values["atoms"]]
     masses = [mass for mass, _ in pairs]
     unmet = ""
     negative = any(mass.subs(n, k) < 0 for mass in masses for k in range(1, 100))
