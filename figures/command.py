@@ -1,9 +1,10 @@
-"""The command line of figures: `rankproof figure`."""
+"""The command line of figures: `rankproof figure` and `rankproof spectrum`."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def declare(commands: Any) -> None:
-    """Declares `rankproof figure`."""
+    """Declares the commands that draw figures."""
     figure = add_command(
         commands, "figure", _figure, "compute and draw figures: PNG, PDF, SVG, CSV and a manifest",
         "rankproof figure rmt/transition --scale laptop --out pictures", several="ids",
@@ -30,6 +31,17 @@ def declare(commands: Any) -> None:
         "--seed", type=at_least(0), default=0, metavar="N", help="root of all random streams; default: 0"
     )
     add_figure_options(figure)
+
+    spectrum = add_command(
+        commands, "spectrum", _spectrum, "stable rank, density and spiked model of a network's Hessian",
+        "rankproof spectrum --model workloads.example:network --data workloads.example:images",
+    )  # fmt: skip
+    spectrum.add_argument("--model", required=True, metavar="MODULE:FACTORY", help="called for the torch.nn.Module")
+    spectrum.add_argument(
+        "--data", required=True, metavar="MODULE:FACTORY", help="called for (inputs, targets), a mapping, or batches"
+    )
+    spectrum.add_argument("--out", type=named, default="results", metavar="DIR", help="default: results")
+    _add_spectrum_options(spectrum)
 
 
 def add_figure_options(parser: argparse.ArgumentParser) -> None:
@@ -87,3 +99,49 @@ def make_figure(figure: Figure, options: argparse.Namespace, out: Path) -> Made:
             scale=options.scale, seed=options.seed, device=options.device, data_root=options.root, progress=advance
         )
         return make(figure, settings, out, recompute=options.recompute)
+
+
+def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--loss", default="cross-entropy", metavar="NAME", help="cross-entropy, mse or module:function")
+    add("--reduction", choices=("mean", "sum"), help="of the loss over samples; default: its own, else mean")
+    add("--count", metavar="MODULE:FUNCTION", help="samples or tokens of a batch; default: the length of its tensors")
+    add("--matrix", choices=("hessian", "gauss-newton"), default="hessian", help="default: hessian")
+    add("--parameters", nargs="+", default=(), metavar="PATTERN", help="names such as 'layer1.*'; default: all")
+    add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
+    add("--double", action="store_true", help="measure in float64")
+    add("--device", default="cpu", metavar="D", help="torch device; default: cpu")
+    add("--width", type=float, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
+    add("--confidence", type=float, default=0.95, metavar="C", help="of the intervals; default: 0.95")
+    add("--outliers", type=at_least(1), default=10, metavar="K", help="eigenpairs at each end; default: 10")
+    add("--probes", type=at_least(1), default=4, metavar="N", help="of the quadrature; default: 4")
+    add("--steps", type=at_least(1), default=60, metavar="N", help="Lanczos steps of each probe; default: 60")
+    add("--seed", type=at_least(0), default=0, metavar="N", help="root of all random streams; default: 0")
+    add("--products", type=at_least(22), default=2000, metavar="N", help="at most, for each part; default: 2000")
+
+
+def _spectrum(options: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from figures.spectrum_command import SpectrumRequest, measure_network, summary, write_spectrum
+    from hessian.spectrum import SpectrumSettings
+    from workloads.files import require_writable
+
+    settings = SpectrumSettings(
+        options.width, options.confidence, options.outliers, probes=options.probes, steps=options.steps,
+        seed=options.seed, products=options.products,
+    )  # fmt: skip
+    request = SpectrumRequest(
+        options.model, options.data, options.loss, options.matrix, tuple(options.parameters), options.batch_norm,
+        options.reduction, options.double, options.device, settings, options.count,
+    )  # fmt: skip
+    out = Path(options.out)
+    require_writable(out)
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
+    with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
+        measured = measure_network(request, bar.set_postfix_str)
+    paths = write_spectrum(measured, out)
+    print(summary(measured))
+    print(", ".join(str(path) for path in paths.values()))
+    return 0
