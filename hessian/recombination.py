@@ -68,7 +68,7 @@ class Recombination:
                 doubts.append(f"the tensors of batch {number} have several lengths")
                 tail = None
                 continue
-            # An unequal split tells a mean from a sum.
+            # Unequal parts, so that no symmetry helps a loss that is neither a mean nor a sum.
             at = (rows + 2) // 3 if rows > 1 else rows
             head = cut(whole, slice(at))
             try:

@@ -86,10 +86,9 @@ class ScaledOperator:
         images = self._operator.products(vectors)
         if self.factor == 0.0:
             largest = float(images.abs().max()) if images.numel() else 0.0
-            info = torch.finfo(self.dtype)
             if not 0.0 < largest < inf:
                 return images  # zero, or refused where it is used
-            if largest < info.tiny / info.eps:
+            if largest < torch.finfo(self.dtype).tiny:
                 raise CurvatureError(
                     f"products with the curvature matrix are of the order of {largest:.0e}, where numbers lose their "
                     "digits: multiply the loss by a constant"

@@ -1,5 +1,6 @@
 """The fit to a measured spectrum against the fit to all eigenvalues, and bulks that are no semicircle."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -19,6 +20,7 @@ from hessian import (
     stable_rank_of,
 )
 from hessian.bulk_laws import Bulk, law_fits
+from hessian.spiked_fit import fitted_model, spike_of
 from rmt import MarchenkoPastur, Semicircle, SpikedModel, distribution_distance, draw_dense
 
 LEVEL = 5.0  # standard deviations
@@ -190,3 +192,33 @@ def test_parts_of_a_report_have_streams_of_their_own():
     again = measure_spectrum(operator, SpectrumSettings(outliers=3, steps=10))
     assert again.stable_rank == one.stable_rank
     assert again.fit.sigma == one.fit.sigma
+
+
+def test_the_errors_of_spikes_add_theory_noise_and_residuals():
+    """By differences of the spike in the noise and in the eigenvalue, near the threshold, where they are steep."""
+    matrix = drawn(SpikedModel((1.8, -2.5)), 400, 5)
+    pairs, largest, frobenius, rest = measure(matrix, 5)
+    wide = dataclasses.replace(frobenius, low=0.97 * frobenius.value, high=1.03 * frobenius.value)
+    rough = dataclasses.replace(pairs, residuals=np.full(len(pairs), 0.02))
+    fit = fit_measured(rough, largest, wide, rest)
+    assert len(fit.outliers) == 2
+    noise = np.sqrt(fit.sigma_sd**2 - (fit.sigma / 400) ** 2)
+    assert noise > 2 * fit.sigma / 400
+    _, theory = fitted_model(np.array(fit.outliers), fit.sigma, 400)
+    step = 1e-6
+    for value, sd, alone in zip(fit.outliers, fit.spike_sd, theory, strict=True):
+        by_noise = (spike_of(value, fit.sigma + step) - spike_of(value, fit.sigma - step)) / (2 * step)
+        by_value = (spike_of(value + step, fit.sigma) - spike_of(value - step, fit.sigma)) / (2 * step)
+        assert sd == pytest.approx(np.sqrt(alone**2 + (by_noise * noise) ** 2 + (by_value * 0.02) ** 2), rel=1e-5)
+
+
+def test_a_last_pair_that_reaches_beyond_the_cut_leaves_the_count_open():
+    matrix = drawn(SpikedModel((5.0,)), 400, 1)
+    pairs, largest, frobenius, rest = measure(matrix, 1)
+    fit = fit_measured(pairs, largest, frobenius, rest)
+    assert fit.complete
+    short = fit.cuts[1] - pairs.values[largest - 1]
+    reaching = dataclasses.replace(pairs, residuals=np.full(len(pairs), 1.5 * short))
+    assert not fit_measured(reaching, largest, frobenius, rest).above.complete
+    within = dataclasses.replace(pairs, residuals=np.full(len(pairs), 0.5 * short))
+    assert fit_measured(within, largest, frobenius, rest).above.complete

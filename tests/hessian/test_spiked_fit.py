@@ -118,3 +118,13 @@ def test_errors(values, message):
 def test_the_level_at_the_door():
     with pytest.raises(ValueError, match="mistaken"):
         fit_spiked([1.0, -1.0, 0.5, -0.5], mistaken=0.0)
+
+
+def test_the_error_of_a_spike_is_that_of_its_outlier_by_the_slope_of_the_map():
+    fit = fit_spiked(np.r_[2.1, -2.6, np.linspace(-1.9, 1.9, 398)])
+    assert len(fit.outliers) == 2
+    step = 1e-6
+    for value, spike, sd in zip(fit.outliers, fit.model.spikes, fit.spike_sd, strict=True):
+        slope = (spike_of(value + step, fit.sigma) - spike_of(value - step, fit.sigma)) / (2 * step)
+        assert slope > 1.1
+        assert sd == pytest.approx(slope * fit.model.outlier_sd(spike, 400), rel=1e-5)
