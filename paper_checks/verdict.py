@@ -87,10 +87,8 @@ def judge(claim: Claim, data: object) -> Judged:
 
 
 def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighbour]:
-    """Both sides of every number that the correction sets or that varies."""
-    values = {**claim.printed_constants(), **correction.constants}
-    for name in dict.fromkeys((*correction.constants, *claim.vary)):
-        value = values[name]
+    """Both sides of every number that the correction sets."""
+    for name, value in correction.constants.items():
         if not isinstance(value, float):  # a sign, a power, a choice
             continue
         for other in (value / 2, value * 2) if value else (-1.0, 1.0):

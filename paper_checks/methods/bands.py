@@ -111,7 +111,7 @@ def judge_bands(
     failed, straddling = "", ""
     for name, interval in measured.items():
         value, half = predicted[name], halves[name]
-        if isnan(value):
+        if isinstance(value, complex) or isnan(value):
             raise UndefinedError(f"{name}: the form predicts no number")
         inside = half - max(abs(interval.low - value), abs(interval.high - value)) if isfinite(value) else -inf
         outside = max(interval.low - value, value - interval.high) - half if isfinite(value) else inf
