@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hessian import CurvatureError, DenseOperator, Krylov, extreme_eigenpairs, spectral_measure
+from hessian import CurvatureError, DenseOperator, Krylov, SpectralMeasure, extreme_eigenpairs, spectral_measure
 
 
 def rotated(eigenvalues, seed=0, dtype=torch.float64):
@@ -119,3 +119,26 @@ def test_all_atoms_known_leave_nothing_to_probe():
     np.testing.assert_allclose(measure.cdf(np.array([-2.0, 0.0, 4.0])), [0.0, 1 / 3, 1.0])
     with pytest.raises(CurvatureError, match="positive"):
         spectral_measure(operator, rng=np.random.default_rng(0), probes=0)
+
+
+def test_rounding_is_measured_by_the_asymmetry_of_the_products():
+    class Rough(DenseOperator):
+        def products(self, vectors):
+            return super().products(vectors) + 1e-6 * (vectors.roll(1, dims=1) - vectors.roll(-1, dims=1))
+
+    rough = Rough(rotated(SPREAD).matrix)
+    krylov = Krylov(rough, np.random.default_rng(0))
+    krylov.extend(20)
+    square = krylov.basis @ rough.products(krylov.basis).T
+    gap = float((square - square.T).abs().max())
+    assert krylov.rounding == pytest.approx(gap, rel=0.05)
+    assert krylov.pairs([0, 19]).residuals.min() >= 0.9 * gap
+    krylov.extend(1)
+    assert krylov.rounding >= 0.9 * gap
+
+
+def test_the_error_of_a_moment_is_that_of_a_mean_of_probes():
+    nodes, weights = (np.array([1.0]), np.array([2.0]), np.array([4.0])), (np.ones(1),) * 3
+    moment = SpectralMeasure(10, nodes, weights, np.empty(0)).moment(1)
+    assert moment.value == pytest.approx(7.0 / 3.0)
+    assert moment.sd == pytest.approx(np.sqrt(7.0 / 3.0) / np.sqrt(3.0))

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from scipy.stats import binom
 
 from hessian import (
     DenseOperator,
@@ -222,3 +223,21 @@ def test_a_last_pair_that_reaches_beyond_the_cut_leaves_the_count_open():
     assert not fit_measured(reaching, largest, frobenius, rest).above.complete
     within = dataclasses.replace(pairs, residuals=np.full(len(pairs), 0.5 * short))
     assert fit_measured(within, largest, frobenius, rest).above.complete
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_probes_fluctuate_about_the_distribution_as_much_as_said(shift):
+    """Complete rules, which leave little open: the interval is what the probes may differ from the spectrum by."""
+    eigenvalues = np.linspace(-1.0, 1.0, 60)
+    operator = DenseOperator(torch.from_numpy(np.diag(eigenvalues)))
+
+    def cdf(x):
+        return np.clip((x + 1.0 - shift) / 2.0, 0.0, 1.0)
+
+    steps = np.arange(61) / 60
+    truth = max(np.abs(steps[1:] - cdf(eigenvalues)).max(), np.abs(steps[:-1] - cdf(eigenvalues)).max())
+    missed = 0
+    for seed in range(300):
+        whole = spectral_measure(operator, rng=np.random.default_rng(seed), probes=1, steps=60)
+        missed += truth not in Bulk.of(whole, 0, np.empty(0)).distance(cdf)
+    assert missed <= binom.ppf(1 - 1e-6, 300, 0.05)

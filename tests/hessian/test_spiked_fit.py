@@ -121,7 +121,7 @@ def test_the_level_at_the_door():
 
 
 def test_the_error_of_a_spike_is_that_of_its_outlier_by_the_slope_of_the_map():
-    fit = fit_spiked(np.r_[2.1, -2.6, np.linspace(-1.9, 1.9, 398)])
+    fit = fit_spiked(np.r_[2.6, -2.9, np.linspace(-1.9, 1.9, 398)])
     assert len(fit.outliers) == 2
     step = 1e-6
     for value, spike, sd in zip(fit.outliers, fit.model.spikes, fit.spike_sd, strict=True):
