@@ -156,7 +156,11 @@ def _why_not_layered(model: nn.Module, objective: Objective) -> str | None:
             return f"the trainable parameter {name!r} is not in an nn.Linear layer"
     sample = tuple(part[:1] for part in objective.first_batch())
     with torch.no_grad(), _Shifts(layers) as shifts:
-        objective.output(sample)
+        output = objective.output(sample)
+    with torch.enable_grad():
+        value = objective.loss_at(output, sample, 1)
+    if value.requires_grad:
+        return "the loss reads parameters beside the model's output (a penalty)"
     if len(shifts.layers) < len(layers):
         return "a layer with trainable parameters is not used"
     if len(shifts.layers) > len(layers):

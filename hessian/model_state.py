@@ -143,9 +143,13 @@ class PureModel:
             at: In place of the chosen parameters, in their order.
         """
         chosen = self._chosen if at is None else dict(zip(self._chosen, at, strict=True))
-        dtype = next(iter(chosen.values())).dtype
-        rest = {name: _cast(tensor, dtype) for name, tensor in self._rest.items()}
-        rest |= {name: _cast(tensor, dtype).clone() for name, tensor in self._buffers.items()}  # of each call
+        dtype, own = (next(iter(tensors.values())).dtype for tensors in (chosen, self._chosen))
+
+        def as_chosen(tensor: Tensor) -> Tensor:  # what the model holds in another dtype is meant so
+            return _cast(tensor, dtype) if tensor.dtype == own else tensor
+
+        rest = {name: as_chosen(tensor) for name, tensor in self._rest.items()}
+        rest |= {name: as_chosen(tensor).clone() for name, tensor in self._buffers.items()}  # of each call
         with ExitStack() as stack:
             stack.enter_context(_attributes_kept(self._joint))
             stack.enter_context(_batch_norm(self._model, self._batch_norm))

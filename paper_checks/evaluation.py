@@ -217,7 +217,9 @@ def _violated(outcome: Violation) -> Replayed:
     reads = f"{outcome.reads}: " if outcome.reads else ""
     sign = "=" if equal else ">" if confirmed else "<="
     bound = f" (error at most {float(outcome.error):.3g})" if outcome.error else " (exact)" if outcome.exact else ""
-    detail = f"{reads}{left:.6g} {sign} {right:.6g}{bound}"
+    # Digits of a side that is smaller than the error are noise, and differ from machine to machine.
+    sides = [0.0 if abs(side) < outcome.error else side for side in (left, right)]
+    detail = f"{reads}{sides[0]:.6g} {sign} {sides[1]:.6g}{bound}"
     return Replayed("witness", confirmed, outcome.exact and confirmed, left, right, detail, assumes, given)
 
 

@@ -87,8 +87,12 @@ def judge(claim: Claim, data: object) -> Judged:
 
 
 def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighbour]:
-    """Both sides of every number that the correction sets."""
-    for name, value in correction.constants.items():
+    """Both sides of every number that the correction sets or that varies, if it sets any."""
+    if not any(isinstance(value, float) for value in correction.constants.values()):
+        return
+    values = {**claim.printed_constants(), **correction.constants}
+    for name in dict.fromkeys((*correction.constants, *claim.vary)):
+        value = values[name]
         if not isinstance(value, float):  # a sign, a power, a choice
             continue
         for other in (value / 2, value * 2) if value else (-1.0, 1.0):

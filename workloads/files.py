@@ -95,7 +95,8 @@ def _replaced(path: Path) -> Path | None:
     """The regular file, there or not, that takes the content; None for what is written into as it is.
 
     Raises:
-        OSError: A folder stands there, links go in a circle, or the folder of the file does not exist.
+        OSError: A folder or a file that is not to be written stands there, links go in a circle, or the folder of the
+            file does not exist.
     """
     try:
         mode = os.stat(path).st_mode
@@ -108,6 +109,8 @@ def _replaced(path: Path) -> Path | None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(mode) or _is_descriptor(path):
         return None
+    if not os.access(path, os.W_OK):  # a folder lets its files be replaced that are not to be written
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return Path(os.path.realpath(path))
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from hessian import CurvatureError, exact_hessian
+from hessian import Curvature, CurvatureError, exact_hessian
 
 CROSS_ENTROPY = nn.functional.cross_entropy
 
@@ -144,7 +144,30 @@ def test_convolutional_network():
     torch.testing.assert_close(found, oracle(model, CROSS_ENTROPY, x, y), rtol=0, atol=1e-12)
 
 
+class Leaky(nn.Module):
+    """Uses a weight outside its layer as well."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = perceptron()
+
+    def forward(self, x):
+        return self.layers(x) + self.layers[0].weight.square().sum()
+
+
 def test_a_parameter_used_outside_its_layer_is_noticed():
+    model = Leaky()
+    x, _ = samples(model.layers)
+    loss = nn.functional.mse_loss
+    target = torch.randn(len(x), 3, dtype=x.dtype, generator=torch.Generator().manual_seed(3))
+    torch.testing.assert_close(
+        exact_hessian(model, loss, x, target), oracle(model, loss, x, target), rtol=0, atol=1e-11
+    )
+    with pytest.raises(ValueError, match="misses an exact Hessian-vector product"):
+        exact_hessian(model, loss, x, target, method="layered")
+
+
+def test_a_penalty_is_included_and_not_left_to_the_layered_route():
     model = perceptron()
     x, y = samples(model)
     loss = penalised(model)
@@ -152,7 +175,7 @@ def test_a_parameter_used_outside_its_layer_is_noticed():
     weights = nn.utils.parameters_to_vector(model.parameters()).detach()
     expected = oracle(model, CROSS_ENTROPY, x, y) + torch.diag(1.2 * weights**2)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
-    with pytest.raises(ValueError, match="misses an exact Hessian-vector product"):
+    with pytest.raises(ValueError, match="reads parameters beside the model's output"):
         exact_hessian(model, loss, x, y, method="layered")
 
 
@@ -273,3 +296,37 @@ def test_dropout_and_batch_norm_are_named():
         exact_hessian(normed, CROSS_ENTROPY, x, y)
     found = exact_hessian(normed.eval(), CROSS_ENTROPY, x, y, rows=10)
     torch.testing.assert_close(found, oracle(normed, CROSS_ENTROPY, x, y), rtol=0, atol=1e-12)
+
+
+def test_a_small_penalty_in_single_precision_is_not_left_out():
+    """The layered route sees the weights through their layers only."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(10, 20), nn.Tanh(), nn.Linear(20, 4))
+    inputs, targets = 3.0 * torch.randn(100, 10), torch.randint(4, (100,))
+    penalty = 5e-5
+
+    def penalised(output, target):
+        return nn.functional.cross_entropy(output, target) + penalty * sum(p.square().sum() for p in model.parameters())
+
+    found = exact_hessian(model, penalised, inputs, targets)
+    plain = exact_hessian(model, nn.functional.cross_entropy, inputs, targets)
+    added = (found - plain).double().diagonal().sum().item()
+    assert added == pytest.approx(2.0 * penalty * len(found), rel=1e-2)
+
+
+def test_buffers_keep_a_dtype_of_their_own():
+    """Times in double precision, beside weights in single, differ by less than single precision tells apart."""
+
+    class Timed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 2)
+            self.register_buffer("times", torch.tensor([1600000017.0, 1600000000.0], dtype=torch.float64))
+
+        def forward(self, x):
+            return self.layer(x * (self.times[0] - self.times[1]).to(x.dtype))
+
+    torch.manual_seed(0)
+    model, inputs, targets = Timed(), torch.randn(20, 3), torch.randint(2, (20,))
+    expected = nn.functional.cross_entropy(model(inputs), targets).item()
+    assert Curvature(model, nn.CrossEntropyLoss(), (inputs, targets)).loss == pytest.approx(expected, rel=1e-6)

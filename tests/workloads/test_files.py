@@ -138,3 +138,15 @@ def test_names_of_standard_output(tmp_path, capfd):
     assert not is_standard_output("./-")
     assert not is_standard_output(str(tmp_path / "none"))
     assert not is_standard_output("")
+
+
+def test_a_file_that_is_not_to_be_written_stays(tmp_path, monkeypatch):
+    target = tmp_path / "kept.json"
+    target.write_text("precious")
+    allowed = os.access
+    # A superuser may write everything: the answer of the system to other users stands in for it.
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != target and allowed(path, mode))
+    for write in (lambda: write_whole({target: b"other"}), lambda: require_target(target)):
+        with pytest.raises(PermissionError):
+            write()
+    assert target.read_text() == "precious"
