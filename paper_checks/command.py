@@ -182,16 +182,18 @@ def _replay(options: argparse.Namespace) -> int:
     from paper_checks.card import stored_lines
     from paper_checks.ledger import Ledger, LedgerError
     from paper_checks.plain_mathematics import plain_text
-    from paper_checks.replay import replay_in_fresh_process, replays_of, stored
+    from paper_checks.replay import replay_in_fresh_process, replays_of, stored, without_file
     from paper_checks.script import script_of
 
     filtered = options.all or options.paper or options.verdict
     if not options.ids and not filtered:
         raise LedgerError("name a claim or a paper, or --all; `rankproof claims` lists all ids")
     ledger = Ledger.of()
-    files = {}
+    files, lost = {}, []
     for claim in _chosen(ledger, options):
         files[claim.id] = stored(ledger.home[claim.id].folder, claim.id)
+        kinds = without_file(ledger.home[claim.id].package, claim.id, files[claim.id])
+        lost += [f"{claim.id}: its {kind} is not stored" for kind in kinds]
         if not files[claim.id] and claim.id in options.ids:
             raise LedgerError(f"{claim.id} has no stored witness or certificate; `rankproof show {claim.id}` checks it")
     if options.script:
@@ -219,10 +221,13 @@ def _replay(options: argparse.Namespace) -> int:
                 else:
                     detail = plain_text(answer.detail, sys.stdout.encoding or "utf-8")
                     bar.write(f"{file.id}: {file.kind} {outcome}: {detail}")
+    for line in lost:
+        print(line)
     if len(files) > 1:
         claims = sum(map(bool, files.values()))
-        print(f"{number} files of {claims} claims: {confirmed} confirmed, {number - confirmed} not")
-    return AS_EXPECTED if confirmed == number else DIFFERENT
+        missing = f", {len(lost)} not stored" if lost else ""
+        print(f"{number} files of {claims} claims: {confirmed} confirmed, {number - confirmed} not{missing}")
+    return AS_EXPECTED if confirmed == number and not lost else DIFFERENT
 
 
 def _report(options: argparse.Namespace) -> int:

@@ -178,6 +178,12 @@ def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
             if isinstance(item, Replay)}  # fmt: skip
 
 
+def without_file(package: str, id: str, files: Sequence[Stored]) -> tuple[Kind, ...]:
+    """Kinds of replays that are written for a claim, where its files lack one."""
+    on_file = {file.kind for file in files}
+    return tuple(kind for written, kind in replays_of(package) if written == id and kind not in on_file)
+
+
 def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
     if (file.id, file.kind) not in known:
         detail = f"no replay is written for the {file.kind} of this claim"

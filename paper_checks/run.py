@@ -22,9 +22,9 @@ from paper_checks.replay import (
     Stored,
     of_no_claim,
     replay_in_fresh_process,
-    replays_of,
     stored,
     stored_path,
+    without_file,
 )
 from paper_checks.sensitivity import NoticedChange, noticed_changes
 from paper_checks.verdict import Decision, Judged, decide, judge
@@ -168,16 +168,13 @@ def run(
             if progress:
                 progress(task.id)
     papers = dict.fromkeys(task.paper for task in tasks)
-    written = {key for paper in papers for key in replays_of(paper.package)}
     files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
     replayed = _replay_all(claims, ledger, files, search_path)
     results = []
     for claim, answer in zip(claims, measured, strict=True):
-        on_file = {file.kind for file in files[claim.id]}
         lost = tuple(
             Replayed(kind, False, False, None, None, f"no {kind} is stored")
-            for id, kind in written
-            if id == claim.id and kind not in on_file
+            for kind in without_file(ledger.home[claim.id].package, claim.id, files[claim.id])
         )
         decision = answer.decision
         if decision is None:

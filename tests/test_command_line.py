@@ -105,6 +105,19 @@ def test_replay_of_a_prefix_ends_in_counts(capsys):
     assert lines[-1].endswith(f": {len(files)} confirmed, 0 not")
 
 
+def test_replay_says_what_is_lost(capsys, monkeypatch):
+    from paper_checks import replay
+
+    whole = replay.stored
+    monkeypatch.setattr(
+        replay, "stored", lambda folder, id: tuple(file for file in whole(folder, id) if file.kind == "witness")
+    )
+    status, out, _ = run(capsys, "replay", "fedlrt/alg-4", "fedlrt/alg-6")
+    assert status == 1
+    assert "fedlrt/alg-4: its certificate is not stored" in out
+    assert out.splitlines()[-1] == "2 files of 2 claims: 2 confirmed, 0 not, 1 not stored"
+
+
 def test_replay_without_a_stored_witness_says_what_to_do(capsys):
     status, _, err = run(capsys, "replay", QUICK)
     assert status == 2
