@@ -67,12 +67,12 @@ def test_clients_of_the_model_meet_the_closed_forms():
 
 
 def test_a_closed_form_that_no_model_defines():
-    """Without noise that doubles can tell, the ranks among the outliers have no limit, but the sentence has no hole."""
+    """Ranks between outliers of equal size have no limit, but the sentence has no hole."""
     server = Side(np.arange(6.0, 0.0, -1.0), np.eye(6)[:, :4], np.ones(6))
-    noiseless = SpikedModel((6.0, 5.0, 4.0, 3.0), Semicircle(1e-12))
+    equal = SpikedModel((6.0, 6.0, 6.0, 6.0), Semicircle(1.0))
     clear = SpikedModel((6.0, 5.0, 4.0, 3.0), Semicircle(1.0))
-    assert np.isnan(closed_form([noiseless], server, 0.1, 4)[:3]).all()
-    both, one = closed_form([noiseless, clear], server, 0.1, 3), closed_form([clear], server, 0.1, 3)
+    assert np.isnan(closed_form([equal], server, 0.1, 4)[:3]).all()
+    both, one = closed_form([equal, clear], server, 0.1, 3), closed_form([clear], server, 0.1, 3)
     assert np.allclose(both, one)
 
 

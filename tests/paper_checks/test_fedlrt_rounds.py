@@ -12,7 +12,7 @@ CHANGES = {
     "eq-36": ({"theta": "2"}, {"step": "1/10"}),
     "thm-3": ({"step": "1/25"}, {"theta": "1"}),
     "assumption-1": ({"delta": "1/30"}, {"outside": "8"}),
-    "thm-4": ({"apart_inside": "1000000"}, {"step": "1/12"}, {"theta": "100"}),
+    "thm-4": ({"apart_inside": "1000"}, {"step": "1/12"}, {"theta": "100"}),
     "cor-1": ({"steps": 5}, {"norm": "26"}),
     "eq-46": ({"delta": "1/50"},),
     "thm-11-hat-first": ({"slope": [["24", "0"], ["0", "7"]]}, {"delta": "1/2"}),
