@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, cut, rows_of
+from hessian.graphs import flat
 from hessian.symmetric import CurvatureError
 
 if TYPE_CHECKING:
@@ -85,22 +86,24 @@ def _faults(
     beside = 10.0 ** -(2 + attempt)  # a logarithm of a weight, say, bears a small step only
     point = _moved(own, shift, beside)
     graph = objective.graph(batch, 1, 1.0, matrix, point)
-    flat = _flat(v, v)
+    direction = flat(v, v)
     told = []
 
-    Hv = _flat(graph.product(v, False), v)
+    Hv = flat(graph.product(v, False), v)
     size = float(torch.linalg.vector_norm(Hv))
     if size > 0.0:
-        Hu = _flat(graph.product(_split(Hv / size, own), False), v)
-        gap = abs(float(flat @ Hu) - size)
-        if not gap <= (1e-6 if double else 1e-3) * float(torch.linalg.vector_norm(flat) * torch.linalg.vector_norm(Hu)):
+        Hu = flat(graph.product(_split(Hv / size, own), False), v)
+        gap = abs(float(direction @ Hu) - size)
+        if not gap <= (1e-6 if double else 1e-3) * float(
+            torch.linalg.vector_norm(direction) * torch.linalg.vector_norm(Hu)
+        ):
             told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.1%}")
 
     ends = [_moved(point, v, sign * step) for sign in (1.0, -1.0)]
     if matrix == "hessian":
         (above, up), (below, down) = (_gradient(objective, batch, end) for end in ends)
         difference, floor = (up - down) / (2.0 * step), rounding * float(torch.linalg.vector_norm(up))
-        rise, slope = (above - below) / (2.0 * step), float((up + down) @ flat) / 2.0
+        rise, slope = (above - below) / (2.0 * step), float((up + down) @ direction) / 2.0
         if not abs(rise - slope) <= allowed * max(abs(rise), abs(slope)) + rounding * abs(above):
             told.append(f"the loss rises by {rise:.6g} for a step along which its gradient gives {slope:.6g}")
     else:
@@ -114,7 +117,7 @@ def _faults(
 
 def _direction(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:
     """Normal, each parameter on its own scale."""
-    overall = float(_flat(own, own).square().mean().sqrt()) or 1.0
+    overall = float(flat(own, own).square().mean().sqrt()) or 1.0
     drawn = []
     for position, p in enumerate(own):
         z = torch.randn(p.shape, generator=generator, dtype=torch.float64, device="cpu").to(p)
@@ -133,7 +136,7 @@ def _gradient(objective: Objective, batch: Batch, at: list[Tensor]) -> tuple[flo
     with torch.enable_grad():
         value = objective.batch_loss(batch, 1, at)
     found = torch.autograd.grad(value, at, allow_unused=True) if value.requires_grad else [None] * len(at)
-    return value.item(), _flat(found, at)
+    return value.item(), flat(found, at)
 
 
 def _gauss_newton_difference(
@@ -152,17 +155,11 @@ def _gauss_newton_difference(
         slopes.append(torch.autograd.grad(value, cut)[0])
     rounding = 10.0 * torch.finfo(up.dtype).eps / step
     pulled, scale = (
-        _flat(torch.autograd.grad(output, point, way, allow_unused=True, retain_graph=True), point)
+        flat(torch.autograd.grad(output, point, way, allow_unused=True, retain_graph=True), point)
         for way in ((slopes[0] - slopes[1]) / (2.0 * step), slopes[0])
     )
     return pulled, rounding * float(torch.linalg.vector_norm(scale))
 
 
-def _split(flat: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
-    return [part.reshape(p.shape) for part, p in zip(flat.split([p.numel() for p in like]), like, strict=True)]
-
-
-def _flat(parts: Sequence[Tensor | None], like: Sequence[Tensor]) -> Tensor:
-    return torch.cat(
-        [(torch.zeros_like(p) if part is None else part).reshape(-1) for part, p in zip(parts, like, strict=True)]
-    ).detach()
+def _split(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
+    return [part.reshape(p.shape) for part, p in zip(vector.split([p.numel() for p in like]), like, strict=True)]

@@ -154,11 +154,14 @@ def _why_not_layered(model: nn.Module, objective: Objective) -> str | None:
     for name, parameter in model.named_parameters():
         if parameter.requires_grad and id(parameter) not in owned:
             return f"the trainable parameter {name!r} is not in an nn.Linear layer"
-    sample = tuple(part[:1] for part in objective.first_batch())
+    batch = objective.first_batch()
+    sample = tuple(part[:1] for part in batch)
     with torch.no_grad(), _Shifts(layers) as shifts:
-        output = objective.output(sample)
+        objective.output(sample)
+    with torch.no_grad():
+        output = objective.output(batch)
     with torch.enable_grad():
-        value = objective.loss_at(output, sample, 1)
+        value = objective.loss_at(output, batch, 1)
     if value.requires_grad:
         return "the loss reads parameters beside the model's output (a penalty)"
     if len(shifts.layers) < len(layers):

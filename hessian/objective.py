@@ -151,21 +151,22 @@ class Objective:
 
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
         """Number, weight and content of every batch, on the parameters' device."""
-        for number, (weight, batch) in enumerate(zip(self.weights, self._moved(), strict=True), start=1):
+        for number, (weight, batch) in enumerate(zip(self.weights, self.moved(), strict=True), start=1):
             yield number, weight, batch
 
     def first_batch(self) -> Batch:
         """On the parameters' device."""
-        return next(iter(self._moved()))
+        return next(iter(self.moved()))
 
-    def _moved(self) -> Iterator[Batch]:
+    def moved(self) -> Iterator[Batch]:
+        """The batches, on the parameters' device."""
         return self.batches.on(self.parameters[0].device, self.parameters[0].dtype)
 
     def _read(self, count: Callable[[Batch], int]) -> list[tuple[int, float]]:
         with torch.no_grad():
             return [
                 (counted(count, batch), self.batch_loss(batch, number).item())
-                for number, batch in enumerate(self._moved(), start=1)
+                for number, batch in enumerate(self.moved(), start=1)
             ]
 
 

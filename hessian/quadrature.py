@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from hessian.bounds import outside
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
-from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, normal_rows
+from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, normal_rows
 
 
 @dataclass(frozen=True)
@@ -134,24 +133,12 @@ def spectral_measure(
     return SpectralMeasure(operator.P, tuple(nodes), tuple(weights), atoms)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rest:
+class _Rest(OperatorAround):
     """The operator between projections off some rows."""
 
-    operator: SymmetricOperator
-    V: Tensor
-
-    @property
-    def P(self) -> int:
-        return self.operator.P
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self.operator.dtype
-
-    @property
-    def device(self) -> torch.device:
-        return self.operator.device
+    def __init__(self, operator: SymmetricOperator, V: Tensor) -> None:
+        super().__init__(operator)
+        self._V = V
 
     def products(self, vectors: Tensor) -> Tensor:
-        return outside(self.operator.products(outside(vectors, self.V)), self.V)
+        return outside(self._operator.products(outside(vectors, self._V)), self._V)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, counted, cut, joined, loss_of, rows_of
+from hessian.graphs import flat
 from hessian.symmetric import CurvatureError
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Recombination:
         """
         doubts: list[str] = []
         tail = None
-        for number, batch in enumerate(self.objective._moved(), start=1):
+        for number, batch in enumerate(self.objective.moved(), start=1):
             whole = {"batch": batch}
             if self.coupled:
                 with torch.no_grad():
@@ -172,16 +173,12 @@ class Recombination:
 def _derivatives(value: Tensor, variables: list[Tensor], second: bool) -> list[Tensor]:
     if not value.requires_grad:
         return []
-    gradients = torch.autograd.grad(value, variables, create_graph=second, allow_unused=True, materialize_grads=True)
-    found = [_flat(gradients)]
+    gradients = torch.autograd.grad(value, variables, create_graph=second, allow_unused=True)
+    found = [flat(gradients, variables)]
     if second and found[0].requires_grad:
         ramp = torch.linspace(-1.0, 1.5, len(found[0]), dtype=found[0].dtype, device=found[0].device)
-        found.append(_flat(torch.autograd.grad(found[0] @ ramp, variables, allow_unused=True, materialize_grads=True)))
+        found.append(flat(torch.autograd.grad(found[0] @ ramp, variables, allow_unused=True), variables))
     return [one.detach() for one in found]
-
-
-def _flat(parts: Sequence[Tensor]) -> Tensor:
-    return torch.cat([part.reshape(-1) for part in parts])
 
 
 def _agree(

@@ -14,7 +14,7 @@ from hessian.krylov import Array, Progress, extreme_eigenpairs
 from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.norms import StableRankInterval, stable_rank_of
 from hessian.quadrature import SpectralMeasure, spectral_measure
-from hessian.symmetric import CurvatureError, SymmetricOperator
+from hessian.symmetric import CurvatureError, OperatorAround, SymmetricOperator
 
 STREAMS = ("stable rank", "eigenpairs", "quadrature")
 """Parts of a measurement, each with a random stream of its own."""
@@ -196,24 +196,12 @@ def _quiet(text: str) -> None:
     pass
 
 
-class _Counted:
+class _Counted(OperatorAround):
     """An operator that counts its products."""
 
     def __init__(self, operator: SymmetricOperator) -> None:
-        self._operator = operator
+        super().__init__(operator)
         self.count = 0
-
-    @property
-    def P(self) -> int:
-        return self._operator.P
-
-    @property
-    def dtype(self) -> torch.dtype:
-        return self._operator.dtype
-
-    @property
-    def device(self) -> torch.device:
-        return self._operator.device
 
     def products(self, vectors: Tensor) -> Tensor:
         self.count += len(vectors)

@@ -46,21 +46,11 @@ def normal_rows(operator: SymmetricOperator, rng: np.random.Generator, count: in
     return rows
 
 
-class ScaledOperator:
-    """An operator times a power of two that brings its products to the order of one: exact, and no square overflows.
-
-    Attributes:
-        factor: The power of two, chosen at the first product that is not zero.
-    """
+class OperatorAround:
+    """An operator of the shape, the dtype and the device of another one, on whose products its own rest."""
 
     def __init__(self, operator: SymmetricOperator) -> None:
         self._operator = operator
-        self.factor = 0.0
-
-    @property
-    def unit(self) -> float:
-        """What eigenvalues of the scaled matrix are in units of."""
-        return 1.0 / self.factor if self.factor else 1.0
 
     @property
     def P(self) -> int:
@@ -76,6 +66,23 @@ class ScaledOperator:
     def device(self) -> torch.device:
         """Of the operator."""
         return self._operator.device
+
+
+class ScaledOperator(OperatorAround):
+    """An operator times a power of two that brings its products to the order of one: exact, and no square overflows.
+
+    Attributes:
+        factor: The power of two, chosen at the first product that is not zero.
+    """
+
+    def __init__(self, operator: SymmetricOperator) -> None:
+        super().__init__(operator)
+        self.factor = 0.0
+
+    @property
+    def unit(self) -> float:
+        """What eigenvalues of the scaled matrix are in units of."""
+        return 1.0 / self.factor if self.factor else 1.0
 
     def products(self, vectors: Tensor) -> Tensor:
         """The scaled matrix times each row, (k, P) to (k, P).

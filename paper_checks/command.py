@@ -189,11 +189,9 @@ def _replay(options: argparse.Namespace) -> int:
     if not options.ids and not filtered:
         raise LedgerError("name a claim or a paper, or --all; `rankproof claims` lists all ids")
     ledger = Ledger.of()
-    files, lost = {}, []
+    files = {}
     for claim in _chosen(ledger, options):
         files[claim.id] = stored(ledger.home[claim.id].folder, claim.id)
-        kinds = without_file(ledger.home[claim.id].package, claim.id, files[claim.id])
-        lost += [f"{claim.id}: its {kind} is not stored" for kind in kinds]
         if not files[claim.id] and claim.id in options.ids:
             raise LedgerError(f"{claim.id} has no stored witness or certificate; `rankproof show {claim.id}` checks it")
     if options.script:
@@ -221,8 +219,10 @@ def _replay(options: argparse.Namespace) -> int:
                 else:
                     detail = plain_text(answer.detail, sys.stdout.encoding or "utf-8")
                     bar.write(f"{file.id}: {file.kind} {outcome}: {detail}")
-    for line in lost:
-        print(line)
+    papers = dict.fromkeys(ledger.home[id] for id in files)
+    lost = [missing for paper in papers for missing in without_file(paper.package, files)]
+    for id, kind in lost:
+        print(f"{id}: its {kind} is not stored")
     if len(files) > 1:
         claims = sum(map(bool, files.values()))
         missing = f", {len(lost)} not stored" if lost else ""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 Number = Fraction | float
 Relation = Literal["<", "<=", "=", ">=", ">", "!="]
-_HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
+HOLDS: Mapping[Relation, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge, ">": operator.gt, "!=": operator.ne,
 }  # fmt: skip
 
@@ -41,7 +41,7 @@ class Hypothesis:
     @property
     def met(self) -> bool:
         """Whether the witness meets it."""
-        return bool(_HOLDS[self.relation](self.value, self.bound))
+        return bool(HOLDS[self.relation](self.value, self.bound))
 
     def __str__(self) -> str:
         if self.relation == "=":

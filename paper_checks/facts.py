@@ -6,23 +6,20 @@ be shown; none can be declared. Some hold for all values of their symbols, other
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import sympy
 from sympy.polys.rings import PolyRing
 
+from paper_checks.evaluation import HOLDS, Relation
+
 Exact: TypeAlias = Any
 """An integer, a fraction or a sympy rational; checked when it is compared."""
-Relation = Literal["<", "<=", "==", "!=", ">=", ">"]
 
 _SHOWN = object()
-_RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">=": operator.ge, ">": operator.gt,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def compared(says: str, left: Exact, relation: Relation, right: Exact) -> Fact |
     Raises:
         TypeError: one of them is no integer, fraction or sympy rational; a float has an error.
     """
-    holds = _RELATIONS[relation](as_fraction(left), as_fraction(right))
+    holds = HOLDS[relation](as_fraction(left), as_fraction(right))
     return Fact(f"{says}: {left} {relation} {right}", False, _SHOWN) if holds else None
 
 

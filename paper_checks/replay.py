@@ -178,10 +178,12 @@ def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
             if isinstance(item, Replay)}  # fmt: skip
 
 
-def without_file(package: str, id: str, files: Sequence[Stored]) -> tuple[Kind, ...]:
-    """Kinds of replays that are written for a claim, where its files lack one."""
-    on_file = {file.kind for file in files}
-    return tuple(kind for written, kind in replays_of(package) if written == id and kind not in on_file)
+def without_file(package: str, files: Mapping[str, Sequence[Stored]]) -> list[tuple[str, Kind]]:
+    """Claims and kinds of the replays that a paper's package declares, where the files of the claim lack one."""
+    return [
+        (id, kind) for id, kind in replays_of(package)
+        if id in files and kind not in {file.kind for file in files[id]}
+    ]  # fmt: skip
 
 
 def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:

@@ -170,16 +170,15 @@ def run(
     papers = dict.fromkeys(task.paper for task in tasks)
     files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
     replayed = _replay_all(claims, ledger, files, search_path)
+    lost = defaultdict[str, list[Replayed]](list)
+    for id, kind in (missing for paper in papers for missing in without_file(paper.package, files)):
+        lost[id].append(Replayed(kind, False, False, None, None, f"no {kind} is stored"))
     results = []
     for claim, answer in zip(claims, measured, strict=True):
-        lost = tuple(
-            Replayed(kind, False, False, None, None, f"no {kind} is stored")
-            for kind in without_file(ledger.home[claim.id].package, claim.id, files[claim.id])
-        )
         decision = answer.decision
         if decision is None:
             assert answer.judged is not None
-            decision = decide(claim, answer.judged, (*replayed[claim.id], *lost))
+            decision = decide(claim, answer.judged, (*replayed[claim.id], *lost[claim.id]))
         result = Result(
             claim, decision, answer.judged, files[claim.id], replayed[claim.id],
             answer.changes.get(decision.verdict, ()), answer.seconds, claim.expected_grade(budget),

@@ -338,6 +338,6 @@ def claim_memory_200(symbols: tuple[sympy.Symbol, sympy.Symbol], increase: float
         "V_0 held once it is half of that"
     )
     ok = bool(found == sympy.Rational(increase))
-    shown = compared("limit as n grows", found, "==", sympy.Rational(increase))
+    shown = compared("limit as n grows", found, "=", sympy.Rational(increase))
     return Evidence(ok, scope, f"an increase of {increase:.0%}", f"{float(found):.0%} as r/n falls",
                     margin=0.0 if ok else -abs(float(found) - increase), facts=together(shown), whole=True)  # fmt: skip

@@ -215,5 +215,5 @@ def judge_count(orders: Mapping[str, Order], count: float, scope: str) -> Eviden
         reason = f"within the rounding of the printed values: {'; '.join(unclear)}"
         return Evidence(None, scope, printed, obtained, cases=len(orders), reason=reason)
     closest = min(abs(float((order.lead.low + order.lead.high) / 2)) for order in orders.values())
-    facts = together(compared("count", len(sure), "==", Fraction(count)))
+    facts = together(compared("count", len(sure), "=", Fraction(count)))
     return Evidence(True, scope, printed, obtained, margin=closest, cases=len(orders), facts=facts, whole=True)

@@ -44,7 +44,7 @@ def judge_units(
                 scaled = {key: value * factor ** weights.get(key, 0) for key, value in point.items()}
                 scaled_left, scaled_right = map(as_fraction, evaluate(scaled))
                 ratios = scaled_left / left, scaled_right / right
-                facts.append(compared(name, ratios[0], "==", ratios[1]))
+                facts.append(compared(name, ratios[0], "=", ratios[1]))
                 if facts[-1] is None:
                     return Evidence(
                         False, scope, f"{name}: both sides scale alike",

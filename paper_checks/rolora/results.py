@@ -124,7 +124,7 @@ def judge_runs(
             margin=-float(len(missed)), cases=len(means),
             witness={"mean": text, "runs": runs, "size": str(size), "cell": missed[0]},
         )  # fmt: skip
-    shown = compared("means that are none", len(missed), "==", 0)
+    shown = compared("means that are none", len(missed), "=", 0)
     return Evidence(True, scope, stated, "each is a mean of whole counts", margin=1.0, cases=len(means),
                     facts=together(shown), whole=True)  # fmt: skip
 
