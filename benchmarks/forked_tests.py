@@ -1,11 +1,14 @@
 """Runs tests in forks of one process that holds the libraries and nothing of the project (used by `mutants.py`).
 
-Reads one order a line (JSON): `tests`, and the files for `cover` (which test reaches which line) and `report` (how long
-each test took). Prints the number of the process that runs them, then its exit status.
+Reads one order a line (JSON): `files` of tests; `tests`, if not all of them, in the order wanted; `limits`, the
+processor seconds after which a test of that name ends the process; `cover` and `sources`, the file for which test runs
+which line of these; `report`, the file for the seconds of each test and the one that failed.
+Prints the number of the process that runs them, then its exit status.
 """
 
 import json
 import os
+import signal
 import sys
 from collections import defaultdict
 
@@ -17,6 +20,9 @@ import scipy.optimize
 import scipy.stats  # noqa: F401
 import sympy  # noqa: F401
 import torch
+
+LOADING = 60.0
+"""Processor seconds for imports and for tests without a limit."""
 
 
 class Contexts:
@@ -33,20 +39,49 @@ class Contexts:
         self.coverage.switch_context("")
 
 
-class Durations:
-    """Seconds of each test, as a file."""
+class Report:
+    """Seconds of each test and the first that failed, as a file."""
 
     def __init__(self, file) -> None:
-        self.file, self.seconds = file, defaultdict(float)
+        self.file, self.seconds, self.failed = file, defaultdict(float), None
 
     def pytest_runtest_logreport(self, report):
         """Set-up, call and tear-down."""
         self.seconds[report.nodeid] += report.duration
+        if report.failed and self.failed is None:
+            self.failed = report.nodeid
 
     def pytest_sessionfinish(self):
         """Writes the file."""
         with open(self.file, "w") as stream:
-            json.dump(self.seconds, stream)
+            json.dump({"seconds": self.seconds, "failed": self.failed}, stream)
+
+
+class Chosen:
+    """Some of the tests, in the order given."""
+
+    def __init__(self, tests) -> None:
+        self.rank = {test: number for number, test in enumerate(tests)}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        """Leaves the others out."""
+        items[:] = sorted((item for item in items if item.nodeid in self.rank), key=lambda item: self.rank[item.nodeid])
+
+
+class Limits:
+    """Ends the process when a test uses much more of the processor than it should."""
+
+    def __init__(self, limits) -> None:
+        self.limits = limits
+        signal.setitimer(signal.ITIMER_PROF, LOADING)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item):
+        """Around each test."""
+        signal.setitimer(signal.ITIMER_PROF, self.limits.get(item.nodeid, LOADING))
+        yield
+        signal.setitimer(signal.ITIMER_PROF, LOADING)
 
 
 def carry_out(order):
@@ -55,12 +90,16 @@ def carry_out(order):
     if "cover" in order:
         import coverage
 
-        measured = coverage.Coverage(data_file=order["cover"], source=["."], config_file=False)
+        measured = coverage.Coverage(data_file=order["cover"], include=order["sources"], config_file=False)
         measured.start()
         plugins.append(Contexts(measured))
-    if "report" in order:
-        plugins.append(Durations(order["report"]))
-    status = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *order["tests"]], plugins)
+    if "tests" in order:
+        plugins.append(Chosen(order["tests"]))
+    if "limits" in order:
+        plugins.append(Limits(order["limits"]))
+    plugins.append(Report(order["report"]))
+    options = ["-q", "-x", "--assert=plain", "--doctest-modules", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    status = pytest.main([*options, *order["files"]], plugins)
     if measured is not None:
         measured.stop()
         measured.save()
@@ -69,7 +108,6 @@ def carry_out(order):
 
 if __name__ == "__main__":
     sys.path[0] = os.getcwd()
-    sys.dont_write_bytecode = True
     torch.set_num_threads(1)
     for line in sys.stdin:
         child = os.fork()
@@ -78,6 +116,8 @@ if __name__ == "__main__":
             quiet = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(quiet, stream)
-            os._exit(carry_out(json.loads(line)))
+            order = json.loads(line)
+            sys.dont_write_bytecode = "cover" not in order  # wrong lines leave no bytecode behind
+            os._exit(carry_out(order))
         print(child, flush=True)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)

@@ -2,67 +2,55 @@
 
 ``python benchmarks/mutants.py ROOM [--count 150] [--jobs 2]``. A fixed random sample of small changes to a room's code
 (an operator, a comparison, a constant, a condition, an argument left out, a statement deleted), each made alone in a
-copy of the project; the room's tests that reach the changed line run on it.
-What no test notices is a survivor: either it changes nothing that can be seen (it is then judged `equivalent` in the
-JSON file, by hand, with the reason), or a test is missing.
+copy of the project; the room's tests that reach the changed line run on it, its docstrings' examples among them.
+What no test notices is a survivor. Either it changes nothing that can be seen, and is then judged:
+``python benchmarks/mutants.py ROOM --equivalent KEY 'the reason'``. Or a test is missing; once it is written,
+``--again`` runs the survivors once more and writes down which test notices them.
 
-Results are kept as they come: a run that was cut off goes on where it stood, and where the code has changed since, its
-mutants are made anew. Tests run in forks of a process that holds the libraries, not the project, so that a mutant costs
-its tests and little else.
+Results are kept as they come: a run that was cut off goes on where it stood. The sample keeps the lines that stay as
+they are when others change. Tests run in forks of a process that holds the libraries, not the project, so that a mutant
+costs its tests and little else.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
 import os
-import random
-import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from reached_lines import ROOT, Reach, Room, Worker, reach
 from wrong_lines import Mutant, Sites, mutated
 
-ROOT = Path(__file__).resolve().parent.parent
 RESULTS = Path(__file__).with_suffix(".json")
-FORKING = Path(__file__).with_name("forked_tests.py")
 ENGINE = "engine"
 PAPERS = ("fedloru", "fedlrt", "rolora")
-LEAST_SECONDS = 30.0
-"""Of a mutant, beside ten times what its tests take: one that loops for ever is stopped."""
-
-
-@dataclass(frozen=True)
-class Room:
-    """Code and the tests that stand for it."""
-
-    sources: tuple[Path, ...]
-    tests: tuple[str, ...]
+SHOWN = ("file", "line", "code", "before", "after", "kind")
 
 
 def room_of(name: str) -> Room:
     """A room by its folder, or `engine`: what `paper_checks` holds apart from the papers."""
+    tests = [ROOT / "tests" / name]
+    files = sorted((ROOT / name).rglob("*.py"))
     if name == ENGINE:
         folder = ROOT / "paper_checks"
         files = sorted(path for path in folder.rglob("*.py") if path.relative_to(folder).parts[0] not in PAPERS)
-        return Room(tuple(files), ("tests/paper_checks", "tests/test_command_line.py"))
-    extra = {"runs": ("tests/algorithms",)}.get(name, ())
-    return Room(tuple(sorted((ROOT / name).rglob("*.py"))), (f"tests/{name}", *extra))
+        tests = [ROOT / "tests" / "paper_checks", ROOT / "tests" / "test_command_line.py"]
+    return Room(name, tuple(files), tuple(tests))
 
 
 def sample(room: Room, count: int, seed: int) -> list[Mutant]:
     """A fixed random sample of the room's wrong lines, at most one for each line of code."""
-    found: dict[tuple[str, int], list[Mutant]] = defaultdict(list)
+    found: dict[str, list[Mutant]] = defaultdict(list)
     for path in room.sources:
         name, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
         visitor = Sites(name, text)
@@ -72,162 +60,116 @@ def sample(room: Room, count: int, seed: int) -> list[Mutant]:
                 compile(mutated(text, mutant), name, "exec")
             except SyntaxError:
                 continue
-            found[mutant.file, mutant.line].append(mutant)
-    chosen = random.Random(seed)
-    lines = sorted(found)
-    chosen.shuffle(lines)
-    return [chosen.choice(found[place]) for place in lines[:count]]
+            found[mutant.place].append(mutant)
 
+    def drawn(name: str) -> bytes:
+        return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
-class Worker:
-    """A copy of the project, and a process that forks a fresh Python for every order."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        listing = ["git", "ls-files", "-co", "--exclude-standard"]
-        for name in subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n"):
-            if name and (ROOT / name).is_file():
-                (place / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, place / name)
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        data = os.environ.get("RANKPROOF_DATA", str(ROOT / "data"))
-        self.process = subprocess.Popen(
-            [sys.executable, str(FORKING)], cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, **threads, "PYTHONPATH": str(place), "RANKPROOF_DATA": data},
-        )  # fmt: skip
-
-    def tests(self, limit: float = 3600.0, **order: Any) -> int | None:
-        """Exit status of pytest; None if it took too long."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-        child = int(self.process.stdout.readline())
-        began = time.monotonic()
-        with ThreadPoolExecutor(1) as waiting:
-            answer = waiting.submit(self.process.stdout.readline)
-            late = False
-            while not answer.done():
-                time.sleep(0.02)
-                if time.monotonic() - began > limit and not late:
-                    late = True
-                    os.killpg(child, signal.SIGKILL)
-            status = int(answer.result())
-        return None if late else status
-
-    def close(self) -> None:
-        """Ends the process."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-
-
-@dataclass(frozen=True)
-class Reach:
-    """Which tests reach which line, and how long each takes."""
-
-    lines: dict[tuple[str, int], set[str]]
-    files: dict[str, set[str]]
-    seconds: dict[str, float]
-
-    def tests(self, mutant: Mutant, last_line: int) -> list[str]:
-        """Tests that run the line, quick ones first; of a line that runs on import only, all that run its file."""
-        found: set[str] = set()
-        for line in range(mutant.line, last_line + 1):
-            found |= self.lines.get((mutant.file, line), set())
-        return sorted(found or self.files.get(mutant.file, set()), key=lambda id: self.seconds.get(id, 0.0))
-
-
-def reach(worker: Worker, room: Room) -> Reach:
-    """Runs the room's tests once, on code as it is.
-
-    Raises:
-        SystemExit: They fail already.
-    """
-    import coverage
-
-    file, report = worker.place / "reach.coverage", worker.place / "reach.json"
-    status = worker.tests(tests=list(room.tests), cover=str(file), report=str(report))
-    if status != 0:
-        raise SystemExit(f"mutants: the tests of {', '.join(room.tests)} fail on the code as it is (status {status})")
-    data = coverage.CoverageData(str(file))
-    data.read()
-    lines: dict[tuple[str, int], set[str]] = defaultdict(set)
-    files: dict[str, set[str]] = defaultdict(set)
-    for path in data.measured_files():
-        name = os.path.relpath(path, worker.place)
-        for line, contexts in data.contexts_by_lineno(path).items():
-            ids = {context for context in contexts if context}
-            lines[name, line] |= ids
-            files[name] |= ids
-    return Reach(dict(lines), dict(files), json.loads(report.read_text()))
+    places = sorted(found, key=drawn)[:count]
+    return [min(found[place], key=lambda mutant: drawn(mutant.key)) for place in places]
 
 
 def judge(worker: Worker, mutant: Mutant, known: Reach) -> dict[str, Any]:
     """Makes the change in the worker's copy, runs the tests, and takes it back."""
+    tests = known.tests(mutant)
+    entry = {name: getattr(mutant, name) for name in SHOWN}
+    if not tests:
+        return {**entry, "result": "not reached", "tests": 0, "seconds": 0.0}
     path = worker.place / mutant.file
-    text = path.read_text(encoding="utf-8")
-    tests = known.tests(mutant, mutant.line + mutant.before.count("\n"))
-    wrong = text.splitlines()[mutant.line - 1].strip()
+    text, times = path.read_text(encoding="utf-8"), path.stat()
+    report = worker.place / "report.json"
+    report.unlink(missing_ok=True)
+    limits = {test: 5.0 + 5.0 * known.seconds[test] for test in tests}
     began = time.monotonic()
-    if tests:
-        limit = LEAST_SECONDS + 10.0 * sum(known.seconds.get(id, 0.0) for id in tests)
-        try:
-            path.write_text(mutated(text, mutant), encoding="utf-8")
-            status = worker.tests(limit, tests=tests)
-        finally:
-            path.write_text(text, encoding="utf-8")
-    else:
-        status = 0
-    result = "noticed" if status != 0 else "survived" if tests else "not reached"
-    return {**asdict(mutant), "code": wrong, "result": result, "tests": len(tests), "timeout": status is None,
-            "seconds": round(time.monotonic() - began, 2)}  # fmt: skip
+    try:
+        path.write_text(mutated(text, mutant), encoding="utf-8")
+        status = worker.tests(
+            120.0 + 20.0 * sum(known.seconds[test] for test in tests), tests=tests, limits=limits, report=str(report),
+            files=sorted({test.split("::")[0] for test in tests}),
+        )  # fmt: skip
+    finally:
+        path.write_text(text, encoding="utf-8")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    entry |= {"result": "survived", "tests": len(tests), "seconds": round(time.monotonic() - began, 2)}
+    if status != 0:
+        failed = json.loads(report.read_text())["failed"] if report.exists() else "the time limit"
+        entry |= {"result": "noticed", "test": failed or "the import"}
+    return entry
 
 
-def stored() -> dict[str, Any]:
-    """What earlier runs found."""
+def stored(room: str) -> dict[str, dict[str, Any]]:
+    """What earlier runs found of a room: one entry for each mutant, by its key."""
+    found = _all_stored().get(room, {})
+    noticed = {key: {"result": "noticed", "test": test} for key, test in found.get("noticed at once", {}).items()}
+    return noticed | {entry["key"]: entry for part in ("judged", "open") for entry in found.get(part, ())}
+
+
+def _all_stored() -> dict[str, Any]:
     return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
 
 
-def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str]) -> None:
-    """Writes the room's results, whole or not at all."""
-    results = stored()
-    listed = [entries[key] for key in order if key in entries]
+def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str]) -> dict[str, Any]:
+    """Writes the room's results, whole or not at all, and returns them."""
+    listed = [{**entries[key], "key": key} for key in order if key in entries]
+    at_once = [entry for entry in listed if entry["result"] == "noticed" and "survived" not in entry]
+    judged = [entry for entry in listed if "equivalent" in entry or "survived" in entry]
+    unjudged = [entry for entry in listed if entry["result"] != "noticed" and "equivalent" not in entry]
+    real = max(1, len(listed) - sum("equivalent" in entry for entry in judged))
     noticed = sum(entry["result"] == "noticed" for entry in listed)
-    equivalent = sum(entry["result"] != "noticed" and bool(entry.get("judged")) for entry in listed)
-    survivors = [entry for entry in listed if entry["result"] != "noticed"]
+    results = _all_stored()
     results[room] = {
-        "mutants": len(listed), "noticed": noticed, "equivalent": equivalent,
-        "score": round(noticed / max(1, len(listed) - equivalent), 4), "survivors": survivors,
-        "all": {key: entries[key]["result"] for key in order if key in entries},
+        "mutants": len(listed), "equivalent": sum("equivalent" in entry for entry in judged), "noticed": noticed,
+        "score": round(noticed / real, 4), "score before": round(len(at_once) / real, 4),
+        "open": unjudged, "judged": judged, "noticed at once": {entry["key"]: entry["test"] for entry in at_once},
     }  # fmt: skip
     beside = RESULTS.with_suffix(".part")
     beside.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     os.replace(beside, RESULTS)
+    return results[room]
 
 
-def known_results(room: str, mutants: Sequence[Mutant], again: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Results of these mutants by an earlier run; with `again`, only the noticed ones and the judgements."""
-    before = stored().get(room, {})
-    details = {Mutant(**{k: e[k] for k in Mutant.__dataclass_fields__}).key: e for e in before.get("survivors", ())}
-    for mutant in mutants:
-        result = before.get("all", {}).get(mutant.key)
-        if result == "noticed":
-            yield mutant.key, {**asdict(mutant), "result": result}
-        elif result is not None and (not again or details[mutant.key].get("judged")):
-            yield mutant.key, details[mutant.key]
+def run_mutants(room: Room, mutants: Sequence[Mutant], entries: dict[str, dict[str, Any]], order: Sequence[str],
+                jobs: int) -> None:  # fmt: skip
+    """Judges these mutants by the tests; the entries are kept as they come."""
+    from tqdm import tqdm
+
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        places = [Path(folder) / str(number) for number in range(min(jobs, len(mutants)))]
+        for place in places:
+            place.mkdir()
+        free = [Worker(place) for place in places]
+        known = reach(free[0], room)
+
+        def one(mutant: Mutant) -> tuple[str, dict[str, Any]]:
+            worker = free.pop()
+            try:
+                return mutant.key, judge(worker, mutant, known)
+            finally:
+                free.append(worker)
+
+        with ThreadPoolExecutor(len(places)) as pool, tqdm(total=len(mutants), unit="mutant", disable=None) as bar:
+            for key, entry in pool.map(one, mutants):
+                if key in entries and entry["result"] == "noticed":
+                    entry["survived"] = "at first"
+                entries[key] = entry
+                keep(room.name, entries, order)
+                bar.update()
+        for worker in free:
+            worker.close()
 
 
 def main() -> int:
-    """Runs the sample of one room."""
+    """Runs the sample of one room, or stores a judgement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("room", help="a folder such as rmt, or engine (paper_checks without the papers)")
+    parser.add_argument("room", help=f"a folder such as rmt, or {ENGINE} (paper_checks without the papers)")
     parser.add_argument("--count", type=int, default=150, help="wrong lines; default: 150")
     parser.add_argument("--seed", type=int, default=0, help="of the sample; default: 0")
     parser.add_argument("--jobs", type=int, default=2, help="copies at work; default: 2")
     parser.add_argument("--again", action="store_true", help="run survivors that are not judged once more")
+    parser.add_argument(
+        "--equivalent", nargs=2, metavar=("KEY", "REASON"), help="judge a survivor: no test could see it"
+    )
     options = parser.parse_args()
-    from tqdm import tqdm
 
     room = room_of(options.room)
     if not room.sources:
@@ -235,39 +177,28 @@ def main() -> int:
         return 2
     mutants = sample(room, options.count, options.seed)
     order = [mutant.key for mutant in mutants]
-    entries = dict(known_results(options.room, mutants, options.again))
-    left = [mutant for mutant in mutants if mutant.key not in entries]
-    with tempfile.TemporaryDirectory(prefix="mutants-") as place:
-        workers = []
-        for number in range(min(options.jobs, max(1, len(left)))):
-            (Path(place) / str(number)).mkdir()
-            workers.append(Worker(Path(place) / str(number)))
-        if left:
-            known = reach(workers[0], room)
-            free = list(workers)
-            with ThreadPoolExecutor(len(workers)) as pool, tqdm(total=len(left), unit="mutant", disable=None) as bar:
-
-                def one(mutant: Mutant) -> tuple[str, dict[str, Any]]:
-                    worker = free.pop()
-                    try:
-                        return mutant.key, judge(worker, mutant, known)
-                    finally:
-                        free.append(worker)
-
-                for key, entry in pool.map(one, left):
-                    entries[key] = entry
-                    keep(options.room, entries, order)
-                    bar.update()
-        for worker in workers:
-            worker.close()
-    keep(options.room, entries, order)
-    found = stored()[options.room]
-    print(f"{options.room}: {found['noticed']} of {found['mutants']} noticed, {found['equivalent']} judged equivalent, "
-          f"score {100 * found['score']:.1f} %")  # fmt: skip
-    for entry in found["survivors"]:
-        if not entry.get("judged"):
-            print(f"  {entry['file']}:{entry['line']} {entry['result']}: {entry['before']!r} -> {entry['after']!r}")
+    entries = stored(room.name)
+    if options.equivalent:
+        key, reason = options.equivalent
+        if entries.get(key, {}).get("result") not in ("survived", "not reached"):
+            print(f"mutants: {key!r} is no survivor of {room.name}", file=sys.stderr)
+            return 2
+        entries[key]["equivalent"] = reason
+        mutants = []
+    left = [mutant for mutant in mutants if _to_run(entries.get(mutant.key), options.again)]
+    if left:
+        run_mutants(room, left, entries, order, options.jobs)
+    found = keep(room.name, entries, order)
+    print(f"{room.name}: {found['noticed']} of {found['mutants']} noticed, {found['equivalent']} judged equivalent, "
+          f"score {100 * found['score']:.1f} %, at first {100 * found['score before']:.1f} %")  # fmt: skip
+    for entry in found["open"]:
+        change = f"{entry['before']!r} -> {entry['after']!r}"
+        print(f"  {entry['key']} {entry['file']}:{entry['line']} {entry['result']}: {change} in {entry['code']}")
     return 0
+
+
+def _to_run(entry: dict[str, Any] | None, again: bool) -> bool:
+    return entry is None or (again and entry["result"] != "noticed" and "equivalent" not in entry)
 
 
 if __name__ == "__main__":

@@ -19,11 +19,28 @@ class Mutant:
     before: str
     after: str
     kind: str
+    code: str
+    """The line as it is."""
+    column: int
+    """Of the change, in that line."""
+    repeat: int
+    """How many lines of the file before it have the same text."""
+    on_import: bool
+    """Outside every function: tests that run the line cannot be told apart."""
+
+    @property
+    def place(self) -> str:
+        """Names the line; stays the same when lines above it come or go."""
+        return _digest(self.file, self.code, self.repeat)
 
     @property
     def key(self) -> str:
-        """Stays the same while the changed text and its place in the file's text do."""
-        return hashlib.sha256(f"{self.file}:{self.start}:{self.before}:{self.after}".encode()).hexdigest()[:16]
+        """Names the change; stays the same when lines above it come or go."""
+        return _digest(self.file, self.code, self.repeat, self.column, self.before, self.after)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 _SWAPS: dict[type[ast.AST], tuple[str, str]] = {
@@ -39,7 +56,9 @@ class Sites(ast.NodeVisitor):
     """Collects the places of a file where one small change makes a wrong line."""
 
     def __init__(self, file: str, text: str) -> None:
-        self.file, self.text, self.found = file, text, []
+        self.file, self.found = file, []
+        self._lines = text.splitlines()
+        self._depth = 0
         self._starts = [0]
         for line in text.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line.encode()))
@@ -54,7 +73,12 @@ class Sites(ast.NodeVisitor):
     def _add(self, node: Any, span: tuple[int, int], after: str, kind: str) -> None:
         before = self._bytes[span[0] : span[1]].decode()
         line = self._bytes[: span[0]].count(b"\n") + 1
-        self.found.append(Mutant(self.file, line, *span, before, after, kind))
+        written = self._lines[line - 1]
+        repeat = sum(other.strip() == written.strip() for other in self._lines[: line - 1])
+        column = span[0] - self._starts[line - 1] - (len(written) - len(written.lstrip()))
+        self.found.append(
+            Mutant(self.file, line, *span, before, after, kind, written.strip(), column, repeat, self._depth == 0)
+        )
 
     def _between(self, left: Any, right: Any, operator: ast.AST, kind: str) -> None:
         if type(operator) not in _SWAPS:
@@ -125,9 +149,10 @@ class Sites(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
-        """A keyword argument left out, or two arguments exchanged."""
+        """A keyword argument left out, or two arguments exchanged; `strict` and `frozen` state facts and stay."""
+        node.keywords = [keyword for keyword in node.keywords if keyword.arg not in ("strict", "frozen")]
         for keyword in node.keywords:
-            if keyword.arg not in (None, "strict") and len(node.args) + len(node.keywords) > 1:
+            if keyword.arg is not None and len(node.args) + len(node.keywords) > 1:
                 self._argument(node, keyword)
         if len(node.args) == 2 and not any(isinstance(argument, ast.Starred) for argument in node.args):
             one, two = (self._span(argument) for argument in node.args)
@@ -170,8 +195,12 @@ class Sites(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Defaults and the body."""
-        for part in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None), *node.body):
+        for part in (*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)):
             self.visit(part)
+        self._depth += 1
+        for part in node.body:
+            self.visit(part)
+        self._depth -= 1
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Imports stay."""

@@ -15,6 +15,8 @@ from toymodels.legendre import (
     heterogeneous,
     homogeneous,
     legendre_features,
+    many_targets,
+    random_targets,
 )
 from toymodels.problem import ProblemError
 
@@ -71,6 +73,35 @@ def test_starts_targets_and_strips_are_those_asked_for():
     targets = [torch.linalg.solve(client.matrix, client.B.flatten()).reshape(4, 3) for client in own.clients]
     for target in targets:
         assert torch.linalg.matrix_rank(target, rtol=1e-8) == 1
+
+
+def test_the_settings_of_the_papers_figures_are_the_defaults():
+    """Figure 4: one 20 x 20 target of rank 4; Figure 1: 10 x 10 targets of rank 1; 10,000 points in both."""
+    one = homogeneous(2, np.random.default_rng(7))
+    assert one.start["W"].shape == one.facts["target"].shape == (20, 20)
+    assert torch.linalg.matrix_rank(one.facts["target"]) == 4
+    assert [client.samples for client in one.clients] == [5000.0, 5000.0]
+    each = heterogeneous(2, np.random.default_rng(7))
+    assert each.start["W"].shape == (10, 10)
+    assert [client.samples for client in each.clients] == [10_000.0, 10_000.0]
+    many = many_targets(
+        random_targets(2, (2, 2), 1, np.random.default_rng(7)).expand(1, 2, 2, 2), np.random.default_rng(7)
+    )
+    assert many[0].samples == 10_000.0
+
+
+def test_start_and_target_have_the_size_of_one_singular_direction_each():
+    """Entries times the root of the larger side are normal: of variance 1 for the start, r for a target of rank r.
+
+    The sum of n squared normal numbers is within 5 of its standard deviations, sqrt(2 n); that of a product of factors
+    has at most r (m + n) numbers behind it.
+    """
+    made = homogeneous(1, np.random.default_rng(8), shape=(30, 20), rank=3, samples=2000)
+    assert abs(30 * float((made.start["W"] ** 2).mean()) - 1.0) < 5 * (2 / 600) ** 0.5
+    targets = random_targets(200, (6, 9), 2, np.random.default_rng(9))
+    squares = 9.0 * (targets**2).mean(dim=(1, 2))
+    assert abs(float(squares.mean()) - 2.0) < 5 * float(squares.std()) / 200**0.5
+    assert homogeneous(1, np.random.default_rng(8), shape=(1, 3), rank=1, samples=50).start["W"].shape == (1, 3)
 
 
 def test_the_uniform_basis_has_curvature_near_one():

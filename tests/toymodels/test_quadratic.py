@@ -65,6 +65,11 @@ def test_every_client_has_the_extreme_curvatures_asked_for(curvatures):
     assert given.smoothness == pytest.approx(max(map(abs, curvatures)))
 
 
+def test_curvatures_are_a_tenth_to_one_unless_told():
+    given = random_quadratics((3, 2), 1, np.random.default_rng(0))
+    assert given.facts["curvature"] == pytest.approx((0.1, 1.0))
+
+
 def test_heterogeneity_scale_and_rank_are_those_asked_for():
     same = random_quadratics((3, 4), 3, np.random.default_rng(1), heterogeneity=0.0)
     assert all(torch.equal(client.H, same.clients[0].H) for client in same.clients)

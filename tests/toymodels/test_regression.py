@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -45,6 +47,24 @@ def test_the_start_has_the_angle_asked_for(rank):
     for sine in (0.0, 0.3, 1.0):
         given = made(8, 4, 2, rank=rank, sine=sine)
         assert given.measures["angle"](given.start) == pytest.approx(sine, abs=1e-9)
+
+
+def test_a_random_start_has_orthonormal_columns_and_is_small():
+    given = made(6, 4, 2, rank=2)
+    first = given.facts["first"]
+    assert given.start["W"].shape == (6, 4)
+    torch.testing.assert_close(first.mT @ first, torch.eye(2).double())
+    torch.testing.assert_close(first @ (first.mT @ given.start["W"]), given.start["W"])
+    assert 0.0 < float(given.start["W"].norm()) < 1e-2
+
+
+def test_fresh_data_that_are_too_few_leave_no_single_minimiser():
+    given = made(4, 3, 1, samples=20)
+    fresh = with_fresh_data(given, np.random.default_rng(1))
+    assert float(fresh.clients[0].gradient(Tree(fresh.minimiser))["W"].abs().max()) < 1e-10
+    few = with_fresh_data(replace(given, facts={**given.facts, "sizes": (2,)}), np.random.default_rng(1))
+    assert few.minimiser is None
+    assert few.least is None
 
 
 def test_the_start_of_less_rank_than_the_truth_has_the_sine_1():

@@ -68,6 +68,17 @@ def test_ffa_expectation_against_a_simulation():
             assert abs(losses.mean() - (1 + correction) * sine**2) < 5 * error
 
 
+def test_factors_and_map_by_hand():
+    """delta = 3/5, c^2 = 16/25; step 1/2: |1 - c^2| = 9/25 over sqrt(1 + (16/25)(9/25)) = sqrt(769)/25."""
+    assert population_map(0.6, 0.5) == pytest.approx(0.6 * 9 / 769**0.5)
+    assert population_map(0.0, 0.7) == 0.0
+    assert population_map(1.0, 0.7) == 1.0
+    assert heterogeneous_factor(0.5, 0.25) == 0.625
+    assert heterogeneous_factor(1.0, 0.5) == 1.0
+    assert homogeneous_factor(0.6, 1.0) == pytest.approx(0.6)
+    assert largest_step_of_homogeneous_factor(0.6) == pytest.approx(0.84)
+
+
 def test_ffa_correction_by_hand_and_in_the_limit():
     assert ffa_correction(1, 10) == pytest.approx(-1 / 10)
     assert ffa_correction(2, 4) == pytest.approx(-2 / 32)

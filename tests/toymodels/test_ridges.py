@@ -79,6 +79,15 @@ def test_offsets_follow_the_common_matrix_and_the_clients_own():
     assert float((y[1] - y[0]).abs().max()) > 0.1
 
 
+def test_twenty_samples_each_and_half_a_matrix_of_its_own_unless_told():
+    given, told = (
+        ridge_problem((3, 2), 2, np.random.default_rng(4), **options)
+        for options in ({}, {"samples": 20, "heterogeneity": 0.5})
+    )
+    assert [client.samples for client in given.clients] == [20.0, 20.0]
+    assert all(torch.equal(one.y, other.y) for one, other in zip(given.clients, told.clients, strict=True))
+
+
 def test_smoothness_is_the_curvature_times_the_largest_eigenvalue_of_the_mean():
     D = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]], [[0.6, 0.8]]], dtype=torch.float64)
     for name, curvature in (("welsch", 1.0), ("cosine", 1.0)):

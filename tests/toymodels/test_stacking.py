@@ -1,14 +1,17 @@
 """A client is its tensors: its class, given those of another, is the other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from algorithms.tree import Tree
 from toymodels.legendre import data_client, legendre_features
-from toymodels.product_features import product_gram
-from toymodels.quadratic import random_quadratics
-from toymodels.regression import regression
+from toymodels.one_sample import OneSample
+from toymodels.product_features import Coefficients, ProductGram, product_gram
+from toymodels.quadratic import Quadratic, centred, random_quadratics
+from toymodels.regression import Regressor, regression
 from toymodels.ridges import ridge_problem
 
 
@@ -36,5 +39,18 @@ def test_with_the_tensors_of_another_it_is_the_other(name):
     assert turned.samples == one.samples == other.samples
     U, V = torch.eye(3).double()[:, :2], torch.eye(2).double()
     S = {"W": torch.tensor([[1.0, 2.0], [3.0, -1.0]]).double()}
+    assert one != turned != other
+    assert {one: "one", other: "other"}[other] == "other"
     if hasattr(one, "projected"):
         assert float(turned.projected({"W": U}, {"W": V}).loss(S)) == float(other.loss({"W": U @ S["W"] @ V.T}))
+
+
+def test_data_of_unstated_size_count_as_one_sample():
+    one, four = torch.ones(1, 1).double(), torch.ones(1, 1, 1, 1).double()
+    for client in (
+        Quadratic(four, one, one[0, 0]), centred(four, one), Regressor(one, one), OneSample(one, one, one[0, 0]),
+        ProductGram(one, one, one, one[0, 0]), Coefficients(one, one, one[0, 0]),
+    ):  # fmt: skip
+        assert client.samples == 1.0
+        assert client != replace(client)
+        assert len({client, client}) == 1

@@ -1,0 +1,184 @@
+"""Which tests run which lines of a room, measured once and kept as long as neither changes (used by `mutants.py`)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wrong_lines import Mutant
+
+ROOT = Path(__file__).resolve().parent.parent
+FORKING = Path(__file__).with_name("forked_tests.py")
+KEPT = ROOT / "results" / "mutants"
+
+
+@dataclass(frozen=True)
+class Room:
+    """Code and the tests that stand for it; the examples in its docstrings are among them."""
+
+    name: str
+    sources: tuple[Path, ...]
+    tests: tuple[Path, ...]
+    """Folders and files."""
+
+    def test_files(self) -> list[Path]:
+        """Files that hold tests: modules of tests, and sources with examples."""
+        found = [
+            path for place in self.tests for path in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])
+        ]
+        return found + [path for path in self.sources if ">>>" in path.read_text(encoding="utf-8")]
+
+    def support(self) -> list[Path]:
+        """What every test may depend on: the sources, and modules beside the tests that hold none."""
+        beside = [path for place in self.tests if place.is_dir() for path in place.rglob("*.py")]
+        return [*self.sources, *sorted(path for path in beside if not path.name.startswith("test_"))]
+
+
+class Worker:
+    """A copy of the project, and a process that forks a fresh Python for every order."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        listing = ["git", "ls-files", "-co", "--exclude-standard"]
+        for name in subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n"):
+            if name and (ROOT / name).is_file():
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, place / name)
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        data = os.environ.get("RANKPROOF_DATA", str(ROOT / "data"))
+        self.process = subprocess.Popen(
+            [sys.executable, str(FORKING)], cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, **threads, "PYTHONPATH": str(place), "RANKPROOF_DATA": data,
+                 "PYTHONDONTWRITEBYTECODE": "1"},
+        )  # fmt: skip
+
+    def tests(self, limit: float = 7200.0, **order: Any) -> int | None:
+        """Exit status of pytest; None if it took longer than `limit`, in seconds."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(order) + "\n")
+        self.process.stdin.flush()
+        child = int(self.process.stdout.readline())
+        began = time.monotonic()
+        with ThreadPoolExecutor(1) as waiting:
+            answer = waiting.submit(self.process.stdout.readline)
+            late = False
+            while not answer.done():
+                time.sleep(0.02)
+                if time.monotonic() - began > limit and not late:
+                    late = True
+                    os.killpg(child, signal.SIGKILL)
+            status = int(answer.result())
+        return None if late else status
+
+    def close(self) -> None:
+        """Ends the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Which tests run each line, and how long each test takes."""
+
+    lines: dict[tuple[str, int], set[str]]
+    files: dict[str, set[str]]
+    seconds: dict[str, float]
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Tests of a mutant: those that run the line, then the others of the same modules.
+
+        The others count because a line that a module's fixture or cache runs is measured in its first test alone. Of
+        a line that runs on import, all that run its file. Module by module, as fixtures belong to modules; quick first.
+        """
+        everything = self.files.get(mutant.file, set())
+        found: set[str] = set()
+        if mutant.on_import:
+            found = everything
+        else:
+            for line in range(mutant.line, mutant.line + mutant.before.count("\n") + 1):
+                found |= self.lines.get((mutant.file, line), set())
+        modules = {_module(test) for test in found}
+        return self._quick_first(found) + self._quick_first(
+            {test for test in everything - found if _module(test) in modules}
+        )
+
+    def _quick_first(self, tests: set[str]) -> list[str]:
+        of_module: dict[str, float] = defaultdict(float)
+        for test in tests:
+            of_module[_module(test)] += self.seconds[test]
+        return sorted(tests, key=lambda test: (of_module[_module(test)], _module(test), self.seconds[test]))
+
+
+def _module(test: str) -> str:
+    return test.split("::")[0]
+
+
+def reach(worker: Worker, room: Room) -> Reach:
+    """Runs the tests that changed since the last time, on code as it is.
+
+    Raises:
+        SystemExit: They fail already.
+    """
+    common = _digest(room.support())
+    digests = {str(path.relative_to(ROOT)): common + _digest([path]) for path in room.test_files()}
+    kept_in = KEPT / f"{room.name}.json"
+    kept = json.loads(kept_in.read_text(encoding="utf-8")) if kept_in.exists() else {}
+    known = {file: kept[file] for file, digest in digests.items() if kept.get(file, {}).get("digest") == digest}
+    changed = [file for file in digests if file not in known]
+    if changed:
+        for file, tests in _measured(worker, room, changed).items():
+            known[file] = {"digest": digests[file], "tests": tests}
+        KEPT.mkdir(parents=True, exist_ok=True)
+        kept_in.write_text(json.dumps(known), encoding="utf-8")
+    lines: dict[tuple[str, int], set[str]] = defaultdict(set)
+    files: dict[str, set[str]] = defaultdict(set)
+    seconds = {}
+    for module in known.values():
+        for test, measured in module["tests"].items():
+            seconds[test] = measured["seconds"]
+            for file, numbers in measured["lines"].items():
+                files[file].add(test)
+                for number in numbers:
+                    lines[file, number].add(test)
+    return Reach(dict(lines), dict(files), seconds)
+
+
+def _measured(worker: Worker, room: Room, test_files: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Seconds and lines of each test of these files."""
+    import coverage
+
+    file, report = worker.place / "reach.coverage", worker.place / "reach.json"
+    sources = [str(worker.place / path.relative_to(ROOT)) for path in room.sources]
+    status = worker.tests(files=list(test_files), cover=str(file), sources=sources, report=str(report))
+    if status != 0:
+        raise SystemExit(f"mutants: the tests of {room.name} fail on the code as it is (status {status})")
+    found: dict[str, dict[str, Any]] = {name: {} for name in test_files}
+    for test, seconds in json.loads(report.read_text())["seconds"].items():
+        found[_module(test)][test] = {"seconds": round(seconds, 4), "lines": defaultdict(list)}
+    data = coverage.CoverageData(str(file))
+    data.read()
+    for path in data.measured_files():
+        name = os.path.relpath(path, worker.place)
+        for line, contexts in data.contexts_by_lineno(path).items():
+            for test in contexts:
+                if test:
+                    found[_module(test)][test]["lines"][name].append(line)
+    return found
+
+
+def _digest(paths: Sequence[Path]) -> str:
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in paths)).hexdigest()[:16]
