@@ -126,6 +126,7 @@ def test_fedlrt_finds_the_rank_and_the_target():
 def test_heterogeneous_clients_disagree():
     given = heterogeneous(4, np.random.default_rng(4), shape=(5, 4), samples=500)
     assert given.least > 1e-3
+    assert given.facts["basis"] == "plain"
     assert all(float(client.loss(given.minimiser)) > 0 for client in given.clients)
 
 

@@ -56,6 +56,14 @@ def test_without_positive_curvature_there_is_no_minimiser(low):
     assert given.facts["curvature"] == (low, 2.0)
 
 
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1e6])
+def test_whether_there_is_a_minimiser_does_not_depend_on_the_scale(size):
+    given = quadratic_problem("small", [centred(size * torch.diag(torch.tensor([1.0, 2.0])), CENTRE)], W["W"])
+    torch.testing.assert_close(given.minimiser["W"], CENTRE)
+    bent = quadratic_problem("bent", [centred(size * torch.diag(torch.tensor([1e-11, 2.0])), CENTRE)], W["W"])
+    assert bent.minimiser is None
+
+
 @pytest.mark.parametrize("curvatures", [(0.1, 1.0), (-0.5, 2.0), (0.3, 0.3)])
 def test_every_client_has_the_extreme_curvatures_asked_for(curvatures):
     given = random_quadratics((3, 2), 4, np.random.default_rng(0), curvatures=curvatures)
@@ -68,6 +76,8 @@ def test_every_client_has_the_extreme_curvatures_asked_for(curvatures):
 def test_curvatures_are_a_tenth_to_one_unless_told():
     given = random_quadratics((3, 2), 1, np.random.default_rng(0))
     assert given.facts["curvature"] == pytest.approx((0.1, 1.0))
+    twice = random_quadratics((3, 2), 1, np.random.default_rng(0), scale=2.0)
+    assert torch.equal(twice.start["W"], 2.0 * given.start["W"])
 
 
 def test_heterogeneity_scale_and_rank_are_those_asked_for():

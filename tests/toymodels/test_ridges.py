@@ -59,6 +59,15 @@ def test_the_gradient_is_that_of_the_loss_and_the_constants_bound_it(shape, prof
     assert problem.weights == [5 / 16, 9 / 16, 2 / 16]
 
 
+def test_knots_may_stand_as_close_as_they_like():
+    """Curvature 2 from 0 to 1/4 and none elsewhere: slope 2x, then 1/2; value x^2, then 1/16 + (x - 1/4)/2."""
+    step = Pieces((0.0, 0.25), (0.0, 2.0, 0.0))
+    x = torch.tensor([-1.0, 0.125, 1.25], dtype=torch.float64)
+    assert step.slope(x).tolist() == [0.0, 0.25, 0.5]
+    assert step.value(x).tolist() == [0.0, 1 / 64, 1 / 16 + 1 / 2]
+    assert step.slope_bound == 0.5
+
+
 def test_smoothness_is_attained_at_the_extreme_curvature():
     D = torch.ones(1, 1, 1, dtype=torch.float64)
     client = Ridges(D, torch.zeros(1, dtype=torch.float64), PROFILES["cosine"])
@@ -86,6 +95,16 @@ def test_twenty_samples_each_and_half_a_matrix_of_its_own_unless_told():
     )
     assert [client.samples for client in given.clients] == [20.0, 20.0]
     assert all(torch.equal(one.y, other.y) for one, other in zip(given.clients, told.clients, strict=True))
+
+
+def test_offsets_are_normal_with_the_variances_of_both_matrices():
+    """Of a direction of norm 1, <D, common + h own> is normal of variance 1 + h^2; squares vary by 2 (1 + h^2)^2."""
+    for h in (0.25, 3.0):
+        streams = [np.random.default_rng([5, n]) for n in range(600)]
+        drawn = [ridge_problem((2, 2), 1, stream, samples=1, heterogeneity=h).clients[0] for stream in streams]
+        squares = np.array([float(client.y) ** 2 for client in drawn])
+        assert abs(squares.mean() / (1 + h**2) - 1.0) < 5 * (2 / 600) ** 0.5
+        assert np.mean(squares < 0.454936 * (1 + h**2)) == pytest.approx(0.5, abs=5 * 0.5 / 600**0.5)
 
 
 def test_smoothness_is_the_curvature_times_the_largest_eigenvalue_of_the_mean():
