@@ -49,6 +49,15 @@ def test_no_module_outgrows_a_sitting(file):
     assert len(file.read_text().splitlines()) <= 400
 
 
+@pytest.mark.parametrize("file", [file for file in FILES if FLOORS.get(file.relative_to(ROOT).parts[0], 9) <= 2],
+                         ids=lambda file: str(file.relative_to(ROOT)))  # fmt: skip
+def test_public_values_cannot_be_changed(file):
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for decorator in map(ast.unparse, node.decorator_list):
+                assert not decorator.startswith("dataclass") or "frozen=True" in decorator, f"{node.name}: {decorator}"
+
+
 @pytest.mark.parametrize("room", [room for room, floor in FLOORS.items() if floor <= 1 and (ROOT / room).is_dir()])
 def test_lower_floors_import_neither_pictures_nor_extras(room):
     modules = [
