@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from wrong_lines import Mutant
 ROOT = Path(__file__).resolve().parent.parent
 FORKING = Path(__file__).with_name("forked_tests.py")
 KEPT = ROOT / "results" / "mutants"
+BESIDE_SECONDS = 10.0
+"""Of tests beside those that run a line."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class Reach:
     seconds: dict[str, float]
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Tests of a mutant: those that run the line, then the others of the same modules.
+        """Tests of a mutant: those that run the line, then others of the same modules, the quick ones.
 
         The others count because a line that a module's fixture or cache runs is measured in its first test alone. Of
         a line that runs on import, all that run its file. Module by module, as fixtures belong to modules; quick first.
@@ -112,9 +115,10 @@ class Reach:
             for line in range(mutant.line, mutant.line + mutant.before.count("\n") + 1):
                 found |= self.lines.get((mutant.file, line), set())
         modules = {_module(test) for test in found}
-        return self._quick_first(found) + self._quick_first(
-            {test for test in everything - found if _module(test) in modules}
-        )
+        beside = sorted((test for test in everything - found if _module(test) in modules), key=self.seconds.__getitem__)
+        sums = accumulate(self.seconds[test] for test in beside)
+        beside = [test for test, total in zip(beside, sums, strict=True) if total <= BESIDE_SECONDS]
+        return self._quick_first(found) + self._quick_first(set(beside))
 
     def _quick_first(self, tests: set[str]) -> list[str]:
         of_module: dict[str, float] = defaultdict(float)
