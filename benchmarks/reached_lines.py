@@ -100,17 +100,21 @@ class Reach:
     lines: dict[tuple[str, int], set[str]]
     files: dict[str, set[str]]
     seconds: dict[str, float]
+    texts: dict[str, str]
+    """Of the modules of tests."""
 
     def tests(self, mutant: Mutant) -> list[str]:
         """Tests of a mutant: those that run the line, then others of the same modules, the quick ones.
 
         The others count because a line that a module's fixture or cache runs is measured in its first test alone. Of
-        a line that runs on import, all that run its file. Module by module, as fixtures belong to modules; quick first.
+        a line that runs on import, all that run its file or are in a module that names it. Module by module, as
+        fixtures belong to modules; quick first.
         """
         everything = self.files.get(mutant.file, set())
         found: set[str] = set()
         if mutant.on_import:
-            found = everything
+            named = mutant.file.removesuffix(".py").replace("/", ".")
+            found = everything | {test for test in self.seconds if named in self.texts[_module(test)]}
         else:
             for line in range(mutant.line, mutant.line + mutant.before.count("\n") + 1):
                 found |= self.lines.get((mutant.file, line), set())
@@ -158,7 +162,8 @@ def reach(worker: Worker, room: Room) -> Reach:
                 files[file].add(test)
                 for number in numbers:
                     lines[file, number].add(test)
-    return Reach(dict(lines), dict(files), seconds)
+    texts = {file: (ROOT / file).read_text(encoding="utf-8") for file in known}
+    return Reach(dict(lines), dict(files), seconds, texts)
 
 
 def _measured(worker: Worker, room: Room, test_files: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -202,6 +202,12 @@ class Sites(ast.NodeVisitor):
             self.visit(part)
         self._depth -= 1
 
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        """Its body."""
+        self._depth += 1
+        self.visit(node.body)
+        self._depth -= 1
+
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Imports stay."""
 
