@@ -46,9 +46,15 @@ class Report:
     def __init__(self, file) -> None:
         self.file, self.seconds, self.failed = file, defaultdict(float), None
 
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item):
+        """Processor seconds of set-up, call and tear-down, and of the processes they start."""
+        before = sum(os.times()[:4])
+        yield
+        self.seconds[item.nodeid] += sum(os.times()[:4]) - before
+
     def pytest_runtest_logreport(self, report):
-        """Set-up, call and tear-down."""
-        self.seconds[report.nodeid] += report.duration
+        """Keeps the first name."""
         if report.failed and self.failed is None:
             self.failed = report.nodeid
 

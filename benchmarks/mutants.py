@@ -18,6 +18,7 @@ import argparse
 import ast
 import hashlib
 import json
+import math
 import os
 import sys
 import tempfile
@@ -69,9 +70,9 @@ def sample(room: Room, count: int, seed: int) -> list[Mutant]:
     return [min(found[place], key=lambda mutant: drawn(mutant.key)) for place in places]
 
 
-def judge(worker: Worker, mutant: Mutant, known: Reach) -> dict[str, Any]:
-    """Makes the change in the worker's copy, runs the tests, and takes it back."""
-    tests = known.tests(mutant)
+def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str, Any]:
+    """Makes the change in the worker's copy, runs its tests up to some seconds of them, and takes it back."""
+    tests = known.tests(mutant, most)
     entry = {name: getattr(mutant, name) for name in SHOWN}
     if not tests:
         return {**entry, "result": "not reached", "tests": 0, "seconds": 0.0}
@@ -129,7 +130,7 @@ def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str]) ->
 
 
 def run_mutants(room: Room, mutants: Sequence[Mutant], entries: dict[str, dict[str, Any]], order: Sequence[str],
-                jobs: int) -> None:  # fmt: skip
+                jobs: int, most: float) -> None:  # fmt: skip
     """Judges these mutants by the tests; the entries are kept as they come."""
     from tqdm import tqdm
 
@@ -143,7 +144,7 @@ def run_mutants(room: Room, mutants: Sequence[Mutant], entries: dict[str, dict[s
         def one(mutant: Mutant) -> tuple[str, dict[str, Any]]:
             worker = free.pop()
             try:
-                return mutant.key, judge(worker, mutant, known)
+                return mutant.key, judge(worker, mutant, known, most)
             finally:
                 free.append(worker)
 
@@ -165,6 +166,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=150, help="wrong lines; default: 150")
     parser.add_argument("--seed", type=int, default=0, help="of the sample; default: 0")
     parser.add_argument("--jobs", type=int, default=2, help="copies at work; default: 2")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="most seconds of tests; default: all that reach"
+    )
     parser.add_argument("--again", action="store_true", help="run survivors that are not judged once more")
     parser.add_argument(
         "--equivalent", nargs=2, metavar=("KEY", "REASON"), help="judge a survivor: no test could see it"
@@ -187,7 +191,7 @@ def main() -> int:
         mutants = []
     left = [mutant for mutant in mutants if _to_run(entries.get(mutant.key), options.again)]
     if left:
-        run_mutants(room, left, entries, order, options.jobs)
+        run_mutants(room, left, entries, order, options.jobs, options.seconds)
     found = keep(room.name, entries, order)
     print(f"{room.name}: {found['noticed']} of {found['mutants']} noticed, {found['equivalent']} judged equivalent, "
           f"score {100 * found['score']:.1f} %, at first {100 * found['score before']:.1f} %")  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -103,12 +104,16 @@ class Reach:
     texts: dict[str, str]
     """Of the modules of tests."""
 
-    def tests(self, mutant: Mutant) -> list[str]:
+    def tests(self, mutant: Mutant, most: float = math.inf) -> list[str]:
         """Tests of a mutant: those that run the line, then others of the same modules, the quick ones.
 
         The others count because a line that a module's fixture or cache runs is measured in its first test alone. Of
         a line that runs on import, all that run its file or are in a module that names it. Module by module, as
-        fixtures belong to modules; quick first.
+        fixtures belong to modules, first the one named after the file; quick first.
+
+        Args:
+            mutant: The wrong line.
+            most: Seconds after which no further test is taken.
         """
         everything = self.files.get(mutant.file, set())
         found: set[str] = set()
@@ -120,15 +125,26 @@ class Reach:
                 found |= self.lines.get((mutant.file, line), set())
         modules = {_module(test) for test in found}
         beside = sorted((test for test in everything - found if _module(test) in modules), key=self.seconds.__getitem__)
-        sums = accumulate(self.seconds[test] for test in beside)
-        beside = [test for test, total in zip(beside, sums, strict=True) if total <= BESIDE_SECONDS]
-        return self._quick_first(found) + self._quick_first(set(beside))
+        first = f"test_{Path(mutant.file).stem}.py"
+        ordered = self._quick_first(found, first)
+        ordered += self._quick_first(set(self._within(beside, BESIDE_SECONDS)), first)
+        return self._within(ordered, most) or ordered[:1]
 
-    def _quick_first(self, tests: set[str]) -> list[str]:
+    def _within(self, tests: Sequence[str], most: float) -> list[str]:
+        """As many of the tests as fit into some seconds."""
+        sums = accumulate(self.seconds[test] for test in tests)
+        return [test for test, total in zip(tests, sums, strict=True) if total <= most]
+
+    def _quick_first(self, tests: set[str], first: str) -> list[str]:
         of_module: dict[str, float] = defaultdict(float)
         for test in tests:
             of_module[_module(test)] += self.seconds[test]
-        return sorted(tests, key=lambda test: (of_module[_module(test)], _module(test), self.seconds[test]))
+
+        def rank(test: str) -> tuple[bool, float, str, float]:
+            module = _module(test)
+            return Path(module).name != first, of_module[module], module, self.seconds[test]
+
+        return sorted(tests, key=rank)
 
 
 def _module(test: str) -> str:
