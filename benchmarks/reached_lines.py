@@ -117,12 +117,11 @@ class Reach:
         """
         everything = self.files.get(mutant.file, set())
         found: set[str] = set()
-        if mutant.on_import:
+        for line in range(mutant.line, mutant.line + mutant.before.count("\n") + 1):
+            found |= self.lines.get((mutant.file, line), set())
+        if mutant.on_import or not found:
             named = mutant.file.removesuffix(".py").replace("/", ".")
             found = everything | {test for test in self.seconds if named in self.texts[_module(test)]}
-        else:
-            for line in range(mutant.line, mutant.line + mutant.before.count("\n") + 1):
-                found |= self.lines.get((mutant.file, line), set())
         modules = {_module(test) for test in found}
         beside = sorted((test for test in everything - found if _module(test) in modules), key=self.seconds.__getitem__)
         first = f"test_{Path(mutant.file).stem}.py"

@@ -99,6 +99,31 @@ def test_unknown_names_are_named_with_those_known():
         problem_of("quadratics", replace(S, rows=10**6))
 
 
+HELD = {  # for three clients, weights 6 x 5 and 11 samples
+    "quadratics": 3 * 30 * 30,  # a curvature each
+    "indefinite-quadratics": 3 * 30 * 30,
+    "legendre": 3 * (11 + 30) * 30,  # the features of the samples, and a curvature
+    "legendre-heterogeneous": 3 * (11 + 30) * 30,
+    "regression": 3 * (6 * 6 + 6 * 5) + 11 * 6,  # a Gram matrix and a target each, and the samples of one of them
+    "regression-population": 3 * (6 * 6 + 6 * 5),
+    "ridges": 3 * 11 * 30,  # a direction for each sample
+    "ridges-nonconvex": 3 * 11 * 30,
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_memory_of_a_problem_is_told_before_it_is_made(name, monkeypatch):
+    assert ENTRIES[name](S) == HELD[name]
+    kept = sum(part.numel() for client in problem_of(name, S).clients for part in client.tensors().values())
+    assert 0.5 * kept < ENTRIES[name](S)
+    sizes = {"SC_PAGE_SIZE": 8, "SC_PHYS_PAGES": HELD[name]}
+    monkeypatch.setattr("os.sysconf", sizes.__getitem__)
+    assert problem_of(name, S).start["W"].shape == (6, 5)
+    sizes["SC_PHYS_PAGES"] -= 1
+    with pytest.raises(RunError, match=f"{name} of this size takes 0 GB, 0 GB are here; lower rows, columns"):
+        problem_of(name, S)
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_problem_has_the_clients_and_shapes_asked_for(name):
     problem = problem_of(name, S)
