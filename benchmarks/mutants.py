@@ -35,6 +35,8 @@ from wrong_lines import Mutant, Sites, mutated
 RESULTS = Path(__file__).with_suffix(".json")
 ENGINE = "engine"
 PAPERS = ("fedloru", "fedlrt", "rolora")
+STORED = ("test_claims", "test_certificates", "test_hypotheses", "test_scripts", "test_tables", "test_low_rank_proofs",
+          "test_bounded_runs")  # fmt: skip
 SHOWN = ("file", "line", "code", "before", "after", "kind")
 
 
@@ -45,8 +47,13 @@ def room_of(name: str) -> Room:
     if name == ENGINE:
         folder = ROOT / "paper_checks"
         files = sorted(path for path in folder.rglob("*.py") if path.relative_to(folder).parts[0] not in PAPERS)
-        tests = [ROOT / "tests" / "paper_checks", ROOT / "tests" / "test_command_line.py"]
+        tests = sorted(path for path in (ROOT / "tests" / "paper_checks").glob("test_*.py") if _of_engine(path.stem))
     return Room(name, tuple(files), tuple(tests))
+
+
+def _of_engine(name: str) -> bool:
+    """Whether a module of tests is about the machinery: not about a paper, nor about all that is stored for papers."""
+    return not (name in STORED or any(name.startswith(f"test_{paper}") for paper in PAPERS))
 
 
 def sample(room: Room, count: int, seed: int) -> list[Mutant]:
