@@ -59,6 +59,14 @@ def test_an_interrupted_run_resumes_to_the_same_result(algorithm, tmp_path, monk
     assert torch.equal(*models)
 
 
+def test_metrics_can_be_followed_while_a_run_goes_on(tmp_path):
+    def follow(metrics):
+        assert [float(row["round"]) for row in rows(tmp_path)] == list(range(int(metrics["round"]) + 1))
+        assert float(rows(tmp_path)[-1]["loss"]) == metrics["loss"]
+
+    train("fedavg", "quadratics", SETTINGS, tmp_path, follow)
+
+
 def test_a_finished_run_can_be_lengthened_and_is_not_run_twice(tmp_path):
     train("fedlrt", "quadratics", SETTINGS, tmp_path)
     calls = []
