@@ -175,7 +175,7 @@ def test_problems_are_what_they_are_called():
     assert torch.linalg.matrix_rank(one.facts["target"]) == 4
     assert one.least == pytest.approx(0.0, abs=1e-12)
     assert problem_of("legendre-heterogeneous", replace(S, samples=200)).least > 1e-3
-    assert one.facts["basis"] == "uniform"
+    assert one.facts["basis"] == problem_of("legendre-heterogeneous", S).facts["basis"] == "uniform"
     start = problem_of("quadratics", S).start["W"]
     assert float(torch.linalg.matrix_norm(start)) < 2.0  # a tenth of a target
 

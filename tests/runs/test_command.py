@@ -60,6 +60,22 @@ def test_every_option_reaches_the_settings(tmp_path):
     assert stored == {"algorithm": "fedloru", "problem": "ridges", **given}
 
 
+def test_the_help_tells_every_option_with_its_default(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "1000")
+    with pytest.raises(SystemExit) as left:
+        main(["train", "--help"])
+    assert left.value.code == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    told = {line.split()[0]: line for line in lines if line.startswith("--")}
+    for name, option in OPTIONS.items():
+        line = told[f"--{name.replace('_', '-')}"]
+        assert f"{option.text}; {option.takes}" in line
+        assert option.optional or line.endswith(f"default: {default(name)}")
+    assert told["--data"].endswith("default: quadratics; see --list")
+    assert told["--out"].endswith("default: results/ALGORITHM-PROBLEM")
+    assert {"--list", "--force", "--resume"} < set(told)
+
+
 def test_words_are_those_of_the_algorithms():
     assert OPTIONS["restart"].takes == f"one of {', '.join(map(repr, RESTARTS))}"
     assert OPTIONS["executor"].takes == f"one of {', '.join(map(repr, EXECUTORS))}"
