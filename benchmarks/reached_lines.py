@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -76,17 +75,14 @@ class Worker:
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
         child = int(self.process.stdout.readline())
-        began = time.monotonic()
         with ThreadPoolExecutor(1) as waiting:
             answer = waiting.submit(self.process.stdout.readline)
-            late = False
-            while not answer.done():
-                time.sleep(0.02)
-                if time.monotonic() - began > limit and not late:
-                    late = True
-                    os.killpg(child, signal.SIGKILL)
-            status = int(answer.result())
-        return None if late else status
+            try:
+                return int(answer.result(timeout=limit))
+            except TimeoutError:
+                os.killpg(child, signal.SIGKILL)
+                answer.result()
+                return None
 
     def close(self) -> None:
         """Ends the process."""
