@@ -307,3 +307,12 @@ def test_the_zero_matrix_has_no_stable_rank():
     for ask in (model.stable_rank, lambda R: draw_rotated(model, R, np.random.default_rng(0)).stable_rank()):
         with pytest.raises(ValueError, match="the zero matrix has no stable rank"):
             ask(3)
+
+
+def test_draws_hold_arrays_and_are_compared_as_objects():
+    model = SpikedModel((2.0,))
+    for draw_one in (draw_banded, draw_dense, draw_matrix_free, draw_rotated):
+        one, other = (draw_one(model, 4, np.random.default_rng(0)) for _ in range(2))
+        assert one == one
+        assert one != other
+        assert len({one, other}) == 2
