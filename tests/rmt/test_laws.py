@@ -176,6 +176,8 @@ def test_laws_are_values():
         (lambda: SEMICIRCLE.pdf(np.nan), "x must be a number, got nan"),
         (lambda: SEMICIRCLE.stieltjes(0.5), r"off the support \[-2.2, 3.0\], got \[0.5\]"),
         (lambda: SEMICIRCLE.inverse_stieltjes(2.0), r"between g\(L-\) = -0.769.* and g\(U\+\) = 0.769.*, got \[2.\]"),
+        (lambda: SEMICIRCLE.inverse_stieltjes(SEMICIRCLE.edge_stieltjes[1]), "must lie strictly between"),
+        (lambda: SEMICIRCLE.inverse_stieltjes(SEMICIRCLE.edge_stieltjes[0]), "must lie strictly between"),
         (lambda: SEMICIRCLE.inverse_stieltjes(0.0), "must not be 0"),
     ],
 )
