@@ -6,7 +6,9 @@ with its value and its bound, and the constants and the scope of what a certific
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,24 +21,50 @@ HOLDS: Mapping[Relation, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+def as_fraction(value: Any) -> Fraction:
+    """An exact number as a fraction.
+
+    Raises:
+        TypeError: it is no integer, fraction or sympy rational.
+
+    >>> as_fraction(3)
+    Fraction(3, 1)
+    """
+    sympy = sys.modules.get("sympy")  # without it there are no sympy rationals either
+    if sympy is not None and isinstance(value, sympy.Rational):
+        return Fraction(int(value.p), int(value.q))
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        kind = type(value).__name__
+        raise TypeError(f"exact numbers are integers, fractions and sympy rationals, got {kind} {value!r}")
+    return Fraction(value)
+
+
 @dataclass(frozen=True)
 class Hypothesis:
     """An assumption of a statement at a witness: a value that stands in a relation to its bound.
 
     Attributes:
         name: what the value is, in words or symbols.
-        value: its value at the witness.
+        value: its value at the witness, an exact number; or a name, which is compared for equality.
         relation: how it must stand to the bound.
         bound: the bound.
+
+    Raises:
+        TypeError: value and bound are neither exact numbers nor two names.
 
     >>> print(Hypothesis("s lambda L", Fraction(1, 24), "<=", Fraction(1, 12)))
     s lambda L = 1/24 <= 1/12
     """
 
     name: str
-    value: Number
+    value: Number | str
     relation: Relation
-    bound: Number
+    bound: Number | str
+
+    def __post_init__(self) -> None:
+        names = isinstance(self.value, str) and isinstance(self.bound, str) and self.relation in ("=", "!=")
+        if not names:
+            as_fraction(self.value), as_fraction(self.bound)
 
     @property
     def met(self) -> bool:
@@ -54,31 +82,53 @@ class Violation:
     """A statement ``left <= right`` (or ``left < right``) at a witness; an equality is ``|a - b| <= 0``.
 
     Attributes:
-        left: left side.
-        right: right side.
-        error: bound on the error of ``left - right``; 0 for exact arithmetic.
-        exact: whether the error bound is rigorous (fractions, intervals) rather than statistical.
-        unmet: an assumption that the witness does not satisfy and that is no comparison of numbers, in words.
+        left: left side, exact, or a float.
+        right: right side, likewise.
+        error: bound on the error of ``left - right``; 0 for exact numbers only.
         reads: how to read the two sides.
         strict: whether the statement is ``left < right``, which exact equality violates.
-        assumes: the other assumptions, each with its value and its bound.
+        assumes: the assumptions, each with its value and its bound.
         given: the set-up that follows from the stored values, by name.
+        sampled: the estimator and the source of randomness of a statistical witness; empty where the error bound is
+            rigorous.
     """
 
     left: Number
     right: Number
     error: Number = 0
-    exact: bool = True
-    unmet: str = ""
     reads: str = ""
     strict: bool = False
     assumes: Sequence[Hypothesis] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
+    sampled: str = ""
 
     @property
     def broken(self) -> str:
         """The first assumption that is not met, in words; empty if all are."""
-        return self.unmet or next((str(one) for one in self.assumes if not one.met), "")
+        return next((str(one) for one in self.assumes if not one.met), "")
+
+    @property
+    def gap(self) -> Fraction:
+        """Left minus right side, without rounding.
+
+        Raises:
+            ValueError: a side or the error is not finite, or the error is less than rounding or sampling make it.
+        """
+        left, right, error = map(_finite, (self.left, self.right, self.error))
+        floats = [abs(side) for side in (self.left, self.right) if isinstance(side, float)]
+        least = 2 * _finite(math.ulp(max(floats))) if floats else Fraction(0)
+        if error < least or (self.sampled and not error):
+            raise ValueError(f"an error of {self.error!r} is less than that of the sides")
+        return left - right
+
+
+def _finite(side: Number) -> Fraction:
+    """An exact number, or the exact value of a finite float."""
+    if not isinstance(side, float):
+        return as_fraction(side)
+    if not math.isfinite(side):
+        raise ValueError(f"sides are finite, got {side!r}")
+    return Fraction(side)
 
 
 @dataclass(frozen=True)
@@ -164,13 +214,16 @@ def proof(id: str, **states: Any) -> Callable[[Callable[[Mapping[str, Any]], Pro
 def evaluated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     """Evaluates stored values; whatever they are, the answer is one line and no exception."""
     try:
-        if replay.kind == "certificate":
-            return _proved(replay, values)
-        outcome = replay.evaluate(values)
+        return (_proved if replay.kind == "certificate" else _violated)(replay, values)
     except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
         return Replayed(replay.kind, False, False, None, None, f"not a case of this claim: {error!r}")
-    assert isinstance(outcome, Violation)
-    return _violated(outcome)
+
+
+def used(replay: Replay, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the values that a replay reads: what is worth storing."""
+    read = _Read(values)
+    replay.evaluate(read)
+    return {name: value for name, value in values.items() if name in read.read}
 
 
 class _Read(Mapping[str, Any]):
@@ -189,6 +242,12 @@ class _Read(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.values_on_file)
 
+    @property
+    def unread(self) -> str:
+        """What was made of none of the values that are left; empty if all were read."""
+        left = sorted(set(self.values_on_file) - self.read)
+        return f"nothing is made of {', '.join(left)}" if left else ""
+
 
 def _proved(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     for name, stated in replay.states.items():
@@ -198,29 +257,31 @@ def _proved(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     read = _Read(values)
     outcome = replay.evaluate(read)
     assert isinstance(outcome, Proof)
-    unread = sorted(set(values) - read.read)
-    if outcome.verified and unread:
-        return Replayed("certificate", False, False, None, None, f"nothing is made of {', '.join(unread)}")
+    if outcome.verified and read.unread:
+        return Replayed("certificate", False, False, None, None, read.unread)
     return Replayed("certificate", outcome.verified, outcome.verified, None, None, outcome.steps, proves=replay.states)
 
 
-def _violated(outcome: Violation) -> Replayed:
+def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
+    read = _Read(values)
+    outcome = replay.evaluate(read)
+    assert isinstance(outcome, Violation)
+    gap, error = outcome.gap, _finite(outcome.error)
     left, right = float(outcome.left), float(outcome.right)
     assumes = [(str(one), one.met) for one in outcome.assumes]
     given = {name: plain(value) for name, value in outcome.given.items()}
-    if outcome.broken:
-        detail = f"an assumption is not met: {outcome.broken}"
-        return Replayed("witness", False, outcome.exact, left, right, detail, assumes, given)
-    gap = outcome.left - outcome.right
-    equal = outcome.strict and outcome.exact and gap == 0 == outcome.error
-    confirmed = bool(gap > outcome.error) or equal
+    if outcome.broken or read.unread:
+        detail = f"an assumption is not met: {outcome.broken}" if outcome.broken else read.unread
+        return Replayed("witness", False, False, left, right, detail, assumes, given)
+    equal = outcome.strict and gap == 0 == error
+    confirmed = gap > error or equal
     reads = f"{outcome.reads}: " if outcome.reads else ""
     sign = "=" if equal else ">" if confirmed else "<="
-    bound = f" (error at most {float(outcome.error):.3g})" if outcome.error else " (exact)" if outcome.exact else ""
+    how = "; ".join([f"error at most {float(error):.3g}" if error else "exact", *filter(None, [outcome.sampled])])
     # Digits of a side that is smaller than the error are noise, and differ from machine to machine.
-    sides = [0.0 if abs(side) < outcome.error else side for side in (left, right)]
-    detail = f"{reads}{sides[0]:.6g} {sign} {sides[1]:.6g}{bound}"
-    return Replayed("witness", confirmed, outcome.exact and confirmed, left, right, detail, assumes, given)
+    sides = [0.0 if abs(side) < error else side for side in (left, right)]
+    detail = f"{reads}{sides[0]:.6g} {sign} {sides[1]:.6g} ({how})"
+    return Replayed("witness", confirmed, confirmed and not outcome.sampled, left, right, detail, assumes, given)
 
 
 def plain(value: Any) -> str:

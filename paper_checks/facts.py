@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, TypeAlias
 
 import sympy
 from sympy.polys.rings import PolyRing
 
 from paper_checks.evaluation import HOLDS, Relation
+from paper_checks.evaluation import as_fraction as as_fraction
 
 Exact: TypeAlias = Any
 """An integer, a fraction or a sympy rational; checked when it is compared."""
@@ -71,23 +71,6 @@ def compared(says: str, left: Exact, relation: Relation, right: Exact) -> Fact |
 def together(*facts: Fact | None) -> tuple[Fact, ...]:
     """All of the facts, or none at all if one of them could not be shown."""
     return () if any(fact is None for fact in facts) else tuple(fact for fact in facts if fact is not None)
-
-
-def as_fraction(value: Any) -> Fraction:
-    """An exact number as a fraction.
-
-    Raises:
-        TypeError: it is no integer, fraction or sympy rational.
-
-    >>> as_fraction(sympy.Rational(1, 3))
-    Fraction(1, 3)
-    """
-    if isinstance(value, sympy.Rational):
-        return Fraction(int(value.p), int(value.q))
-    if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        kind = type(value).__name__
-        raise TypeError(f"exact numbers are integers, fractions and sympy rationals, got {kind} {value!r}")
-    return Fraction(value)
 
 
 def vanishes(expression: sympy.Expr) -> bool:

@@ -29,6 +29,7 @@ from paper_checks.evaluation import (
     evaluated,
     proof,
     replay,
+    used,
 )
 from paper_checks.processes import ProcessError, end_with_input, fresh_interpreter
 
@@ -49,6 +50,7 @@ __all__ = [
     "replays_of",
     "stored",
     "stored_path",
+    "worth_storing",
 ]
 
 _ALLOWED = ("numpy", "mpmath", "sympy", "gmpy2", "flint")
@@ -91,6 +93,12 @@ def stored(folder: Path, id: str) -> tuple[Stored, ...]:
                 raise ReplayError(f"{path.name} is not a stored {kind} of {id}: {error}") from None
             found.append(Stored(id, kind, content["values"]))
     return tuple(found)
+
+
+def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """A witness as its claim's replay reads it; all of it where no replay is written yet."""
+    replay = replays_of(package).get((id, "witness"))
+    return used(replay, found) if replay else dict(found)
 
 
 def of_no_claim(folder: Path, ids: Iterable[str]) -> tuple[str, ...]:
@@ -145,9 +153,8 @@ class _Guard(MetaPathFinder):
     def __init__(self, package: str) -> None:
         parents = package.split(".")
         self.replays = f"{package}.replays"
-        self.own = {
-            f"paper_checks{own}" for own in ("", ".replay", ".evaluation", ".stored_values", ".proof_steps")
-        } | {self.replays}
+        rooms = ("replay", "evaluation", "stored_values", "enclosures", "proof_steps")
+        self.own = {"paper_checks", self.replays, *(f"paper_checks.{room}" for room in rooms)}
         self.own |= {".".join(parents[: i + 1]) for i in range(len(parents))}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,6 +14,18 @@ Values = Mapping[str, Any]
 def fractions(values: Values, *names: str) -> list[Fraction]:
     """The named values as exact fractions; floats are taken by their exact binary value."""
     return [Fraction(values[name]) for name in names]
+
+
+def square(entries: Sequence[Sequence[Any]], size: int) -> list[list[Fraction]]:
+    """A stored matrix of as many rows as columns.
+
+    Raises:
+        ValueError: it has another shape.
+    """
+    rows = [[Fraction(entry) for entry in row] for row in entries]
+    if [len(row) for row in rows] != [size] * size:
+        raise ValueError(f"not {size} rows of {size} entries: {entries}")
+    return rows
 
 
 def expression(text: str, names: Mapping[str, Any]) -> Any:

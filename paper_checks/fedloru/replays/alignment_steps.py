@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.fedloru.replays.alignment import dense_clients, mean_and_error, printed_quotient, unmet
-from paper_checks.replay import Violation, replay
+from paper_checks.fedloru.replays.alignment import cosines, printed_quotient, two_clients
+from paper_checks.fedloru.replays.dense_draws import DENSE, limit_of_mean
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
+
+
+def rank_of(values: Values) -> int:
+    """The r of the statement."""
+    return int(values["rank"])
+
+
+def outliers(values: Values) -> int:
+    """How many spikes there are, all of them outliers."""
+    return len(values["spikes"])
+
+
+def cosine_and_limit(values: Values, seed: int, rank_allowed: Hypothesis) -> Violation:
+    """The mean cosine of dense clients against the printed limit."""
+    rank = rank_of(values)
+    mean, error = limit_of_mean(cosines(values, rank), 120, 200, seed)
+    printed = printed_quotient(values, rank)
+    return Violation(abs(mean - printed), 0.0, error, sampled=DENSE, assumes=[*two_clients(values), rank_allowed],
+                     reads=f"|E C_r - printed limit|, r = {rank}, {mean:.3g} against {printed:.3g}")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-51-54")
 def eq_51_54(values: Values) -> Violation:
-    """The denominator of (51), or the cosine, for dense clients against the printed limit."""
-    rank, norms = int(values["rank"]), values["what"] == "norms"
-    drawn = dense_clients(values, rank, 200, 54)[:, 1 if norms else 0, rank - 1]
-    printed = printed_quotient(values, rank)
-    if norms:
-        noise = float(values["noise"])
-        squares = [(1.0 - (noise / s) ** 2) * g**2 for s, g in zip(values["spikes"], values["gradient"], strict=True)]
-        order = sorted(range(len(squares)), key=lambda i: -abs(values["spikes"][i]))
-        printed = sum(squares[i] for i in order[:rank])
-    mean, error = mean_and_error(drawn, 0.05 * max(1.0, printed))
-    reads = f"|{values['what']} - printed limit|, r = {rank}, measured {mean:.3g} against {printed:.3g}"
-    return Violation(abs(mean - printed), 0.0, error, exact=False, unmet=unmet(values), reads=reads)
+    """The cosine for dense clients against the printed limit."""
+    return cosine_and_limit(values, 54, Hypothesis("r, against the outliers", rank_of(values), "<=", outliers(values)))
 
 
 @replay("fedloru-v2/eq-55")
@@ -32,9 +42,15 @@ def eq_55(values: Values) -> Violation:
     first, second = 1 - 1 / theta**2, 1 - 1 / (theta * ratio) ** 2
     a, b = (alpha**2 for alpha in alphas)
     g = first - (a * first + b * second) / (a + b)
-    met = theta >= 1 and 0 < abs(ratio) <= 1 and abs(theta * ratio) >= 1 and a * b != 0
-    asked = "" if met else "|theta_1| >= |theta_2| >= sigma s_N, alpha non-zero"
-    return Violation(Fraction(0), g, strict=True, unmet=asked, reads="0 against g(1), which should be greater")
+    assumes = (
+        Hypothesis("|theta_1|, against |theta_2|", abs(theta), ">=", abs(theta * ratio)),
+        Hypothesis("|theta_2|, against sigma s_N = 1", abs(theta * ratio), ">=", 1),
+        Hypothesis("alpha_1^2", a, ">", 0),
+        Hypothesis("alpha_2^2", b, ">", 0),
+    )
+    return Violation(0, g, strict=True, assumes=assumes,
+                     reads="theta_1 = theta, theta_2 = theta ratio_1, sigma s_N = 1: 0 against g(1), which should be "
+                     "greater")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-56")
@@ -46,14 +62,10 @@ def eq_56(values: Values) -> Violation:
     vector = [at * x + bt * y for x, y in zip(ut, wt, strict=True)]
     printed = [at * x + bt for x in ut]
     apart = sum((f * (s - t) for f, s, t in zip(first, vector, printed, strict=True)), Fraction(0))
-    return Violation(abs(apart), Fraction(0), reads="|inner product - printed one|")
+    return Violation(abs(apart), 0, reads="|inner product - printed one|")
 
 
 @replay("fedloru-v2/eq-57-58")
 def eq_57_58(values: Values) -> Violation:
-    """The cosine past the outliers for dense clients, against the printed limit with beta = 0."""
-    rank = int(values["rank"])
-    mean, error = mean_and_error(dense_clients(values, rank, 200, 57)[:, 0, rank - 1], 0.05)
-    printed = printed_quotient(values, rank)
-    reads = f"|E C_r - printed limit|, r = {rank}, measured {mean:.3g} against {printed:.3g}"
-    return Violation(abs(mean - printed), 0.0, error, exact=False, unmet=unmet(values), reads=reads)
+    """The cosine from the last outlier on, for dense clients, against the printed limit with beta = 0."""
+    return cosine_and_limit(values, 57, Hypothesis("r, against the outliers", rank_of(values), ">=", outliers(values)))

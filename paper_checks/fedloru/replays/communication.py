@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -12,9 +12,13 @@ from paper_checks.stored_values import Values, fractions
 def claim_comm(values: Values) -> Violation:
     """Numbers of both factors against those of the matrix, at a rank of at most a hundredth of one side."""
     m, n, r = (int(values[name]) for name in ("m", "n", "r"))
-    unmet = "" if 1 <= r <= min(m, n) and (100 * r <= m or 100 * r <= n) else "r at most a hundredth of m or of n"
     factors = sum(1 for _ in range(m * r)) + sum(1 for _ in range(r * n))
-    return Violation(Fraction(factors), Fraction(m * n), unmet=unmet, strict=True, reads="numbers of A and B, and of W")
+    assumes = (
+        Hypothesis("r", r, ">=", 1),
+        Hypothesis("r, against the shorter side", r, "<=", min(m, n)),
+        Hypothesis("100 r, against the longer side", 100 * r, "<=", max(m, n)),
+    )
+    return Violation(factors, m * n, assumes=assumes, strict=True, reads="numbers of A and B, and of W")
 
 
 @replay("fedloru-v2/eq-83")
@@ -27,7 +31,7 @@ def eq_83(values: Values) -> Violation:
     recovered = left[0] * (B1 + a * right[0]) + left[1] * (B2 + a * right[1])
     return Violation(
         abs(trained - recovered),
-        Fraction(0),
+        0,
         reads="A = (A1, A2), B = (B1, B2), A_d = p, A_u = (q1, q2), B_d = (u1, u2), B_u = v, "
         "scales a and b; difference of the two models",
     )
@@ -36,10 +40,14 @@ def eq_83(values: Values) -> Violation:
 @replay("fedloru-v2/claim-rank-growth")
 def claim_rank_growth(values: Values) -> Violation:
     """Two cycles of one step on |W - C|^2 / 2 from W = 0 with B = 0: the rank of W, 2 x 2, after each."""
-    C = [Fraction(text) for text in values["target"].split()]
-    numbers = [Fraction(text) for text in values["A"].split()]
-    (rate,) = fractions(values, "rate")
-    unmet = "" if rate > 0 and len(C) == 4 and len(numbers) == 4 and int(values["rounds"]) == 2 else "two cycles, 2 x 2"
+    C, numbers = ([Fraction(text) for text in values[name].split()] for name in ("target", "A"))
+    rate, rounds = Fraction(values["rate"]), int(values["rounds"])
+    assumes = (
+        Hypothesis("learning rate", rate, ">", 0),
+        Hypothesis("entries of the target", len(C), "=", 4),
+        Hypothesis("entries of A in both cycles", len(numbers), "=", 4),
+        Hypothesis("cycles of one round", rounds, "=", 2),
+    )
     W, ranks = [Fraction(0)] * 4, []
     for A in (numbers[:2], numbers[2:]):
         slope = [w - c for w, c in zip(W, C, strict=True)]
@@ -47,6 +55,6 @@ def claim_rank_growth(values: Values) -> Violation:
         B = [-rate * (A[0] * slope[0] + A[1] * slope[2]), -rate * (A[0] * slope[1] + A[1] * slope[3])]
         W = [W[0] + A[0] * B[0], W[1] + A[0] * B[1], W[2] + A[1] * B[0], W[3] + A[1] * B[1]]
         ranks.append(2 if W[0] * W[3] != W[1] * W[2] else int(any(W)))
-    return Violation(Fraction(ranks[0] + 1), Fraction(ranks[1]), unmet=unmet,
+    return Violation(ranks[0] + 1, ranks[1], assumes=assumes,
                      reads="loss |W - target|^2/2, 2 x 2 by rows, from W = B = 0, in each cycle one step, with "
                      "A = (1, 1), then (1, -2); rank after the first cycle plus 1, and after the second")  # fmt: skip

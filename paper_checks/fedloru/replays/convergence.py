@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 ONE_WEIGHT = "one weight w = W + AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps, T = rounds, " \
@@ -29,7 +29,7 @@ class Run:
         T: Rounds.
         sigma2: Bound on the variance, positive.
         path: A and B, from the start on, after every local step.
-        unmet: An assumption that does not hold.
+        assumes: What is assumed.
     """
 
     L: Fraction
@@ -40,7 +40,7 @@ class Run:
     T: int
     sigma2: Fraction
     path: list[tuple[Fraction, Fraction]]
-    unmet: str
+    assumes: tuple[Hypothesis, ...]
 
     @property
     def G(self) -> Fraction:
@@ -95,8 +95,13 @@ def run(values: Values) -> Run:
     """Follows eq. (7)."""
     L, z, W, A, B, rate, share = fractions(values, "L", "zone", "W", "A", "B", "rate", "share")
     E, T = int(values["steps"]), int(values["rounds"])
-    unmet = "" if min(L, z, rate, share) > 0 and E >= 1 and T >= 1 else "L, z, eta, sigma^2 > 0 and E, T >= 1"
-    made = Run(L, z, W, rate, E, T, share * (L * z) ** 2, [(A, B)], unmet)
+    positive = {"L": L, "zone z": z, "learning rate": rate, "sigma^2, as a share of G^2": share}
+    assumes = (
+        *(Hypothesis(name, value, ">", 0) for name, value in positive.items()),
+        Hypothesis("steps E", E, ">=", 1),
+        Hypothesis("rounds T", T, ">=", 1),
+    )
+    made = Run(L, z, W, rate, E, T, share * (L * z) ** 2, [(A, B)], assumes)
     for step in range(E * T):
         slope, (A, B) = made.slope(step), made.path[step]
         made.path.append((A - rate * slope * B, B - rate * slope * A))
@@ -105,24 +110,23 @@ def run(values: Values) -> Run:
 
 @replay("fedloru-v2/lem-B.7-mid")
 def lem_B_7_mid(values: Values) -> Violation:
-    """The square of the mean step in A (or B) of the first round against the printed bound."""
+    """The square of the mean step in A of the first round against the printed bound."""
     one = run(values)
-    which = 0 if str(values["promise"]).endswith("A") else 1
-    other = one.C_B if which == 0 else one.C_A
-    mean = (one.path[one.E][which] - one.path[0][which]) / (one.rate * one.E)
-    return Violation(mean**2, 2 * one.s2 * other**2 / one.E, unmet=one.unmet, reads=ONE_WEIGHT + str(values["promise"]))
+    mean = (one.path[one.E][0] - one.path[0][0]) / (one.rate * one.E)
+    return Violation(mean**2, 2 * one.s2 * one.C_B**2 / one.E, assumes=one.assumes,
+                     reads=ONE_WEIGHT + "square of the mean step of A")  # fmt: skip
 
 
 @replay("fedloru-v2/lem-B.8")
 def lem_B_8(values: Values) -> Violation:
-    """The drift of the gradient in A (or B) in the first round, over i = 0..E-1, where it is smaller than over 1..E."""
+    """The drift of the gradient in A in the first round, over i = 0..E-1, where it is smaller than over 1..E."""
     one = run(values)
-    which = 1 if str(values["promise"]).endswith("A") else 0  # the gradient in A has B for a factor
-    slopes = [one.slope(i) * one.path[i][which] for i in range(one.E)]
+    slopes = [one.slope(i) * one.path[i][1] for i in range(one.E)]  # the gradient in A has B for a factor
     drift = sum(slopes, Fraction(0)) / one.E - slopes[0]
     bounds = [4 * one.rate**2 * C**2 * one.D for C in (one.C_A, one.C_B)]
     # The larger of the two bounds: whether the lemma or the end of its proof is meant.
-    return Violation(drift**2, max(bounds), unmet=one.unmet, reads=ONE_WEIGHT + str(values["promise"]))
+    return Violation(drift**2, max(bounds), assumes=one.assumes,
+                     reads=ONE_WEIGHT + "squared drift of the gradient in A")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-63-66")
@@ -131,9 +135,8 @@ def eq_63_66(values: Values) -> Violation:
     one = run(values)
     s2, square = one.s2, one.rate**2 * one.E**2
     bound = 12 * square * one.C_A**2 * one.C_B**2 * s2 * (1 + square * s2)
-    return Violation(
-        (one.slope(1) - one.slope(0)) ** 2, bound, unmet=one.unmet, reads=ONE_WEIGHT + str(values["promise"])
-    )
+    return Violation((one.slope(1) - one.slope(0)) ** 2, bound, assumes=one.assumes,
+                     reads=ONE_WEIGHT + "squared change of the gradient in W")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-76")
@@ -143,7 +146,7 @@ def eq_76(values: Values) -> Violation:
     right = one.loss(0) - Fraction(3, 4) * one.rate * one.E * one.in_factors(0)
     right += 2 * one.rate**2 * one.s2 * one.E**2 * one.brace
     right += 4 * one.rate**3 * one.E * one.D * (one.C_A**2 + one.C_B**2)
-    return Violation(one.loss(one.E), right, unmet=one.unmet, reads=ONE_WEIGHT + "loss after a round")
+    return Violation(one.loss(one.E), right, assumes=one.assumes, reads=ONE_WEIGHT + "loss after a round")
 
 
 @replay("fedloru-v2/thm-4.2")
@@ -154,20 +157,21 @@ def thm_4_2(values: Values) -> Violation:
     K_1 = Fraction(8, 3) * one.E * one.s2 * one.brace
     K_2 = Fraction(16, 3) * one.D * (one.C_A**2 + one.C_B**2)
     right = 4 * one.loss(0) / (3 * one.rate * one.T * one.E) + K_1 * one.rate + K_2 * one.rate**2
-    return Violation(left, right, unmet=one.unmet, reads=ONE_WEIGHT + "mean squared gradient in the factors")
+    return Violation(left, right, assumes=one.assumes, reads=ONE_WEIGHT + "mean squared gradient in the factors")
 
 
 @replay("fedloru-v2/eq-77-K")
 def eq_77_K(values: Values) -> Violation:
     """K_2 at a step size and at twice that, which should be one number."""
     L, G, sigma2, C_A, C_B, E, eta = fractions(values, "L", "G", "sigma2", "C_A", "C_B", "E", "eta")
-    unmet = "" if min(L, G, sigma2, C_A, C_B, eta) > 0 and E >= 1 else "positive constants"
+    positive = {"L": L, "G": G, "sigma^2": sigma2, "C_A": C_A, "C_B": C_B, "eta": eta, "E": E}
+    assumes = [Hypothesis(name, value, ">", 0) for name, value in positive.items()]
 
     def K_2(step: Fraction) -> Fraction:
         D = E**2 * (sigma2 + G**2) * (6 * C_A**2 * C_B**2 * (1 + step**2 * E**2 * (sigma2 + G**2)) + G**2)
         return Fraction(16, 3) * D * (C_A**2 + C_B**2)
 
-    return Violation(K_2(2 * eta), K_2(eta), unmet=unmet, reads="K_2 at twice a step size against K_2 at it")
+    return Violation(K_2(2 * eta), K_2(eta), assumes=assumes, reads="K_2 at twice a step size against K_2 at it")
 
 
 @replay("fedloru-v2/eq-78-79")
@@ -176,12 +180,13 @@ def eq_78_79(values: Values) -> Violation:
     f, g = ([Fraction(text) for text in values[name].split()] for name in ("f", "g"))
     (K,) = fractions(values, "K")
     T = len(g) - 1
-    unmet = "" if T >= 1 and len(f) == T + 2 and min(f) >= 0 and min(g) >= 0 else "f, g >= 0 and T >= 1"
-    if any(g[t] > f[t] - f[t + 1] + K for t in range(T + 1)):
-        unmet = "(77) at every t"
-    return Violation(
-        sum(g[1:], Fraction(0)) / T,
-        f[0] / T + K,
-        unmet=unmet,
-        reads="with f* = 0, in units of 4/(3 eta E), mean of g over t = 1..T",
+    assumes = (
+        Hypothesis("T", T, ">=", 1),
+        Hypothesis("values of f, against T + 2", len(f), "=", T + 2),
+        Hypothesis("least f", min(f), ">=", 0),
+        Hypothesis("least g", min(g), ">=", 0),
+        Hypothesis("K", K, ">=", 0),
+        *(Hypothesis(f"(77) at t = {t}: g", g[t], "<=", f[t] - f[t + 1] + K) for t in range(T + 1)),
     )
+    return Violation(sum(g[1:], Fraction(0)) / T, f[0] / T + K, assumes=assumes,
+                     reads="with f* = 0, in units of 4/(3 eta E), mean of g over t = 1..T")  # fmt: skip

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
-from paper_checks.replay import Violation, replay
+from paper_checks.fedloru.replays.dense_draws import DENSE, hessian, limit_of_mean
+from paper_checks.fedloru.replays.edges import noise
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -14,12 +14,11 @@ from paper_checks.stored_values import Values, fractions
 def prop_3_1(values: Values) -> Violation:
     """By eqs. (25) and (27) of the paper itself the limit is at most theta + U_N; the printed limit is larger."""
     theta, sigma, s = fractions(values, "theta", "sigma", "s")
-    unmet = "" if 0 < s < 1 and sigma > 0 and theta != 0 else "s in (0, 1), sigma > 0, theta non-zero"
     size, edge = abs(theta), 2 * sigma * s
     g = size + sigma**2 * s**2 / size
     printed = g if g > edge else edge
     return Violation(
-        printed, size + edge, unmet=unmet,
+        printed, size + edge, assumes=[*noise(sigma, s), Hypothesis("theta", theta, "!=", 0)],
         reads="printed limit of |lambda_1| against Weyl's bound |theta| + 2 sigma s for it",
     )  # fmt: skip
 
@@ -29,25 +28,23 @@ def eq_5(values: Values) -> Violation:
     """A squared inner product cannot have a negative limit; the printed set contains this spike."""
     theta, sigma, s = fractions(values, "theta", "sigma", "s")
     edge, g = 2 * sigma * s, abs(theta) + sigma**2 * s**2 / abs(theta)
-    unmet = "" if g > edge and 0 < s < 1 else "g^{-1}(theta) beyond the edge, s in (0, 1)"
     return Violation(
-        Fraction(0), 1 - sigma**2 * s**2 / theta**2, unmet=unmet, reads="0 against the printed limit of a square"
-    )
+        0, 1 - sigma**2 * s**2 / theta**2,
+        assumes=[*noise(sigma, s), Hypothesis("|g^{-1}(theta)|, against the edge", g, ">", edge)],
+        reads="0 against the printed limit of a square",
+    )  # fmt: skip
 
 
 @replay("fedloru-v2/prop-3.1-bulk")
 def prop_3_1_bulk(values: Values) -> Violation:
     """The same share of the spectrum of dense Gaussian Hessians, as a distance from either edge."""
-    sigma, s, share = float(values["sigma"]), float(values["s"]), float(values["share"])
-    R, draws, rng = 200, 60, np.random.default_rng(20_090)
-    inside = []
-    for _ in range(draws):
-        upper = np.triu(rng.normal(0.0, sigma / np.sqrt(R), (R, R)))
-        hessian = s * (upper + np.triu(upper, 1).T)
-        hessian[0, 0] += 2.0 * sigma * s
-        inside.append(np.linalg.eigvalsh(hessian)[R - round(share * R)])
-    edge, mean = 2.0 * sigma * s, float(np.mean(inside))
-    error = 7.0 * float(np.std(inside, ddof=1)) / np.sqrt(draws) + edge * R ** (-2.0 / 3.0)
-    unmet = "" if 0 < share < 1 else "a share of the spectrum between 0 and 1"
-    return Violation(edge - abs(mean), 0.0, error, exact=False, unmet=unmet,
-                     reads=f"distance of the mean lambda_i, i = {share:g} R, from the nearer edge")  # fmt: skip
+    sigma, s, share = fractions(values, "sigma", "s", "share")
+    edge = float(2 * sigma * s)
+
+    def inside(R: int, rng: np.random.Generator) -> float:
+        return float(np.linalg.eigvalsh(hessian(R, [edge], edge / 2.0, rng))[R - round(share * R)])
+
+    mean, error = limit_of_mean(inside, 200, 60, 20_090)
+    assumes = [*noise(sigma, s), Hypothesis("share", share, ">", 0), Hypothesis("share", share, "<", 1)]
+    return Violation(edge - abs(mean), 0.0, error, sampled=DENSE, assumes=assumes,
+                     reads=f"distance of the mean lambda_i, i = {float(share):g} R, from the nearer edge")  # fmt: skip

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb, isqrt
+from math import comb
 
-from paper_checks.replay import Violation, replay
+from paper_checks.enclosures import rational_root
+from paper_checks.fedloru.replays.edges import noise
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -22,21 +24,13 @@ def v1_lem_A_2(values: Values) -> Violation:
     catalan = Fraction(comb(power, power // 2), power // 2 + 1) if power % 2 == 0 else Fraction(0)
     actual = ((1 + c) * sigma) ** power * catalan
     free = ((1 + c**2) * sigma**2) ** (power // 2) * catalan
-    unmet = "" if sigma > 0 and c != 0 and power > 0 else "sigma > 0 and c non-zero"
-    return Violation(abs(actual - free), Fraction(0), unmet=unmet,
+    assumes = (
+        Hypothesis("sigma", sigma, ">", 0),
+        Hypothesis("c", c, "!=", 0),
+        Hypothesis("power", power, ">", 0),
+    )
+    return Violation(abs(actual - free), 0, assumes=assumes,
                      reads=f"|moment {power} of X + D - that of the free convolution|, D = {float(c):g} X")  # fmt: skip
-
-
-def _root(square: Fraction) -> Fraction:
-    """The square root of a rational square.
-
-    Raises:
-        ValueError: it is not rational.
-    """
-    root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
-    if root**2 != square:
-        raise ValueError("the square root is not rational")
-    return root
 
 
 @replay("fedloru-v2/eq-30-31")
@@ -48,10 +42,10 @@ def eq_30_31(values: Values) -> Violation:
     """
     theta, sigma, s = fractions(values, "theta", "sigma", "s")
     candidate = theta + sigma**2 * s**2 / theta
-    root = _root(candidate**2 - 4 * sigma**2 * s**2)
+    root = rational_root(candidate**2 - 4 * sigma**2 * s**2)
     k = (candidate + (root if candidate > 0 else -root)) / 2
-    met = theta != 0 and sigma > 0 and 0 < s < 1 and abs(candidate) > 2 * sigma * s
-    return Violation(abs(k - theta), Fraction(0), unmet="" if met else "theta non-zero, candidate off the support",
+    assumes = [*noise(sigma, s), Hypothesis("|lambda|, off the support", abs(candidate), ">", 2 * sigma * s)]
+    return Violation(abs(k - theta), 0, assumes=assumes,
                      reads="|k(lambda) - theta| at the only lambda that could belong to theta")  # fmt: skip
 
 
@@ -66,9 +60,15 @@ def eq_29_32(values: Values) -> Violation:
     z = s / (1 - ratio * s / theta) + theta
     line = z - s * (1 - ratio)
     square = line**2 - 4 * ratio * s * z  # (z - a)(z - b) with the edges a, b = s (1 -+ root of c)^2
-    root = _root(square)
+    root = rational_root(square)
     beyond = z - s * (1 + ratio)  # positive right of the support, negative left of it
     g = (line - root if beyond > 0 else line + root) / (2 * ratio * s * z)
-    met = values["law"] == "Marchenko-Pastur" and theta != 0 and 0 < s < 1 and 0 < ratio < 1 and square > 0
-    return Violation(abs(1 / g - theta), Fraction(0), unmet="" if met else "k^{-1}(theta) off the support",
-                     reads=f"|k(k^-1(theta)) - theta| at theta = {float(theta):.4g}")  # fmt: skip
+    assumes = (
+        Hypothesis("s", s, ">", 0),
+        Hypothesis("s", s, "<", 1),
+        Hypothesis("ratio", ratio, ">", 0),
+        Hypothesis("ratio", ratio, "<", 1),
+        Hypothesis("(z - a)(z - b) at z = k^-1(theta), off the support", square, ">", 0),
+    )
+    return Violation(abs(1 / g - theta), 0, assumes=assumes,
+                     reads="Marchenko-Pastur noise: |k(k^-1(theta)) - theta|")  # fmt: skip

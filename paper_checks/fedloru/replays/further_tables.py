@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -18,7 +18,13 @@ def txt_ratio(values: Values) -> Violation:
     ]  # fmt: skip
     distance = max(min(corners) - ratio, ratio - max(corners))
     return Violation(
-        distance, Fraction(1, 2000), reads="distance of the printed ratio from (X - FedAvg)/X, all roundings"
+        distance,
+        Fraction(1, 2000),
+        assumes=[
+            Hypothesis("least accuracy", min(fedavg, accuracy), ">", half),
+            Hypothesis("largest accuracy", max(fedavg, accuracy), "<=", 100),
+        ],
+        reads="v2 Table 6, X = FedLoRU, 400 clients: distance of the printed ratio from (X - FedAvg)/X, all roundings",
     )
 
 
@@ -26,4 +32,6 @@ def txt_ratio(values: Values) -> Violation:
 def txt_total20(values: Values) -> Violation:
     """The counts added up."""
     counts = [int(count) for rank, count in values.items() if rank.startswith("r=")]
-    return Violation(Fraction(abs(sum(counts) - int(values["total"]))), Fraction(0), reads="|sum of clients - total|")
+    assumes = [Hypothesis("ranks", len(counts), "=", 3), Hypothesis("least count", min(counts), ">=", 1)]
+    return Violation(abs(sum(counts) - int(values["total"])), 0, assumes=assumes,
+                     reads="setting 2, |sum of clients - total|")  # fmt: skip

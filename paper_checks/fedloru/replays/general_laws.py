@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.enclosures import rational_root
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -15,12 +16,17 @@ def v1_prop_3_2(values: Values) -> Violation:
     $R_\mu(w) = 1/(1 - cw)$ with c the ratio, whose root is rational here; U = (1 + sqrt c)^2.
     """
     theta, s, ratio = fractions(values, "theta", "s", "ratio")
-    root = Fraction(float(ratio) ** 0.5)
-    unmet = "" if root**2 == ratio and 0 < s < 1 and theta > 0 else "theta > 0, s in (0, 1), ratio a square"
-    edge = s * (1 + root) ** 2
+    edge = s * (1 + rational_root(ratio)) ** 2
     g = theta + s / (1 - ratio * s / theta)
     printed = g if g > edge else edge
-    return Violation(printed, theta + edge, unmet=unmet, reads="printed limit of lambda_1 against Weyl's theta + U_N")
+    assumes = (
+        Hypothesis("theta", theta, ">", 0),
+        Hypothesis("s", s, ">", 0),
+        Hypothesis("s", s, "<", 1),
+        Hypothesis("ratio", ratio, ">", 0),
+    )
+    return Violation(printed, theta + edge, assumes=assumes,
+                     reads="Marchenko-Pastur noise, printed limit of lambda_1 against Weyl's theta + U_N")  # fmt: skip
 
 
 @replay("fedloru-iclr/prop-3.1")
@@ -30,9 +36,16 @@ def iclr_prop_3_1(values: Values) -> Violation:
     One positive spike moves each of them up, at most to the one above it (Weyl); the distance of that interval from 0
     and from both edges does not vanish as R grows.
     """
-    share, s, theta, half = fractions(values, "share", "s", "theta", "half_width")
-    unmet = "" if 0 < share < 1 and 0 < s < 1 and theta > 0 else "0 < share < 1, s in (0, 1), theta > 0"
+    share, s, half = fractions(values, "share", "s", "half_width")
     R = int(values["R"])
+    assumes = (
+        Hypothesis("share", share, ">", 0),
+        Hypothesis("share", share, "<", 1),
+        Hypothesis("s", s, ">", 0),
+        Hypothesis("s", s, "<", 1),
+        Hypothesis("half width of the law", half, ">", 0),
+        Hypothesis("R", R, ">=", 2),
+    )
     i = round(share * R)
     low, high = (s * half * (1 - Fraction(2 * j - 1, R)) for j in (i, i - 1))
     apart = [Fraction(0) if low <= limit <= high else min(abs(limit - low), abs(limit - high))
@@ -41,8 +54,9 @@ def iclr_prop_3_1(values: Values) -> Violation:
     return Violation(
         min(apart),
         spacing,
-        unmet=unmet,
-        reads=f"distance of lambda_i, i = {float(share):g} R, from {{0, L, U}} against the level spacing",
+        assumes=assumes,
+        reads=f"one spike, uniform law: lambda_i, i = {float(share):g} R, from {{0, L, U}} against the level "
+        "spacing",
     )
 
 
@@ -58,14 +72,19 @@ def v1_thm_3_3(values: Values) -> Violation:
     R, delta = int(values["R"]), Fraction(1, 10)
     squares = half**2 * Fraction(R**2 - 1, 3 * R)  # sum of the squares of the eigenvalues
     fails = 2 * (2 * squares / (R * (R + 2))) / delta**2
-    unmet = (
-        "" if 0 < s_N < s_M < 1 and theta > s_N * delta and fails < Fraction(1, 100) else "0 < s_N < s_M < 1, large R"
+    assumes = (
+        Hypothesis("s_N", s_N, ">", 0),
+        Hypothesis("s_N, against s_M", s_N, "<", s_M),
+        Hypothesis("s_M", s_M, "<", 1),
+        Hypothesis("half width of the law", half, ">", 0),
+        Hypothesis("theta, against s_N delta", theta, ">", s_N * delta),
+        Hypothesis("probability of another y", fails, "<", Fraction(1, 100)),
     )
     client = (theta**2 - 2 * theta * s_M * delta + s_M**2 * squares) / (theta + s_M * half) ** 2
     server = (theta**2 + 2 * theta * s_N * delta + s_N**2 * squares) / (theta - s_N * delta) ** 2
     return Violation(
         (client - server) / R,
-        Fraction(0),
-        unmet=unmet,
+        0,
+        assumes=assumes,
         reads=f"lower bound on gap/R (sure but for probability {float(fails):.1g}) against its limit 0",
     )

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 Sets = tuple[set[int], set[int]]  # indices outside the bulk at M and at N
 
 
-def _read(values: Values) -> tuple[list[Fraction], Fraction, Fraction, str]:
-    r"""Spikes, both thresholds, and an assumption of Theorem 3.2 that is not met."""
+def read(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypothesis]]:
+    r"""Spikes, both thresholds, and the assumptions of Theorem 3.2."""
     spikes = [Fraction(text) for text in values["spikes"]]
     sigma, s_M, s_N = fractions(values, "sigma", "s_M", "s_N")
-    met = sigma > 0 and 0 < s_N < s_M < 1 and spikes and 0 not in spikes and int(values.get("rest", 0)) >= 0
-    unmet = "" if met else "non-zero spikes, sigma > 0, 0 < s_N < s_M < 1"
-    if met and max(theta**2 for theta in spikes) < (sigma * s_M) ** 2:
-        unmet = "theta_0^2 >= sigma^2 s_M^2"
-    return spikes, sigma * s_M, sigma * s_N, unmet
+    assumes = [
+        Hypothesis("sigma", sigma, ">", 0),
+        Hypothesis("s_N", s_N, ">", 0),
+        Hypothesis("s_N, against s_M", s_N, "<", s_M),
+        Hypothesis("s_M", s_M, "<", 1),
+        Hypothesis("least |theta_j|", min(map(abs, spikes)), ">", 0),
+        Hypothesis("|theta_0|, against sigma s_M", max(map(abs, spikes)), ">=", sigma * s_M),
+    ]
+    return spikes, sigma * s_M, sigma * s_N, assumes
 
 
 def _by_condition(spikes: list[Fraction], n: Fraction) -> set[int]:
@@ -45,14 +49,14 @@ def claim_inclusion(values: Values) -> Violation:
     than Weyl's bound (eqs. 25 and 27 of the paper) allows its eigenvalue, so it is not in the set at M; above the
     threshold of N the printed Proposition 3.1 and the true transition agree that it is in the set at N.
     """
-    spikes, n_M, n_N, unmet = _read(values)
+    spikes, n_M, n_N, assumes = read(values)
     condition = _by_condition(spikes, n_N) - _by_condition(spikes, n_M)
     limit = {
         i for i, theta in enumerate(spikes)
         if abs(theta) > n_N and abs(theta) + n_M**2 / abs(theta) > abs(theta) + 2 * n_M
     }  # fmt: skip
     return Violation(
-        Fraction(min(len(condition), len(limit))), Fraction(0), unmet=unmet,
+        min(len(condition), len(limit)), 0, assumes=assumes,
         reads="spikes in the sets at N and not at M (the fewer of both definitions)",
     )  # fmt: skip
 
@@ -70,7 +74,8 @@ def _shares(spikes: list[Fraction], n: Fraction) -> tuple[list[Fraction], Fracti
 @replay("fedloru-v2/eq-38")
 def eq_38(values: Values) -> Violation:
     """Both sides with finite counts under either definition of the sets; the smaller distance."""
-    spikes, n_M, n_N, unmet = _read(values)
+    spikes, n_M, n_N, assumes = read(values)
+    assumes.append(Hypothesis("spikes that are 0", int(values["rest"]), ">=", 0))
     (g_M, U_M), (g_N, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
     distances = []
     for sets in READINGS:
@@ -81,19 +86,20 @@ def eq_38(values: Values) -> Violation:
         right += sum((g_M[j] - U_N for j in at_M - at_N), Fraction(0))
         right += (total - len(at_M)) * (U_M - U_N)
         distances.append(abs(stable_rank_M - stable_rank_N - right))
-    return Violation(min(distances), Fraction(0), unmet=unmet,
+    return Violation(min(distances), 0, assumes=assumes,
                      reads="|left - right| of eq. (38), the smaller of both definitions")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-42")
 def eq_42(values: Values) -> Violation:
     """The middle of the chain against its right end, which are printed as equal, under either definition."""
-    spikes, n_M, n_N, unmet = _read(values)
+    spikes, n_M, n_N, assumes = read(values)
+    assumes.append(Hypothesis("spikes that are 0", int(values["rest"]), ">=", 0))
     (_, U_M), (_, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
     distances = []
     for sets in READINGS:
         at_M, at_N = sets(spikes, n_M), sets(spikes, n_N)
         middle = len(at_M - at_N) * (U_M - U_N) + (total - len(at_M)) * (U_M - U_N)
         distances.append(abs(middle - (total - len(at_N)) * (U_M - U_N)))
-    return Violation(min(distances), Fraction(0), unmet=unmet,
+    return Violation(min(distances), 0, assumes=assumes,
                      reads="|middle - right end| of eq. (42), the smaller of both definitions")  # fmt: skip

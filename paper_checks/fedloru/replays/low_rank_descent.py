@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 QUADRATIC = "one weight w = W + AB with loss L w^2/2 (within the zone), E = steps; "
@@ -16,14 +16,16 @@ def eq_agg(values: Values) -> Violation:
     shares = [Fraction(text) for text in values["shares"].split()]
     cohort = {int(text) for text in values["cohort"].split()}
     A, B = fractions(values, "A", "B")
-    unmet = "" if sum(shares) == 1 and min(shares) > 0 and cohort <= set(range(len(shares))) else "shares of sum 1"
-    total = sum((shares[k] for k in cohort), Fraction(0))
-    return Violation(
-        abs(total * A * total * B - A * B),
-        Fraction(0),
-        unmet=unmet,
-        reads="factors A and B sent by every client of the cohort; " + str(values["promise"]),
+    total = sum((shares[k] for k in cohort if k < len(shares)), Fraction(0))
+    assumes = (
+        Hypothesis("sum of the shares", sum(shares), "=", 1),
+        Hypothesis("least share", min(shares), ">", 0),
+        Hypothesis("first client of the cohort", min(cohort), ">=", 0),
+        Hypothesis("last client of the cohort", max(cohort), "<", len(shares)),
     )
+    return Violation(abs(total * A * total * B - A * B), 0, assumes=assumes,
+                     reads="factors A and B sent by every client of the cohort: distance of the product of their "
+                     "averages from A B")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-WT")
@@ -35,49 +37,53 @@ def eq_WT(values: Values) -> Violation:
     """
     W, A, B, target, alpha, rate = fractions(values, "W", "A", "B", "target", "alpha", "rate")
     tau, T = int(values["tau"]), int(values["rounds"])
-    unmet = "" if 1 <= tau <= T < 2 * tau and rate > 0 and alpha != 1 else "one accumulation, alpha not 1"
+    assumes = (
+        Hypothesis("tau", tau, ">=", 1),
+        Hypothesis("T, against tau", T, ">=", tau),
+        Hypothesis("T, for one accumulation", T, "<", 2 * tau),
+        Hypothesis("learning rate", rate, ">", 0),
+    )
     for _ in range(tau):
         slope = alpha * (W + alpha * A * B - target)
         A, B = A - rate * slope * B, B - rate * slope * A
     held, told = W + alpha * A * B, W + A * B
-    return Violation(
-        abs(held - told),
-        Fraction(0),
-        unmet=unmet,
-        reads="loss (w - target)^2/2 at w = W + alpha A B, one step of both factors a round; " + str(values["promise"]),
-    )
+    return Violation(abs(held - told), 0, assumes=assumes,
+                     reads="loss (w - target)^2/2 at w = W + alpha A B, one step of both factors a round; distance of "
+                     "the formula from what the clients hold")  # fmt: skip
 
 
-def _step(values: Values) -> tuple[Fraction, Fraction, str]:
-    """The mean step in A of E local steps on L w^2/2, and the mean of the gradients over i = 1..E."""
+def step_and_told(values: Values, where: str) -> Violation:
+    """The mean step in A of E local steps on L w^2/2, against the mean of the gradients over i = 1..E."""
     L, zone, W, A, B, rate = fractions(values, "L", "zone", "W", "A", "B", "rate")
-    E, start, unmet, later = int(values["steps"]), A, "" if rate > 0 else "a positive rate", []
+    E, start, weights, later = int(values["steps"]), A, list[Fraction](), list[Fraction]()
     for i in range(E + 1):
-        w = W + A * B
-        if abs(w) > zone:
-            unmet = "all weights where the loss is quadratic"
-        slope = L * w
+        weights.append(W + A * B)
+        slope = L * weights[-1]
         if i > 0:
             later.append(slope * B)
         if i < E:
             A, B = A - rate * slope * B, B - rate * slope * A
-    return (start - A) / (rate * E), sum(later, Fraction(0)) / E, unmet
+    assumes = (
+        Hypothesis("L", L, ">", 0),
+        Hypothesis("learning rate", rate, ">", 0),
+        Hypothesis("steps E", E, ">=", 1),
+        Hypothesis("largest |w|, where the loss is quadratic", max(map(abs, weights)), "<=", zone),
+    )
+    return Violation(
+        abs((start - A) / (rate * E) - sum(later, Fraction(0)) / E), 0, assumes=assumes, reads=QUADRATIC + where
+    )
 
 
 @replay("fedloru-v2/eq-59-60")
 def eq_59_60(values: Values) -> Violation:
     """The whole move of A over eta E against the mean gradient with the printed indices."""
-    moved, told, unmet = _step(values)
-    return Violation(abs(moved - told), Fraction(0), unmet=unmet, reads=QUADRATIC + str(values["promise"]))
+    return step_and_told(values, "mean step of A")
 
 
 @replay("fedloru-v2/eq-61-62")
 def eq_61_62(values: Values) -> Violation:
     """The same for the server, which has one client of weight 1."""
-    moved, told, unmet = _step(values)
-    return Violation(
-        abs(moved - told), Fraction(0), unmet=unmet, reads=QUADRATIC + "one client; " + str(values["promise"])
-    )
+    return step_and_told(values, "one client; change of A")
 
 
 @replay("fedloru-v2/claim-B3-just")
@@ -90,16 +96,20 @@ def claim_B3_just(values: Values) -> Violation:
     A, B, rate = fractions(values, "A", "B", "rate")
     E, tau = int(values["steps"]), int(values["tau"])
     square = sum((s**2 for s in slopes), Fraction(0)) / len(slopes)
-    G = Fraction(1)
-    unmet = "" if square == G**2 and rate > 0 and min(E, tau, int(values["rounds"])) >= 1 else "a second moment of 1"
+    assumes = (
+        Hypothesis("second moment of the slopes, which is G^2", square, "=", 1),
+        Hypothesis("learning rate", rate, ">", 0),
+        Hypothesis("steps E", E, ">=", 1),
+        Hypothesis("tau", tau, ">=", 1),
+    )
     start = abs(A) + abs(B)
     for _ in range(tau * E):
         A, B = A - rate * slopes[0] * B, B - rate * slopes[0] * A
-    bound = start * (1 + rate * G) ** (tau * E)
+    bound = start * (1 + rate) ** (tau * E)
     return Violation(
         abs(A) + abs(B),
         bound,
-        unmet=unmet,
+        assumes=assumes,
         reads="one weight with samples of loss slope x w, each step on the first; "
         "norms after a cycle, an event of positive probability",
     )

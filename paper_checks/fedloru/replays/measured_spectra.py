@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import asin, exp, pi, sqrt
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -21,8 +22,7 @@ def semicircle_quantile(share: float) -> float:
 @replay("fedloru-v2/eq-87")
 def eq_87(values: Values) -> Violation:
     """Sums over grid points and eigenvalues, one by one; the kernel's mass beyond six widths is below 1e-8."""
-    R, top = int(values["R"]), float(values["top"])
-    width, spacing = float(values["width"]), float(values["spacing"])
+    R, (top, width, spacing) = int(values["R"]), (float(values[name]) for name in ("top", "width", "spacing"))
     eigenvalues = [semicircle_quantile((k + 0.5) / (R - 1)) for k in range(R - 1)] + [top]
     numerator = 0.0
     for eigenvalue in eigenvalues:
@@ -34,8 +34,11 @@ def eq_87(values: Values) -> Violation:
     estimate = numerator / top**2  # the kernel is 1 at the top; its factor cancels
     stable_rank = sum(eigenvalue**2 for eigenvalue in eigenvalues) / top**2
     smoothing = R * width**2 / sum(eigenvalue**2 for eigenvalue in eigenvalues)
-    unmet = (
-        "" if R > 1 and top > 1 + 6 * width and 0 < spacing <= width else "a separate top, a grid finer than the kernel"
+    assumes = (
+        Hypothesis("R", R, ">", 1),
+        Hypothesis("the top, beyond the bulk by six widths of the kernel", Fraction(top), ">", 1 + 6 * Fraction(width)),
+        Hypothesis("spacing of the grid", Fraction(spacing), ">", 0),
+        Hypothesis("spacing of the grid, against the width of the kernel", Fraction(spacing), "<=", Fraction(width)),
     )
-    return Violation(abs(estimate / stable_rank - 1.0), smoothing, 1e-3, unmet=unmet,
+    return Violation(abs(estimate / stable_rank - 1.0), smoothing, 1e-3, assumes=assumes,
                      reads="|estimate/stable rank - 1| against the error of the smoothing")  # fmt: skip

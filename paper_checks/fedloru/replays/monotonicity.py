@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.replay import Proof, Violation, proof, replay
+from paper_checks.replay import Hypothesis, Proof, Violation, proof, replay
 from paper_checks.stored_values import Values, expression, fractions
 
 
@@ -14,15 +14,21 @@ from paper_checks.stored_values import Values, expression, fractions
 def eq_41(values: Values) -> Violation:
     r"""The factor of $\partial s_M/\partial M < 0$ in eq. (41), which must be positive; the noise is $\sigma s_M$."""
     theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
-    theta_j, unmet = ratio * theta_0, ""
-    if not (0 < shrink < 1 and 0 < noise <= abs(theta_0) and noise * shrink < abs(theta_j) <= abs(theta_0)):
-        unmet = "s_N < s_M, theta_0^2 >= sigma^2 s_M^2, sigma s_N < |theta_j| <= |theta_0|"
-    if theta_0 < 0 and theta_j == -theta_0:
-        unmet = "of two spikes of largest magnitude theta_0 is the positive one"
+    theta_j = ratio * theta_0
+    positive = theta_0 if theta_j == -theta_0 else abs(theta_0)
+    assumes = (
+        Hypothesis("s_N over s_M", shrink, ">", 0),
+        Hypothesis("s_N over s_M", shrink, "<", 1),
+        Hypothesis("sigma s_M", noise, ">", 0),
+        Hypothesis("sigma s_M, against |theta_0|", noise, "<=", abs(theta_0)),
+        Hypothesis("|theta_j|, against |theta_0|", abs(theta_j), "<=", abs(theta_0)),
+        Hypothesis("|theta_j|, against sigma s_N", abs(theta_j), ">", noise * shrink),
+        Hypothesis("theta_0, the positive one of two of largest magnitude", positive, ">", 0),
+    )
     g_j, g_0 = theta_j + noise**2 / theta_j, theta_0 + noise**2 / theta_0
     # sigma^2 s_M = sigma * noise; the positive factor 4 sigma is left out.
     factor = noise * (theta_0**2 - theta_j**2) / (theta_0 * theta_j) * g_j / g_0**3
-    return Violation(Fraction(0), factor, unmet=unmet, strict=True,
+    return Violation(0, factor, assumes=assumes, strict=True,
                      reads="0 against the factor before ds_M/dM, which should be greater")  # fmt: skip
 
 
@@ -36,11 +42,15 @@ def claim_Fj_mono(values: Values) -> Violation:
     sigma, s_M, s_N, position = fractions(values, "sigma", "s_M", "s_N", "position")
     s_larger = s_N + position * (s_M - s_N)
     theta_0 = sorted(spikes, key=lambda theta: theta**2)[-1]
-    unmet = ""
-    if not (sigma > 0 and 0 < s_N < s_larger < s_M < 1 and abs(theta_0) >= sigma * s_M):
-        unmet = "0 < s_N < s < s_M < 1, theta_0^2 >= sigma^2 s_M^2"
-    if any(abs(theta) <= sigma * s_N for theta in spikes):
-        unmet = "every spike beyond sigma s_N"
+    assumes = (
+        Hypothesis("sigma", sigma, ">", 0),
+        Hypothesis("s_N", s_N, ">", 0),
+        Hypothesis("the larger sample size's s, against s_N", s_larger, ">", s_N),
+        Hypothesis("the larger sample size's s, against s_M", s_larger, "<", s_M),
+        Hypothesis("s_M", s_M, "<", 1),
+        Hypothesis("|theta_0|, against sigma s_M", abs(theta_0), ">=", sigma * s_M),
+        Hypothesis("least |theta_j|, against sigma s_N", min(map(abs, spikes)), ">", sigma * s_N),
+    )
 
     def total(s: Fraction) -> Fraction:
         found = Fraction(0)
@@ -50,7 +60,7 @@ def claim_Fj_mono(values: Values) -> Violation:
                 found += sign * (theta + n**2 / theta) ** 2 / (theta_0 + n**2 / theta_0) ** 2
         return found
 
-    return Violation(total(s_M), total(s_larger), unmet=unmet, strict=True,
+    return Violation(total(s_M), total(s_larger), assumes=assumes, strict=True,
                      reads="sum at M against the sum at a larger sample size, which should be greater")  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -28,10 +28,15 @@ def txt_ratios(values: Values) -> Violation:
     norms = 2 * 64 + sum(2 * outputs for _, _, outputs in layers)
     rest = 9 * channels * 64 + norms + 512 * classes + classes
     total = rest + sum(k * k * c * d for k, c, d in layers)
-    known = {(1, 10): (44, 33, 22), (2, 10): (41, 31, 21), (2, 100): (41, 31, 21)}
-    unmet = ""
-    if ratio not in known.get((blocks, classes), ()) or set(ranks) != {16, 32, 64, 128}:
-        unmet = "a ratio of Table 1 and the ranks 16, 32, 64, 128"
+    table = {(1, 10): (44, 33, 22), (2, 10): (41, 31, 21), (2, 100): (41, 31, 21)}
+    printed = table.get((blocks, classes), ())
+    assumes = (
+        Hypothesis(
+            "ratios of Table 1 for this network that the ratio is", sum(one == ratio for one in printed), "=", 1
+        ),
+        Hypothesis("ranks that are not 16, 32, 64, 128, or are missing", len({16, 32, 64, 128} ^ {*ranks}), "=", 0),
+        Hypothesis("channels of an image", channels, "=", 3),
+    )
 
     def factors(kind: int, k: int, c: int, d: int, r: int) -> int:
         return [r * k * k * c + r * d, r * c + r * k * k * d, r * k * c + r * k * d, r * k * k * (c + d)][kind]
@@ -52,7 +57,7 @@ def txt_ratios(values: Values) -> Violation:
                     least, most = Fraction(100 * trained, total), Fraction(100 * (trained + rest), total)
                     distances.append(max(least - ratio, ratio - most))
     return Violation(
-        min(distances), Fraction(1), unmet=unmet,
+        min(distances), 1, assumes=assumes,
         reads="distance in per cent of the printed ratio from every reading, against one unit for any rounding",
     )  # fmt: skip
 
@@ -62,15 +67,16 @@ def txt_peft(values: Values) -> Violation:
     """The distance of a printed share from the nearest model and denominator, the worse of the two ranks."""
     models = {name: [int(n) for n in text.split()] for name, text in values.items() if isinstance(text, str)}
     shares = {Fraction(name): int(rank) for name, rank in values.items() if isinstance(rank, int)}
-    unmet = "" if shares == {Fraction("0.124"): 8, Fraction("0.248"): 16} else "the shares and ranks as printed"
+    printed = {Fraction("0.124"): 8, Fraction("0.248"): 16}
+    assumes = [Hypothesis("shares with another rank than printed", len(shares.items() ^ printed.items()), "=", 0)]
     distances = []
-    for vocabulary, hidden, inner, layers, queries, keys, tied in models.values():
+    for name, (vocabulary, hidden, inner, layers, queries, keys, tied) in models.items():
         matrices = [(hidden, queries), (hidden, keys), (hidden, keys), (queries, hidden)]
         gated = [(hidden, inner), (hidden, inner), (inner, hidden)]
         total = layers * (sum(a * b for a, b in matrices + gated) + 2 * hidden) + hidden
         total += vocabulary * hidden * (1 if tied else 2)
-        if not 25 * 10**8 <= total <= 35 * 10**8:
-            unmet = "models of 2.5 to 3.5 billion parameters"
+        assumes.append(Hypothesis(f"parameters of {name}, of 3 billion or so", total, ">=", 25 * 10**8))
+        assumes.append(Hypothesis(f"parameters of {name}, of 3 billion or so", total, "<=", 35 * 10**8))
         for with_adapters in (False, True):
             apart = []
             for share, rank in shares.items():
@@ -79,6 +85,6 @@ def txt_peft(values: Values) -> Violation:
                 apart.append(abs(Fraction(100 * adapters, whole) - share))
             distances.append(max(apart))
     return Violation(
-        min(distances), Fraction(1, 2000), unmet=unmet,
+        min(distances), Fraction(1, 2000), assumes=assumes,
         reads="distance in per cent of the printed shares from the nearest model of 3 billion, against half a unit",
     )  # fmt: skip

@@ -1,58 +1,50 @@
-"""Replays of the claims in ``richness``."""
+"""Replays of the claims in ``richness``, in fractions."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-import sympy
+from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.stored_values import Values, fractions, square
 
-from paper_checks.replay import Violation, replay
-from paper_checks.stored_values import Values
+Matrix = list[list[Fraction]]
 
 
 @replay("fedloru-v2/claim-union")
 def claim_union(values: Values) -> Violation:
     """Non-zero eigenvalues of the Hessian of h - y, h the quadratic form, by differences of order two at w = 0."""
-    form = [[Fraction(entry) for entry in row] for row in values["hessian"]]
-    R = len(form)
-    unmet = "" if R >= 1 and all(len(row) == R for row in form) else "a Hessian of R >= 1 weights"
+    R = len(values["hessian"])
+    form = square(values["hessian"], R)
 
     def risk(w: list[int]) -> Fraction:
         return sum((form[i][j] * w[i] * w[j] for i in range(R) for j in range(R)), Fraction(0)) / 2 - 1
 
     def at(*steps: tuple[int, int]) -> Fraction:
-        w = [0] * R
-        for place, step in steps:
-            w[place] += step
-        return risk(w)
+        return risk([sum(step for place, step in steps if place == i) for i in range(R)])
 
-    hessian = sympy.Matrix(R, R, lambda i, j: sympy.Rational(
-        str((at((i, 1), (j, 1)) - at((i, 1), (j, -1)) - at((i, -1), (j, 1)) + at((i, -1), (j, -1))) / 4)))  # fmt: skip
-    t = sympy.Symbol("t")
-    zeros = min(power for (power,) in hessian.charpoly(t).monoms())  # how often 0 is a root
-    count = R - zeros
-    return Violation(Fraction(1), Fraction(count), unmet=unmet, reads="least k of the union against the non-zero "
-                     "eigenvalues of this pair")  # fmt: skip
+    hessian = [[(at((i, 1), (j, 1)) - at((i, 1), (j, -1)) - at((i, -1), (j, 1)) + at((i, -1), (j, -1))) / 4
+                for j in range(R)] for i in range(R)]  # fmt: skip
+    beside = sum((hessian[i][j] ** 2 for i in range(R) for j in range(R) if i != j), Fraction(0))
+    assumes = (
+        Hypothesis("weights", R, ">=", 1),
+        Hypothesis("squares beside the diagonal, where the eigenvalues then are", beside, "=", 0),
+    )
+    return Violation(1, sum(hessian[i][i] != 0 for i in range(R)), assumes=assumes,
+                     reads="least k of the union against the non-zero eigenvalues of this pair")  # fmt: skip
 
 
 @replay("fedloru-v1/prop-3.1")
 def v1_prop_3_1(values: Values) -> Violation:
-    """Both Hessians by differentiating the compositions, and the condition on g likewise."""
-    w1, w2, z = weights = sympy.symbols("w1 w2 z")
-    parts = {"value": sympy.Integer(1), "slope": w1 + z, "curvature": z * (w1 + z / 2), "third": z**3}
-    g = sum((parts[name] for name in values["g"]), start=sympy.Integer(0))
+    """Both Hessians by the chain rule, for l(y) = l_11 y^2/2 + l_111 y^3/6; g is constant, and so is its loss."""
+    h, h_1, h_2, h_11, h_12, h_22 = fractions(values, "h1_0", "h1_1", "h1_2", "h1_11", "h1_12", "h1_22")
+    l_11, l_111 = fractions(values, "l_11", "l_111")
+    slope, curvature = [h_1, h_2], [[h_11, h_12], [h_12, h_22]]
 
-    def number(name: str) -> sympy.Rational:
-        return sympy.Rational(str(values[name]))
+    def hessian(y: Fraction) -> Matrix:
+        first, second = l_11 * y + l_111 * y**2 / 2, l_11 + l_111 * y
+        return [[second * slope[i] * slope[j] + first * curvature[i][j] for j in range(2)] for i in range(2)]
 
-    h = number("h1_0") + number("h1_1") * w1 + number("h1_2") * w2 + number("h1_12") * w1 * w2
-    h += (number("h1_11") * w1**2 + number("h1_22") * w2**2) / 2
-
-    def hessian(output: sympy.Expr) -> sympy.Matrix:
-        loss = number("l_1") * output + number("l_11") * output**2 / 2 + number("l_111") * output**3 / 6
-        return sympy.hessian(loss, weights).subs(dict.fromkeys(weights, 0))
-
-    unmet = "" if hessian(g).is_zero_matrix else "the loss of g has zero Hessian at the point"
-    largest = max(abs(entry) for entry in hessian(h + g) - hessian(h))
-    return Violation(Fraction(str(largest)), Fraction(0), unmet=unmet,
-                     reads="largest difference between the Hessians for h + g and for h")  # fmt: skip
+    one, other = hessian(h + 1), hessian(h)
+    return Violation(sum((one[i][j] - other[i][j]) ** 2 for i in range(2) for j in range(2)), 0,
+                     reads="g = 1, loss l_11 y^2/2 + l_111 y^3/6: squared distance of the Hessians for h + g and for "
+                     "h")  # fmt: skip

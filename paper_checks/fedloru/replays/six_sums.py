@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -18,45 +18,39 @@ def edge(first: Fraction, n: Fraction) -> Fraction:
     return 4 * n**2 / ((first**2 + n**2) / first) ** 2
 
 
-def spectrum(values: Values) -> tuple[list[Fraction], Fraction, Fraction, str]:
-    """Spikes, both noise scales, and an assumption that is not met."""
+def spectrum(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypothesis]]:
+    """Spikes, both noise scales, and what is assumed."""
     spikes = [Fraction(spike) for spike in values["spikes"]]
     client, server = fractions(values, "client", "server")
-    met = client > server > 0 and max(spikes) > client and max(spikes) >= max(-spike for spike in spikes)
-    return spikes, client, server, "" if met else "s_N < s_M, theta_1 an outlier at M and the largest in modulus"
+    assumes = [
+        Hypothesis("sigma s_N", server, ">", 0),
+        Hypothesis("sigma s_N, against sigma s_M", server, "<", client),
+        Hypothesis("theta_1, an outlier at M", max(spikes), ">", client),
+        Hypothesis("theta_1, the largest in modulus", max(spikes), ">=", max(map(abs, spikes))),
+    ]
+    return spikes, client, server, assumes
 
 
 @replay("fedloru-v1/proof-3.3-sets")
 def proof_3_3_sets(values: Values) -> Violation:
-    """Outliers counted on the side that the witness names."""
-    spikes, client, server, unmet = spectrum(values)
-    sign = 1 if values["end"] == "positive" else -1
-    at_M, at_N = (Fraction(sum(sign * spike > n for spike in spikes)) for n in (client, server))
-    left, right = (at_M, at_N) if sign > 0 else (at_N, at_M)
-    reads = "a_M against a_N" if sign > 0 else "b_N against b_M"
-    return Violation(left, right, strict=True, unmet=unmet, reads=f"{reads}, which should be greater")
+    """Negative outliers counted at both."""
+    spikes, client, server, assumes = spectrum(values)
+    at_M, at_N = (sum(-spike > n for spike in spikes) for n in (client, server))
+    return Violation(at_N, at_M, strict=True, assumes=assumes,
+                     reads="client = sigma s_M, server = sigma s_N; b_N against b_M, to be greater")  # fmt: skip
 
 
 @replay("fedloru-v1/eq-35")
 def eq_35(values: Values) -> Violation:
-    """The named sum, term by term."""
-    spikes, client, server, unmet = spectrum(values)
-    first, (side, part) = max(spikes), str(values["sum"]).split(": ")
-    sign, extra = (1, int(values["alpha"])) if side == "positive" else (-1, int(values["beta"]))
-    own = sorted((spike for spike in spikes if sign * spike > 0), key=abs, reverse=True)
+    """The sum over the positive end of what is at the edge at both, term by term."""
+    spikes, client, server, assumes = spectrum(values)
+    first, alpha = max(spikes), int(values["alpha"])
     total = Fraction(0)
-    for place in range(len(own) + extra):
-        theta = own[place] if place < len(own) else Fraction(0)
-        out_M, out_N = abs(theta) > client, abs(theta) > server
-        if part == "outliers at both" and out_M and theta != first:
-            total += ratio(theta, first, client) - ratio(theta, first, server)
-        if part == "outliers at N only" and out_N and not out_M:
-            total += edge(first, client) - ratio(theta, first, server)
-        if part == "at the edge" and not out_N:
+    for theta in [*(spike for spike in spikes if spike > 0), *[Fraction(0)] * alpha]:
+        if theta <= server:
             total += edge(first, client) - edge(first, server)
-    return Violation(
-        total, Fraction(0), strict=True, unmet=unmet, reads=f"sum '{part}' against 0, which should be greater"
-    )
+    return Violation(total, 0, strict=True, assumes=[*assumes, Hypothesis("alpha", alpha, ">=", 0)],
+                     reads="sum 'positive: at the edge' against 0, which should be greater")  # fmt: skip
 
 
 @replay("fedloru-v1/Gj")
@@ -64,17 +58,24 @@ def gj(values: Values) -> Violation:
     """F_j from its definition with sigma s_M = 1."""
     first, theta, server = fractions(values, "theta_1", "theta_j", "server")
     F = ratio(theta, first, Fraction(1)) - ratio(theta, first, server)
-    unmet = "" if 0 < server < theta <= 1 < first else "sigma s_N < theta_j <= sigma s_M < theta_1"
-    return Violation(F, Fraction(0), strict=True, unmet=unmet, reads="F_j against 0, which should be greater")
+    assumes = (
+        Hypothesis("sigma s_N", server, ">", 0),
+        Hypothesis("theta_j, against sigma s_N", theta, ">", server),
+        Hypothesis("theta_j, against sigma s_M = 1", theta, "<=", 1),
+        Hypothesis("theta_1, against sigma s_M = 1", first, ">", 1),
+    )
+    return Violation(F, 0, strict=True, assumes=assumes,
+                     reads="sigma s_M = 1, server = sigma s_N: F_j against 0, which should be greater")  # fmt: skip
 
 
 @replay("fedloru-v1/S3")
 def s3(values: Values) -> Violation:
     """The sum term by term, against the printed prefactor times the bracket."""
-    spikes, client, server, unmet = spectrum(values)
+    spikes, client, server, assumes = spectrum(values)
     first, bracket = max(spikes), edge(max(spikes), client) - edge(max(spikes), server)
     p, alpha = sum(spike > 0 for spike in spikes), int(values["alpha"])
     a_N = sum(spike > server for spike in spikes)
     summed = sum((edge(first, client) - edge(first, server) for _ in range(a_N + 1, p + alpha + 1)), Fraction(0))
-    return Violation(abs(summed - (p + alpha - a_N - 1) * bracket), Fraction(0), unmet=unmet,
+    assumes.append(Hypothesis("alpha", alpha, ">=", 0))
+    return Violation(abs(summed - (p + alpha - a_N - 1) * bracket), 0, assumes=assumes,
                      reads="|S_3 - (p + alpha - a_N - 1) bracket|")  # fmt: skip

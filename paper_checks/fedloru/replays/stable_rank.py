@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import sympy
 
-from paper_checks.replay import Proof, Violation, proof, replay
+from paper_checks.replay import Hypothesis, Proof, Violation, proof, replay
 from paper_checks.stored_values import Values, expression, fractions
 
 
@@ -15,13 +15,20 @@ def claim_Fj_sign(values: Values) -> Violation:
     """The sign of F_j from its definition."""
     theta_0, ratio, noise, shrink = fractions(values, "theta_0", "ratio", "noise", "shrink")
     theta_j, noise_N = ratio * theta_0, shrink * noise
-    unmet = "" if 0 < abs(ratio) <= 1 and 0 < shrink < 1 and noise > 0 else "|theta_j| <= |theta_0|, s_N < s_M"
+    assumes = (
+        Hypothesis("|theta_j|, against |theta_0|", abs(theta_j), "<=", abs(theta_0)),
+        Hypothesis("s_N over s_M", shrink, ">", 0),
+        Hypothesis("s_N over s_M", shrink, "<", 1),
+        Hypothesis("sigma s_M", noise, ">", 0),
+    )
 
     def share(n: Fraction) -> Fraction:
         return ((theta_j + n**2 / theta_j) / (theta_0 + n**2 / theta_0)) ** 2
 
     F = share(noise) - share(noise_N)
-    return Violation(Fraction(0), F, unmet=unmet, strict=True, reads="0 against F_j, which should be greater")
+    return Violation(0, F, assumes=assumes, strict=True,
+                     reads="theta_j = ratio theta_0, noise = sigma s_M, s_N = shrink s_M: 0 against F_j, which should "
+                     "be greater")  # fmt: skip
 
 
 @proof("fedloru-v2/eq-40")
@@ -54,4 +61,4 @@ def eq_44(values: Values) -> Violation:
     slope_g = 2 * sigma**2 * s / theta
     line_2 = (2 * U * 2 * sigma * g**2 - 2 * g * slope_g * U**2) / g**4
     line_3 = (4 * sigma * U * g - 4 * sigma**2 * s * U**2 * g / theta) / g**4
-    return Violation(abs(line_2 - line_3), Fraction(0), reads="|line 2 - line 3|")
+    return Violation(abs(line_2 - line_3), 0, reads="|line 2 - line 3|")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 
-import sympy
-
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
@@ -25,9 +23,9 @@ def claim_trunc(values: Values) -> Violation:
         Hypothesis(f"sigma_{len(sigma)}", sigma[-1], ">=", 0),
         Hypothesis("theta", theta, ">", 0),
         Hypothesis("squared theta, against the squared norm", theta**2, "<=", sum((s * s for s in sigma), Fraction(0))),
+        Hypothesis("singular values, which are 2r, modulo 2", len(sigma) % 2, "=", 0),
     )
-    return Violation(Fraction(1), Fraction(len(_admitted(sigma, theta**2))), assumes=assumes,
-                     unmet="" if len(sigma) % 2 == 0 else "2r singular values",
+    return Violation(1, len(_admitted(sigma, theta**2)), assumes=assumes,
                      reads="1 against the number of ranks that the printed condition admits")  # fmt: skip
 
 
@@ -46,25 +44,25 @@ def claim_factors(values: Values) -> Violation:
         Hypothesis("largest singular value after the step", sigma[0], ">", 0),
         Hypothesis("n", int(values["size"]), ">=", 2),
     )
-    return Violation(Fraction(0), smallest, strict=True, assumes=assumes,
+    return Violation(0, smallest, strict=True, assumes=assumes,
                      reads="loss |W - target e1 e1'|^2 / 2 from start e1 e1', one step: "
                      "0 against the smallest kept singular value, which should be greater")  # fmt: skip
 
 
 @replay("fedlrt/claim-alg6")
 def claim_alg6(values: Values) -> Violation:
-    """Models of rank one along axes: the mean and a matrix of as many rows as there are clients."""
+    """The mean of S_c U_c V_c' over the columns, that is U diag(S)/count V': its singular values are those of diag."""
     size, weights = int(values["size"]), [Fraction(s) for s in values["S"]]
-    count = len(weights)
-    U, V = (sympy.Matrix(values[name]).T for name in ("U", "V"))
-    axes = all(basis.T * basis == sympy.eye(count) for basis in (U, V)) and U.rows == V.rows == size
-    core = sympy.diag(*(sympy.Rational(w.numerator, w.denominator * count) for w in weights))
-    # With orthonormal columns side by side, U core V' has the singular values of the core; nothing is left over.
-    mean = sum((U[:, c] * V[:, c].T * core[c, c] for c in range(count)), sympy.zeros(size, size))
-    found = axes and mean == U * core * V.T
+    count, assumes = len(weights), list[Hypothesis]()
+    for name in ("U", "V"):
+        columns = [[Fraction(entry) for entry in column] for column in values[name]]
+        products = [[sum((x * y for x, y in zip(u, v, strict=True)), Fraction(0)) for v in columns] for u in columns]
+        apart = max(abs(products[i][j] - (i == j)) for i in range(len(columns)) for j in range(len(columns)))
+        assumes.append(Hypothesis(f"columns of {name}", len(columns), "=", count))
+        assumes.append(Hypothesis(f"entries of a column of {name}", len(columns[0]), "=", size))
+        assumes.append(Hypothesis(f"largest entry of {name}'{name} - I", apart, "=", 0))
+    assumes += [Hypothesis(f"S_{c}", weight, ">", 0) for c, weight in enumerate(weights, 1)]
     return Violation(
-        Fraction(size),
-        Fraction(count),
-        unmet="" if found and count < size else "orthonormal columns, fewer than rows",
-        reads="mean of U_c V_c' over the columns: n against the size of a matrix with the same singular values",
-    )
+        size, count, assumes=assumes,
+        reads="mean of S_c U_c V_c' over the columns: n against the size of a matrix with the same singular values",
+    )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, square
 
 
 @replay("fedlrt/alg-4")
@@ -14,9 +14,7 @@ def alg_4(values: Values) -> Violation:
     curvatures = [Fraction(h) for h in values["curvatures"]]
     centres = [Fraction(c) for c in values["centres"]]
     rate, steps = Fraction(values["rate"]), int(values["steps"])
-    slope = sum((h * -c for h, c in zip(curvatures, centres, strict=True)), Fraction(0)) / len(
-        centres
-    )  # of the mean at w = 0
+    slope = sum((h * -c for h, c in zip(curvatures, centres, strict=True)), Fraction(0)) / len(centres)  # of the mean
     ends = []
     for h, c in zip(curvatures, centres, strict=True):
         w, correction = Fraction(0), slope - h * -c
@@ -25,6 +23,7 @@ def alg_4(values: Values) -> Violation:
         ends.append(w)
     assumes = (
         Hypothesis("gradient of the mean loss at 0", slope, "=", 0),
+        *(Hypothesis(f"h of client {c}", h, ">", 0) for c, h in enumerate(curvatures, 1)),
         Hypothesis("learning rate", rate, ">", 0),
         Hypothesis("local steps", steps, ">=", 1),
     )
@@ -45,15 +44,20 @@ def alg_6(values: Values) -> Violation:
     axis of its target. Whatever the signs, a mean of coefficients in the bases of either client has no entry outside
     these two axes.
     """
-    targets = [[[Fraction(entry) for entry in row] for row in target] for target in values["targets"]]
-    rate, size = Fraction(values["rate"]), len(targets[0])
+    targets, rate = (
+        [square(target, len(values["targets"][0])) for target in values["targets"]],
+        Fraction(values["rate"]),
+    )
+    size = len(targets[0])
     W = [[Fraction(int(i == j == 0)) for j in range(size)] for i in range(size)]
-    axes = []
-    for target in targets:
+    axes, assumes = [], [Hypothesis("learning rate", rate, ">", 0), Hypothesis("clients", len(targets), "=", 2)]
+    for c, target in enumerate(targets, 1):
         moves = [target[i][0] - W[i][0] for i in range(size)], [target[0][j] - W[0][j] for j in range(size)]
         axes.append([{i for i in range(size) if move[i]} for move in moves])
-    single = all(len(axis) == 1 and axis != {0} for pair in axes for axis in pair)
-    unmet = "" if single and axes[0] != axes[1] else "each client leaves e1 along an axis of its own"
+        assumes.append(Hypothesis(f"entry (1, 1) of target {c}", target[0][0], "=", 1))
+        assumes += [Hypothesis(f"axes along which client {c} leaves e1", len(axis), "=", 1) for axis in axes[-1]]
+    other = sum(len(one ^ beside) for one, beside in zip(*axes, strict=True))
+    assumes.append(Hypothesis("axes that one of the clients has", other, ">=", 1))
     # A step in the bases moves the entries within them towards the target.
     mean = [[Fraction(0)] * size for _ in range(size)]
     for target, (rows, columns) in zip(targets, axes, strict=True):
@@ -66,6 +70,6 @@ def alg_6(values: Values) -> Violation:
         outside = [abs(mean[i][j]) for i in range(size) for j in range(size)
                    if i not in {0, *rows} or j not in {0, *columns}]  # fmt: skip
         missed.append(max(outside, default=Fraction(0)))
-    return Violation(min(missed), Fraction(0), unmet=unmet, assumes=[Hypothesis("learning rate", rate, ">", 0)],
+    return Violation(min(missed), 0, assumes=assumes,
                      reads="losses |W - T|^2 / 2 from W = e1 e1', one step: an entry of "
                      "the mean model that is 0 in the bases of either client")  # fmt: skip

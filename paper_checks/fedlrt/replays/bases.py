@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, square
 
 
 @replay("fedlrt/eq-5")
 def eq_5(values: Values) -> Violation:
     """Two rows and columns, rank one, U = V = e1: (5) as printed against the projected gradient."""
-    s, G = Fraction(values["S"]), [[Fraction(entry) for entry in row] for row in values["G"]]
+    s, G = Fraction(values["S"]), square(values["G"], 2)
     S_dot = -G[0][0]
     inverse = 1 / s if s else Fraction(0)
     U_dot = [Fraction(0), -G[1][0] * inverse]  # -(I - e1 e1') G e1 / s
@@ -22,7 +22,6 @@ def eq_5(values: Values) -> Violation:
     return Violation(
         apart,
         Fraction(0),
-        unmet="" if len(G) == 2 else "two rows",
         assumes=[Hypothesis("S", s, "!=", 0)],
         given={"U": [1, 0], "V": [1, 0], "S": s, "gradient": G},
         reads="with U = V = e1 and gradient G, the largest entry of the flow by (5) minus the projected flow",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values, fractions
+from paper_checks.stored_values import Values, fractions, square
 
 LOSSES = "two clients, L = 1, rank 1, losses ±(P w11 + Q w22 + w11 w22) + <slope, w>, P and Q the parts apart"
 Entries = list[Fraction]
@@ -56,7 +56,7 @@ def inner(one: Entries, other: Entries) -> Fraction:
 
 def entries(matrix: list[list[str]]) -> Entries:
     """The four entries of a stored matrix."""
-    return [Fraction(value) for row in matrix for value in row]
+    return [entry for row in square(matrix, 2) for entry in row]
 
 
 def opposite(values: Values) -> Opposite:

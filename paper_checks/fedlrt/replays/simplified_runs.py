@@ -21,6 +21,7 @@ def claim_simplified_sufficient(values: Values) -> Violation:
     step, steps = Fraction(values["step"]), int(values["steps"])
     slope = sum((h * -t for h, t in zip(curvatures, centres, strict=True)), Fraction(0)) / 2
     assumes = (
+        Hypothesis("clients", len(curvatures), "=", 2),
         Hypothesis("smallest h", min(curvatures), ">", 0),
         Hypothesis("largest h, at most L", max(curvatures), "<=", 1),
         Hypothesis("gradient of the mean loss at e1 e1'", slope, "=", 0),
@@ -34,7 +35,7 @@ def claim_simplified_sufficient(values: Values) -> Violation:
             w -= step * h * (w - t)
         ends.append(w)
     mean = sum(ends, Fraction(0)) / len(ends)
-    return Violation(abs(mean), Fraction(0), unmet="" if len(curvatures) == 2 else "two clients", assumes=assumes,
+    return Violation(abs(mean), Fraction(0), assumes=assumes,
                      given={"U": [1, 0], "V": [1, 0], "S": 1, "smoothness L": 1},
                      reads="two clients (w11 - 1)^2/2 + h (w12 - t)^2/2 + w21^2/2 + w22^2/2, L = 1: distance from the "
                      "minimiser after a round that starts there")  # fmt: skip

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values, fractions
+from paper_checks.stored_values import Values, fractions, square
 
 Matrix = list[list[Fraction]]
 _PAIRS = [(i, j) for i in range(2) for j in range(2)]
@@ -38,7 +38,7 @@ class Step:
 
 def one_step(values: Values) -> Step:
     """The round up to the truncation."""
-    W, B = ([[Fraction(v) for v in row] for row in values[name]] for name in ("W", "B"))
+    W, B = square(values["W"], 2), square(values["B"], 2)
     rate = Fraction(values["step"])
     F = [[B[i][j] - W[i][j] for j in range(2)] for i in range(2)]
     star = [[W[i][j] + rate * F[i][j] for j in range(2)] for i in range(2)]
@@ -71,8 +71,8 @@ def truncated(values: Values, at: Step) -> tuple[Matrix, Fraction, tuple[Hypothe
     Rank 1 is the least positive one, both with the tail after it and with the tail printed, from sigma_1 on.
     """
     theta, kept, tail = fractions(values, "theta", "kept", "tail")
-    vector = [Fraction(v) for v in values["vector"]]
-    other = [-vector[1], vector[0]]
+    x, y = (Fraction(v) for v in values["vector"])
+    vector, other = [x, y], [-y, x]
     spectral = [[kept * vector[i] * vector[j] + tail * other[i] * other[j] for j in range(2)] for i in range(2)]
     apart = minus(spectral, at.star)
     assumes = (

@@ -269,9 +269,9 @@ def thm_7(values: Values) -> Proof:
     1, 1, 1, for all sizes and rates. The machine does it at the sizes on file, and shows there that other constants
     serve too: for each case, right side minus left side is a sum of what is known to be non-negative.
 
-    That is |e||g| + t<g, D> with |t| <= 1, |e|^2 - |D|^2, the smoothness of the mean between start and end, and a
-    positive semidefinite rest. The constants are those of the three terms of the statement; the last one is that of
-    the printed statement if the constants are 1, 1, 1.
+    That is |e||g| + t<g, D> with |t| <= 1 (1, or $1 - s\lambda$ for constants of one half), |e|^2 - |D|^2, the
+    smoothness of the mean between start and end, and a positive semidefinite rest. The constants are those of the three
+    terms of the statement; the last one is that of the printed statement if the constants are 1, 1, 1.
     """
     cases, half = values["cases"], ("1/2", "1", "1/2")
     wanted = [(*one, *constants) for one in rounds([Fraction(1, 12), Fraction(1, 2), 2, 5, 100])
@@ -283,7 +283,8 @@ def thm_7(values: Values) -> Proof:
     flaw = ""
     for case in cases:
         clients, steps, step = int(case["clients"]), int(case["steps"]), Fraction(case["step"])
-        first, drift, square, t = (Fraction(case[name]) for name in ("first", "drift", "square", "t"))
+        first, drift, square = (Fraction(case[name]) for name in ("first", "drift", "square"))
+        t = drift if first == 1 else 1 - steps * step
         if abs(t) > drift:
             flaw = flaw or "|t| is above the constant of the drift"
         slack = Slack(1 + clients * (steps - 1))

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
 @replay("rolora/table-4")
 def table_4(values: Values) -> Violation:
     """Samples used in a round by clients that share 3000 samples evenly, and the rounds that keep their number."""
-    samples, epochs = 3000, values["epochs"]
-
-    def of_round(clients: int) -> Fraction:
-        return sum((Fraction(samples, clients) * epochs for _ in range(clients)), Fraction(0))
-
-    rounds = values["rounds with 3"] * of_round(3) / of_round(values["clients"])
-    unmet = "" if values["clients"] > 3 and epochs > 0 else "more than 3 clients, and epochs"
+    samples, epochs, clients, rounds = 3000, values["epochs"], values["clients"], values["rounds with 3"]
+    of_round = {N: sum(Fraction(samples, N) * epochs for _ in range(N)) for N in (3, clients)}
+    assumes = (
+        Hypothesis("clients", clients, ">", 3),
+        Hypothesis("passes over the data in a round", epochs, ">=", 1),
+        Hypothesis("rounds with 3 clients", rounds, ">=", 1),
+    )
     return Violation(
-        rounds, Fraction(values["rounds with 3"]), unmet=unmet, strict=True,
-        reads="rounds that use the same number of samples if a round is 20 passes of every client over its own share "
-        "of the data, to be fewer than with 3 clients",
+        rounds * of_round[3] / of_round[clients], rounds, assumes=assumes, strict=True,
+        reads="SST-2, rounds that use the same number of samples if a round is 20 passes of every client over its own "
+        "share of the data, to be fewer than with 3 clients",
     )  # fmt: skip
 
 
 @replay("rolora/table-8")
 def table_8(values: Values) -> Violation:
     """The smallest distance of the printed sizes from those of any reading, the worst cell of each reading."""
-    factors = {name: count for name, count in values.items() if name != "rank"}
-    unmet = "" if len(factors) == 6 and values["rank"] == 4 else "six cells at rank 4"
+    factors, rank = {name: count for name, count in values.items() if name != "rank"}, values["rank"]
     distances = []
     for size in (1, 2, 4, 8):
         for copies in (1, 2, 3, 6):
@@ -38,11 +37,12 @@ def table_8(values: Values) -> Violation:
                 for name, count in factors.items():
                     text = name.split()[0]
                     half = Fraction(1, 2 * 10 ** len(text.partition(".")[2]))
-                    sent = Fraction(count * values["rank"] * 1024 * size * copies, kilobyte)
+                    sent = Fraction(count * rank * 1024 * size * copies, kilobyte)
                     apart.append(abs(sent - Fraction(text)) - half)
                 distances.append(max(apart))
+    assumes = (Hypothesis("rank", rank, "=", 4), Hypothesis("printed sizes", len(factors), "=", 6))
     return Violation(
-        min(distances), Fraction(0), unmet=unmet,
+        min(distances), 0, assumes=assumes,
         reads="matrices with LoRA, times rank 4, times 1024 numbers, times 1 to 8 bytes and 1 to 6 messages, over "
         "1000 or 1024: distance in KB of the printed sizes from the nearest reading, beyond the rounding",
     )  # fmt: skip

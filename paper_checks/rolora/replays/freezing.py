@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -22,9 +22,14 @@ def s5_saturate(values: Values) -> Violation:
     X, target, a, b_star = ([[Fraction(x) for x in row] for row in values["X"]],
                             *([Fraction(x) for x in values[name]] for name in ("target", "a", "b")))  # fmt: skip
     ours, theirs = ([sum(x * y for x, y in zip(row, v, strict=True)) for row in X] for v in (a, target))
-    parallel = all(a[i] * target[j] == a[j] * target[i] for i in range(len(a)) for j in range(i))
     below = sum(u * u for u in ours)
     s = sum(u * v for u, v in zip(ours, theirs, strict=True)) / below if below else Fraction(0)
     value = sum((v * b - u * s * b) ** 2 for u, v in zip(ours, theirs, strict=True) for b in b_star)
-    unmet = "" if not parallel and any(b_star) else "a start that is not parallel to the truth, and b* that is not 0"
-    return Violation(Fraction(0), value, unmet=unmet, strict=True, reads="0 < the objective at b = s b*")
+    across = sum((a[i] * target[j] - a[j] * target[i]) ** 2 for i in range(len(a)) for j in range(i))
+    assumes = (
+        Hypothesis("|a|^2", sum(x * x for x in a), "=", 1),
+        Hypothesis("|a*|^2", sum(x * x for x in target), "=", 1),
+        Hypothesis("squared sine between a and a*", across, ">", 0),
+        Hypothesis("|b*|^2", sum(b * b for b in b_star), ">", 0),
+    )
+    return Violation(0, value, assumes=assumes, strict=True, reads="0 < the objective at b = s b*")

@@ -1,21 +1,49 @@
-"""Replays of the claims in ``minimiser``."""
+"""Replays of the claims in ``minimiser``, in fractions between which the logarithms are."""
 
 from __future__ import annotations
 
-from mpmath import ceil, erfc, exp, log, log1p, mp, mpf, sqrt
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 
-from paper_checks.replay import Violation, replay
-from paper_checks.stored_values import Values
+from paper_checks.enclosures import enclosed
+from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.stored_values import Values, fractions
 
 
-def thresholds(values: Values) -> tuple[list[mpf], mpf, mpf, str]:
-    """Thresholds, q, the fewest samples m >= C q, and what is not met."""
-    mp.dps = 60
-    e = [mpf(str(values[f"eps_{k}"])) for k in (0, 1, 2)]
-    N, d, C = (mpf(str(values[name])) for name in ("N", "d", "C"))
-    sound = all(0 < one < 1 for one in e) and N >= 1 and d >= 2 and int(N) == N and d == int(d) and C > 0
-    q = max(log(N) / min(e[1], e[2]) ** 2, d * log(2 / e[0]) / e[2] ** 2)
-    return e, q, ceil(C * q), "" if sound and q > 1 else "thresholds in (0, 1), whole N and d >= 2, q > 1"
+@dataclass(frozen=True)
+class Thresholds:
+    """Thresholds of Appendix A.2, fractions below and above q, the fewest samples m >= C q, and what is assumed."""
+
+    e: tuple[Fraction, Fraction, Fraction]
+    q: tuple[Fraction, Fraction]
+    m: int
+    assumes: tuple[Hypothesis, ...]
+
+
+def thresholds(values: Values) -> Thresholds:
+    """Reads a setting.
+
+    Raises:
+        ValueError: the fewest samples are not decided by the fractions around q.
+    """
+    e_0, e_1, e_2, C = fractions(values, "eps_0", "eps_1", "eps_2", "C")
+    N, d = int(values["N"]), int(values["d"])
+    low, high = (
+        max(clients / min(e_1, e_2) ** 2, d * net / e_2**2)
+        for clients, net in zip(enclosed("ln", N), enclosed("ln", 2 / e_0), strict=True)
+    )
+    if ceil(C * low) != ceil(C * high):
+        raise ValueError("samples are not decided")
+    assumes = (
+        *(Hypothesis(f"eps_{k}", eps, ">", 0) for k, eps in enumerate((e_0, e_1, e_2))),
+        *(Hypothesis(f"eps_{k}", eps, "<", 1) for k, eps in enumerate((e_0, e_1, e_2))),
+        Hypothesis("N", N, ">=", 1),
+        Hypothesis("d", d, ">=", 2),
+        Hypothesis("C", C, ">", 0),
+        Hypothesis("q", low, ">", 1),
+    )
+    return Thresholds((e_0, e_1, e_2), (low, high), ceil(C * high), assumes)
 
 
 @replay("rolora/lem-A.9")
@@ -23,34 +51,29 @@ def lem_A_9(values: Values) -> Violation:
     """One client: the minimiser is off by delta |b*| |z| / chi_m, z normal and independent of chi_m.
 
     Phi(-x chi) is convex in chi and E chi_m <= sqrt(m), so that the bound fails with probability at least
-    2 Phi(-eps' sqrt(m)) = erfc(eps' sqrt(m/2)).
+    2 Phi(-eps' sqrt(m)) = erfc(x), x = eps' sqrt(m/2), which is more than exp(-(x + 1)^2), from the integral over
+    [x, x + 1].
     """
-    e, q, m, unmet = thresholds(values)
-    if values["N"] != 1:
-        unmet = "one client, for which the law is exact"
-    level = e[2] / ((1 - e[0]) * (1 - e[1]))
+    at = thresholds(values)
+    one = Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1)
+    x = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1])) * enclosed("sqrt", Fraction(at.m, 2))[1]
     return Violation(
-        float(log(erfc(level * sqrt(m / 2)))), float(-10 * log(q)), error=1e-9, unmet=unmet,
-        reads="m = C q samples; logarithms of a lower bound of the probability of failure, and of q^-10",
+        enclosed("exp", -((x + 1) ** 2))[0], at.q[0] ** -10, assumes=(*at.assumes, one),
+        reads="m = C q samples; a lower bound of the probability of failure, and q^-10",
     )  # fmt: skip
 
 
 @replay("rolora/eq-43")
 def eq_43(values: Values) -> Violation:
-    """The first inequality: N p_0 against exp(-4 q), with the largest constants that (18) and (29) allow."""
-    e, q, m, unmet = thresholds(values)
-    if values["inequality"] != 1:
-        unmet = "the first inequality"
-    golden = (sqrt(mpf(5)) - 1) / 2
-    c1, c3 = mpf(16) / 9, golden + log(golden) / 2
-    net = mpf(str(values["d"])) * log1p(2 / e[0]) - c3 * e[2] ** 2 * m
-    lower = -c1 * e[1] ** 2 * m * mpf(9) / 64
-    top = max(net, lower)
-    left = log(mpf(str(values["N"]))) + top + log(2 * exp(net - top) + exp(lower - top))
+    """The first inequality: N p_0 against exp(-4 q), with the largest constants that (18) and (29) allow.
+
+    p_0 is at least twice its part of the net; c_3 is the golden ratio's inverse plus half its logarithm.
+    """
+    at = thresholds(values)
+    golden = [(root - 1) / 2 for root in enclosed("sqrt", 5)]
+    c3 = golden[1] + enclosed("ln", golden[1])[1] / 2
+    net = int(values["d"]) * enclosed("ln", 1 + 2 / at.e[0])[0] - c3 * at.e[2] ** 2 * at.m
     return Violation(
-        float(left),
-        float(-4 * q),
-        error=1e-6,
-        unmet=unmet,
-        reads="m = C q samples; logarithms of N p_0 and of exp(-4 q)",
-    )
+        enclosed("ln", 2 * int(values["N"]))[0] + net, -4 * at.q[0], assumes=at.assumes,
+        reads="m = C q samples; logarithms of N p_0, from below, and of exp(-4 q)",
+    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Violation, replay
+from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
 
@@ -15,25 +15,27 @@ def txt_exponential(values: Values) -> Violation:
     One iteration in expectation maps T to T ((1 + T - 2k) / (1 + T + 2kT))^2, so that T'/T tends to (1 - 2k)^2 as T
     tends to 0; exponential convergence to 0 needs a limit below 1.
     """
-    step, start = Fraction(values["step"]), Fraction(values["tangent squared"])
-    unmet = "" if 0 < step <= 1 and start > 0 else "a step size up to 1 in units of 1/|b*|^2, and an angle"
+    step = Fraction(values["step"])
 
     def iterate(a_along: Fraction, a_across: Fraction) -> tuple[Fraction, Fraction]:
         # a = along a* + across; a <- a - 2k c^2 a + 2k c a*, with c the cosine, up to normalisation.
         square = a_along**2 + a_across**2
         cosine_squared = a_along**2 / square
         # 2k c a* in units in which a has length sqrt(square): c sqrt(square) = along.
-        return a_along * (1 - 2 * step * cosine_squared) + 2 * step * a_along, a_across * (
-            1 - 2 * step * cosine_squared
-        )
+        factor = 1 - 2 * step * cosine_squared
+        return a_along * factor + 2 * step * a_along, a_across * factor
 
-    # A start with a rational tangent close to the stored one, far below it.
     along, across = iterate(Fraction(1), Fraction(1, 10**9))
     slope = abs(across / along) * 10**9
-    if abs(slope - abs(1 - 2 * step)) > Fraction(1, 10**15):
-        unmet = "the recursion near the minimiser"
+    assumes = (
+        Hypothesis("eta |b*|^2", step, ">", 0),
+        Hypothesis("eta |b*|^2", step, "<=", 1),
+        Hypothesis(
+            "one iteration at T = 1e-18, against the limit", abs(slope - abs(1 - 2 * step)), "<=", Fraction(1, 10**15)
+        ),
+    )
     return Violation(
-        (1 - 2 * step) ** 2, Fraction(1), unmet=unmet, strict=True,
+        (1 - 2 * step) ** 2, Fraction(1), assumes=assumes, strict=True,
         reads="kappa = step = eta ||b*||^2; limit of T'/T = ((1 + T - 2 kappa)/(1 + T + 2 kappa T))^2 as the squared "
         "tangent T goes to 0, which exponential convergence needs below 1",
     )  # fmt: skip
