@@ -259,6 +259,8 @@ def test_laws_by_function_know_no_unit(unit):
         lambda: AtomicLaw((-1e200, 1e200), (0.5, 0.5)).variance,
         lambda: Affine(ARCSINE, 1e200).variance,
         lambda: DensityLaw(lambda x: 0.5e-200, (-1e200, 1e200)).variance,
+        lambda: DensityLaw(lambda x: 0.5e-200, (-1e200, 1e200)).moment(3),  # infinite on either side
+        lambda: Affine(MarchenkoPastur(0.5), 1e200).moment(3, about=1e200),
     ],
 )
 def test_moments_beyond_double_precision_are_one_line(moment):
