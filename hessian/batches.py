@@ -100,7 +100,7 @@ def size_of(batch: Batch) -> int:
     Raises:
         CurvatureError: No samples, or tensors of several lengths.
     """
-    lengths = sorted({len(tensor) for tensor in _leaves(batch) if tensor.ndim > 0})
+    lengths = sorted({len(tensor) for tensor in leaves(batch) if tensor.ndim > 0})
     if not lengths or lengths[0] == 0:
         raise CurvatureError("a batch has no samples")
     if len(lengths) > 1:
@@ -127,11 +127,11 @@ def counted(count: Callable[[Batch], int], batch: Batch, least: int = 1) -> int:
 
 def rows_of(batch: Batch) -> int | None:
     """The common length of the tensors of a batch, scalars aside; none if they differ."""
-    lengths = {len(tensor) for tensor in _leaves(batch) if tensor.ndim > 0}
+    lengths = {len(tensor) for tensor in leaves(batch) if tensor.ndim > 0}
     return lengths.pop() if len(lengths) == 1 else None
 
 
-def cut(value: Any, rows: slice) -> Any:
+def cut(value: Any, rows: slice | list[int]) -> Any:
     """Some rows of every tensor in it."""
     return _mapped(value, lambda tensor: tensor[rows] if tensor.ndim else tensor)
 
@@ -161,15 +161,16 @@ def joined(first: Any, second: Any) -> Any:
     return first
 
 
-def _leaves(value: Any) -> Iterator[Tensor]:
+def leaves(value: Any) -> Iterator[Tensor]:
+    """Every tensor in it."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _leaves(item)
+            yield from leaves(item)
     elif isinstance(value, tuple | list):
         for item in value:
-            yield from _leaves(item)
+            yield from leaves(item)
 
 
 def _mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:

@@ -1,56 +1,131 @@
-r"""Whether products with the matrix are second derivatives: tested on a few samples, before anything rests on them.
+r"""Whether products with the matrix are second derivatives: tested before anything rests on them.
 
 Automatic differentiation takes what each operation calls its derivative on trust. A backward pass that detaches, that
 is marked as differentiable once, or that is wrong when differentiated again (fused weight norm is) gives products that
-belong to no Hessian. Two products test symmetry, $\langle v, H u\rangle = \|Hv\|$ with $u = Hv/\|Hv\|$; one difference
-of gradients tests that the products are derivatives, and the losses on the way that the gradient is one. All in double
-precision where the model allows it, and at a point beside the weights, because zero biases put samples on a kink.
+belong to no Hessian. Two products test symmetry, $\langle v, H u\rangle = \|Hv\|$ with $u = Hv/\|Hv\|$; a difference of
+gradients tests, parameter by parameter, that a product is a derivative, on samples drawn from all batches; and the
+losses of every batch test, on all samples, that the gradient is one.
+
+Where a difference is missed, that at twice the step is taken too. If the two agree, what lies between them bounds
+rounding and curvature, and the miss counts; if not, a kink or rounding is in the way, and another step is tried. All of
+it in double precision where the model allows it, and at a point beside the weights: zero biases put samples on a kink.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from hessian.batches import Batch, as_dtype, cut, rows_of
-from hessian.graphs import flat
+from hessian.graphs import flat, require_dense
 from hessian.symmetric import CurvatureError
 
 if TYPE_CHECKING:
     from hessian.objective import Objective
 
-ROWS = 4
-"""Samples of the test: few, so that a small step crosses no kink of theirs."""
-ATTEMPTS = 4
-ALLOWED = 1e-3
-"""Relative difference of a product from a difference of gradients."""
+LEAST_ROWS, MOST_ROWS, SHARE = 8, 32, 16
+"""Samples on which products are tested: a sixteenth of all, between these numbers."""
+MOST_BATCHES = 4
+"""Batches that they are drawn from."""
+STEPS = {torch.float64: (1e-7, 1e-8, 1e-9, 1e-5, 1e-3, 1e-10), torch.float32: (1e-3, 1e-2, 1e-4)}
+"""Tried in turn: kinks ask for small ones, parts of the model in single precision for large ones."""
+EXACT = {torch.float64: 1e-6, torch.float32: 1e-2}
+"""Relative difference that is allowed."""
+SETTLED = {torch.float64: 1e-3, torch.float32: 0.05}
+"""Relative difference of differences at two steps below which a miss counts."""
+MISSES = 3
+"""That count, until the products are said to be wrong."""
 _NOT_DIFFERENTIABLE = ("is not implemented", "differentiate twice", "ouble backward", "not infinitely differentiable")
 
+UNSETTLED = "differences of the loss or of gradients do not settle, whatever the step"
+_ADVICE = (
+    "look for weight_norm, a custom function whose backward detaches, spectral_norm in training mode, and detach() or "
+    "no_grad() on the way to the loss"
+)
 
-def require_second_derivatives(objective: Objective, matrix: str, padding: dict[int, int]) -> None:
-    """Tests the products of the first samples.
+
+def require_second_derivatives(objective: Objective, matrix: str, padding: dict[int, int], sizes: list[int]) -> None:
+    """Tests gradients on all samples and products on some.
 
     Args:
         objective: Model, loss and data.
         matrix: `hessian` or `gauss-newton`.
         padding: Rows that are taken as constants, by the position of the parameter.
+        sizes: Samples of each batch.
 
     Raises:
         CurvatureError: There is no second derivative, or the products are none; the message says which test failed.
     """
-    batch = objective.first_batch()
-    rows = rows_of(batch)
-    candidates = [batch] if rows is None or rows <= ROWS else [cut(batch, slice(ROWS)), batch]
-    dtypes = [torch.float64, objective.parameters[0].dtype]
-    failure: Exception | None = None
-    for part, dtype in [(part, dtype) for dtype in dict.fromkeys(dtypes) for part in candidates]:
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.randperm(len(sizes), generator=generator)[:MOST_BATCHES].tolist()
+    count = max(min(max(LEAST_ROWS, sum(sizes) // SHARE), MOST_ROWS) // len(drawn), 1)
+    own = objective.parameters[0].dtype
+    precise = tuple(dict.fromkeys((torch.float64, own)))
+    for place, batch in enumerate(objective.moved()):
+        line = _Line(objective, matrix, place + 1, padding)
+        if place in drawn:
+            rows = rows_of(batch) or 0
+            chosen = torch.randperm(rows, generator=generator)[:count].sort().values.tolist()
+            parts = [*([cut(batch, chosen)] if rows > count else []), batch]
+            for miss in (_miss_of_gradients, _miss_of_products):
+                _require(line, miss, parts, precise)
+        # In double precision, all of them might cost more than they are worth.
+        _require(line, _miss_of_gradients, [batch], (own,), unsettled="")
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """A loss, and how it is gone along: to a point beside the weights and along a direction.
+
+    Attributes:
+        objective: Model, loss and data.
+        matrix: `hessian` or `gauss-newton`.
+        number: Of the batch.
+        padding: Rows that are taken as constants, by the position of the parameter.
+    """
+
+    objective: Objective
+    matrix: str
+    number: int
+    padding: dict[int, int]
+
+    def of(self, attempt: int, dtype: torch.dtype) -> tuple[list[Tensor], list[Tensor]]:
+        """Another point and direction at each attempt."""
+        generator = torch.Generator().manual_seed(attempt)
+        own = [p.detach().to(dtype) for p in self.objective.parameters]
+        shift, v = (_direction(own, self.padding, generator) for _ in range(2))
+        return _moved(own, shift, 10.0 ** -(2 + min(attempt, 3))), v  # a logarithm, say, bears a small step only
+
+    def loss(self, batch: Batch, at: list[Tensor]) -> Tensor:
+        """The loss of samples."""
+        return self.objective.batch_loss(batch, self.number, at)
+
+    def gradient(self, batch: Batch, at: list[Tensor]) -> tuple[float, Tensor]:
+        """The loss of samples and its gradient."""
+        with torch.enable_grad():
+            value = self.loss(batch, at)
+        found = torch.autograd.grad(value, at, allow_unused=True) if value.requires_grad else [None] * len(at)
+        require_dense(found)
+        return value.item(), flat(found, at)
+
+
+Miss = Callable[[_Line, Batch, list[Tensor], list[Tensor], float], str | None]
+"""Of a line, samples, a point, a direction and a step: what is missed, in words, empty for nothing; none if this step
+cannot tell."""
+
+
+def _require(
+    line: _Line, miss: Miss, parts: list[Batch], dtypes: tuple[torch.dtype, ...], unsettled: str = UNSETTLED
+) -> None:
+    """Takes the first samples and dtype with which the test does not break down."""
+    model, failure = line.objective.model, None
+    for part, dtype in [(part, dtype) for dtype in dtypes for part in parts]:
         try:
-            faults = [_faults(objective, matrix, as_dtype(part, dtype), dtype, padding, 0)]
-            while faults[-1] and len(faults) < ATTEMPTS:  # a kink within the step
-                faults.append(_faults(objective, matrix, as_dtype(part, dtype), dtype, padding, len(faults)))
+            fault = _fault(line, miss, as_dtype(part, dtype), dtype, unsettled)
         except CurvatureError as error:
             failure = error
             continue
@@ -61,58 +136,118 @@ def require_second_derivatives(objective: Objective, matrix: str, padding: dict[
                     f"the model or the loss has no second derivative ({text[:160]}): replace that operation by one "
                     "that has, such as Sigmoid for Hardsigmoid"
                 ) from error
-            failure = error
+            failure = error  # type: ignore[assignment]
             continue
-        if faults[-1]:
+        if fault:
             raise CurvatureError(
-                f"the products are no second derivatives: {faults[-1]}; look for weight_norm, a custom function whose "
-                "backward detaches, spectral_norm in training mode, and detach() or no_grad() on the way to the loss"
+                f"the products are no second derivatives: {fault}; {model.half_precision_part() or _ADVICE}"
             )
         return
     assert failure is not None
     raise failure
 
 
-def _faults(
-    objective: Objective, matrix: str, batch: Batch, dtype: torch.dtype, padding: dict[int, int], attempt: int
-) -> str:
-    """What fails, in words; empty if nothing does."""
-    double = dtype == torch.float64
-    step, allowed = (1e-7, ALLOWED) if double else (1e-3, 0.05)
-    rounding = 10.0 * torch.finfo(dtype).eps / step
-    generator = torch.Generator().manual_seed(attempt)
-    own = [p.detach().to(dtype) for p in objective.parameters]
-    shift, v = (_direction(own, padding, generator) for _ in range(2))
-    beside = 10.0 ** -(2 + attempt)  # a logarithm of a weight, say, bears a small step only
-    point = _moved(own, shift, beside)
-    graph = objective.graph(batch, 1, 1.0, matrix, point)
-    direction = flat(v, v)
-    told = []
+def _fault(line: _Line, miss: Miss, batch: Batch, dtype: torch.dtype, unsettled: str) -> str:
+    """What is missed at several points; empty if nothing is at one of them."""
+    missed: list[str] = []
+    for attempt, step in enumerate(STEPS[dtype]):
+        found = miss(line, batch, *line.of(attempt, dtype), step)
+        if found == "":
+            return ""
+        missed += [found] if found else []
+        if len(missed) == MISSES:
+            break
+    return missed[-1] if missed else unsettled
 
+
+def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
+    """Differences of the loss against the gradient."""
+    dtype, step = point[0].dtype, 10.0 * step  # losses do not jump at kinks, and bear a longer step
+
+    def rise(step: float) -> Tensor:
+        with torch.no_grad():
+            above, below = (line.loss(batch, _moved(point, v, sign * step)) for sign in (1.0, -1.0))
+        return (above - below) / (2.0 * step)
+
+    value, gradient = line.gradient(batch, point)
+    slope, near = gradient @ flat(v, v), rise(step)
+    allowed = EXACT[dtype] * max(_norm(near), _norm(slope)) + 100.0 * torch.finfo(dtype).eps * abs(value) / step
+    if _norm(near - slope) <= allowed:
+        return ""
+    far = rise(2.0 * step)
+    if not _norm(near - far) <= SETTLED[dtype] * _norm(near) + allowed:
+        return None
+    if _norm(near - slope) <= allowed + 3.0 * _norm(near - far):
+        return ""
+    return (
+        f"the loss of batch {line.number} rises by {float(near):.6g} for a step along which its gradient gives "
+        f"{float(slope):.6g}"
+    )
+
+
+def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
+    """Differences of gradients against products, and these against each other."""
+    dtype = point[0].dtype
+    graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point)
     Hv = flat(graph.product(v, False), v)
-    size = float(torch.linalg.vector_norm(Hv))
+    difference = _difference if line.matrix == "hessian" else _gauss_newton_difference
+    near, scale = difference(line, batch, point, v, step)
+    rounding = 10.0 * torch.finfo(dtype).eps / step * scale
+    noise = torch.zeros_like(near)
+    if not _alike(Hv, near, rounding, noise, v):
+        noise = near - difference(line, batch, point, v, 2.0 * step)[0]
+        if not _norm(noise) <= SETTLED[dtype] * max(_norm(near), _norm(Hv)) + _norm(rounding):
+            return None
+    told = []
+    size = _norm(Hv)
     if size > 0.0:
-        Hu = flat(graph.product(_split(Hv / size, own), False), v)
+        Hu, direction = flat(graph.product(_split(Hv / size, v), False), v), flat(v, v)
         gap = abs(float(direction @ Hu) - size)
-        if not gap <= (1e-6 if double else 1e-3) * float(
-            torch.linalg.vector_norm(direction) * torch.linalg.vector_norm(Hu)
-        ):
-            told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.1%}")
-
-    ends = [_moved(point, v, sign * step) for sign in (1.0, -1.0)]
-    if matrix == "hessian":
-        (above, up), (below, down) = (_gradient(objective, batch, end) for end in ends)
-        difference, floor = (up - down) / (2.0 * step), rounding * float(torch.linalg.vector_norm(up))
-        rise, slope = (above - below) / (2.0 * step), float((up + down) @ direction) / 2.0
-        if not abs(rise - slope) <= allowed * max(abs(rise), abs(slope)) + rounding * abs(above):
-            told.append(f"the loss rises by {rise:.6g} for a step along which its gradient gives {slope:.6g}")
-    else:
-        difference, floor = _gauss_newton_difference(objective, batch, point, ends, step)
-    gap = float(torch.linalg.vector_norm(Hv - difference))
-    largest = max(size, float(torch.linalg.vector_norm(difference)))
-    if not gap <= allowed * largest + floor:
-        told.append(f"one differs from the difference of gradients that it is the limit of, by {gap / largest:.1%}")
+        if not gap <= max(EXACT[dtype], 3.0 * _norm(noise) / size) * _norm(direction) * _norm(Hu):
+            told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
+    if not _alike(Hv, near, rounding, noise, v):
+        gap = _norm(Hv - near) / max(size, _norm(near))
+        told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
     return ", and ".join(told)
+
+
+def _alike(one: Tensor, other: Tensor, rounding: Tensor, noise: Tensor, like: list[Tensor]) -> bool:
+    """Whether two vectors are the same in the part of every parameter, each on its own scale."""
+    whole = max(_norm(one), _norm(other))
+    everywhere = 1e-3 * _norm(rounding) + 1e-9 * whole
+    for a, b, r, n in zip(*(_split(vector, like) for vector in (one, other, rounding, noise)), strict=True):
+        allowed = EXACT[a.dtype] * max(_norm(a), _norm(b)) + _norm(r) + everywhere
+        chance = _norm(n) + _norm(noise) * (n.numel() / noise.numel()) ** 0.5  # few entries may be small by chance
+        if not _norm(a - b) <= allowed + 10.0 * chance:
+            return False
+    return True
+
+
+def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Tensor, Tensor]:
+    """A product by a difference of gradients, and a gradient."""
+    up, down = (line.gradient(batch, _moved(point, v, sign * step))[1] for sign in (1.0, -1.0))
+    return (up - down) / (2.0 * step), up
+
+
+def _gauss_newton_difference(
+    line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
+) -> tuple[Tensor, Tensor]:
+    """A product by differences of outputs and of the loss's slopes, and a gradient."""
+    up, down = (line.objective.output(batch, _moved(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+    pushed = (up - down) / (2.0 * step)
+    with torch.enable_grad():
+        output = line.objective.output(batch, point)
+    slopes = []
+    for sign in (1.0, -1.0):
+        cut = (output.detach() + sign * step * pushed).requires_grad_()
+        with torch.enable_grad():
+            value = line.objective.loss_at(cut, batch, line.number, point)
+        slopes.append(torch.autograd.grad(value, cut)[0])
+    pulled, scale = (
+        flat(torch.autograd.grad(output, point, way, allow_unused=True, retain_graph=True), point)
+        for way in ((slopes[0] - slopes[1]) / (2.0 * step), slopes[0])
+    )
+    return pulled, scale
 
 
 def _direction(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:
@@ -132,33 +267,8 @@ def _moved(point: Sequence[Tensor], direction: Sequence[Tensor], step: float) ->
     return [(p.detach() + step * d).requires_grad_() for p, d in zip(point, direction, strict=True)]
 
 
-def _gradient(objective: Objective, batch: Batch, at: list[Tensor]) -> tuple[float, Tensor]:
-    with torch.enable_grad():
-        value = objective.batch_loss(batch, 1, at)
-    found = torch.autograd.grad(value, at, allow_unused=True) if value.requires_grad else [None] * len(at)
-    return value.item(), flat(found, at)
-
-
-def _gauss_newton_difference(
-    objective: Objective, batch: Batch, point: list[Tensor], ends: list[list[Tensor]], step: float
-) -> tuple[Tensor, float]:
-    """A product by differences of outputs and of the loss's slopes, and its rounding."""
-    up, down = (objective.output(batch, end).detach() for end in ends)
-    pushed = (up - down) / (2.0 * step)
-    with torch.enable_grad():
-        output = objective.output(batch, point)
-    slopes = []
-    for sign in (1.0, -1.0):
-        cut = (output.detach() + sign * step * pushed).requires_grad_()
-        with torch.enable_grad():
-            value = objective.loss_at(cut, batch, 1, point)
-        slopes.append(torch.autograd.grad(value, cut)[0])
-    rounding = 10.0 * torch.finfo(up.dtype).eps / step
-    pulled, scale = (
-        flat(torch.autograd.grad(output, point, way, allow_unused=True, retain_graph=True), point)
-        for way in ((slopes[0] - slopes[1]) / (2.0 * step), slopes[0])
-    )
-    return pulled, rounding * float(torch.linalg.vector_norm(scale))
+def _norm(vector: Tensor) -> float:
+    return float(torch.linalg.vector_norm(vector))
 
 
 def _split(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:

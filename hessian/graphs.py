@@ -55,8 +55,7 @@ class HessianGraph:
         """
         require_dependence(value)
         gradients = torch.autograd.grad(value, parameters, create_graph=True, allow_unused=True)
-        if any(gradient is not None and gradient.layout != torch.strided for gradient in gradients):
-            raise CurvatureError("gradients are sparse, and have no second derivative: use Embedding(sparse=False)")
+        require_dense(gradients)
         return HessianGraph(parameters, gradients)
 
     @property
@@ -150,6 +149,16 @@ def require_dependence(value: Tensor) -> None:
     """
     if not value.requires_grad:
         raise CurvatureError("the loss does not depend on any of the parameters: look for detach() or no_grad()")
+
+
+def require_dense(gradients: Sequence[Tensor | None]) -> None:
+    """Refuses gradients that are sparse.
+
+    Raises:
+        CurvatureError: One is.
+    """
+    if any(gradient is not None and gradient.layout != torch.strided for gradient in gradients):
+        raise CurvatureError("gradients are sparse, and have no second derivative: use Embedding(sparse=False)")
 
 
 def _pull(values: list[Tensor], by: Sequence[Tensor], directions: list[Tensor], batched: bool) -> list[Tensor | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from hessian.kept_tensors import held_on_to, nothing_kept
 from hessian.symmetric import CurvatureError
 
 Selection = Sequence[str] | str | None
@@ -158,6 +159,30 @@ class PureModel:
                 stack.enter_context(torch.backends.cudnn.flags(enabled=False))
             return functional_call(self._joint, {**rest, **chosen}, (evaluate,), tie_weights=True)
 
+    def nothing_kept(self, evaluate: Callable[[Sequence[Tensor]], Tensor], batch: Iterable[Tensor]) -> bool:
+        """Refuses caches of weights; to be called before any other evaluation.
+
+        Args:
+            evaluate: The loss of a few samples, with tensors in place of the chosen parameters.
+            batch: Tensors of these samples.
+
+        Returns:
+            Whether it could be tested: the evaluation did not fail.
+
+        Raises:
+            CurvatureError: There are some, see `hessian.kept_tensors`.
+        """
+        weights = {name.removeprefix("model."): parameter for name, parameter in self._chosen.items()}
+        own: dict[str, Tensor] = {name: p for name, p in self._model.named_parameters() if name in weights}
+        return nothing_kept(evaluate, weights, own, (*batch, *self._rest.values(), *self._buffers.values()))
+
+    def half_precision_part(self) -> str:
+        """A parameter or buffer in half precision beside the chosen ones, and what to do; empty if there is none."""
+        for name, tensor in (*self._rest.items(), *self._buffers.items()):
+            if tensor.dtype in (torch.float16, torch.bfloat16):
+                return f"{name.removeprefix('model.')} is {tensor.dtype}: call model.float() or model.double()"
+        return ""
+
     def require_own_unused(self, value: Tensor) -> None:
         """Refuses a value that depends on the model's own parameters, and not on what stands in for them.
 
@@ -171,11 +196,7 @@ class PureModel:
         found = torch.autograd.grad(value, list(own.values()), retain_graph=True, allow_unused=True)
         captured = [name for name, gradient in zip(own, found, strict=True) if gradient is not None]
         if captured:
-            raise CurvatureError(
-                f"the loss or the model holds on to {captured[0]} by another way than the model's attributes, where "
-                "nothing can stand in for it; read it from the model when called, as in sum(p.square().sum() for p in "
-                "model.parameters())"
-            )
+            raise CurvatureError(held_on_to(captured[0]))
 
     def require_kept(self, before: Sequence[Tensor]) -> None:
         """Refuses a forward pass that has changed the weights it was given.

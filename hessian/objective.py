@@ -9,18 +9,33 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hessian.batches import Batch, Batches, Loss, counted, loss_of, output_of, reduction_of, size_of
+from hessian.batches import (
+    Batch,
+    Batches,
+    Loss,
+    counted,
+    cut,
+    leaves,
+    loss_of,
+    output_of,
+    reduction_of,
+    rows_of,
+    size_of,
+)
 from hessian.derivatives import require_second_derivatives
 from hessian.graphs import GaussNewtonGraph, Graph, HessianGraph, require_dependence
 from hessian.model_state import PureModel, Selection, check_modes, padding_rows, selected
 from hessian.recombination import Recombination
 from hessian.symmetric import CurvatureError
+
+FEW = 4
+"""Samples on which it is looked for what the model keeps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +47,7 @@ class Objective:
         parameters: Copies of them, at which the curvature is taken.
         batches: The data.
         weights: Of each batch's loss in the loss over all samples.
+        losses: Of each batch, as first read.
         samples: Number of samples.
         value: The loss over all samples.
         check_seconds: Wall time of the checks.
@@ -41,6 +57,7 @@ class Objective:
     parameters: tuple[Tensor, ...]
     batches: Batches
     weights: tuple[float, ...]
+    losses: tuple[float, ...]
     samples: int
     value: float
     check_seconds: float
@@ -81,20 +98,25 @@ class Objective:
         before = [p.detach().clone() for p in tensors]
         mean = reduction_of(loss, reduction) == "mean"
         draft = Objective(
-            tuple(chosen), tensors, Batches.of(data), (), 0, 0.0, 0.0,
+            tuple(chosen), tensors, Batches.of(data), (), (), 0, 0.0, 0.0,
             PureModel(model, loss, chosen, batch_norm), loss,
         )  # fmt: skip
+        started = time.perf_counter()
+        draft._require_nothing_kept()  # first of all: any call would fill a cache
+        unchecked = time.perf_counter()
         first = draft._read(count)
+        started += time.perf_counter() - unchecked
         if not first:
             raise CurvatureError("the data are empty: no batch")
-        started = time.perf_counter()
-        _check_repeats(first, draft._read(count), tensors[0])
+        draft = replace(draft, losses=tuple(value for _, value in first))
+        if [size for size, _ in first] != [size for size, _ in draft._read(count)]:
+            raise CurvatureError("two readings of the data gave other batches: fix their order and number")
         with draft.model.own_parameters_watched(), torch.enable_grad():
             value = draft.batch_loss(draft.first_batch(), 1)
             require_dependence(value)
             draft.model.require_own_unused(value)
         draft.model.require_kept(before)
-        require_second_derivatives(draft, matrix, padding_rows(model, draft.names))
+        require_second_derivatives(draft, matrix, padding_rows(model, draft.names), [size for size, _ in first])
         if len(first) > 1 or reduction:
             vouched = reduction is not None or count is not size_of
             Recombination(draft, mean, count, len(first), vouched, coupled=batch_norm == "batch").require()
@@ -102,10 +124,9 @@ class Objective:
         samples = sum(size for size, _ in first)
         weights = tuple(size / samples if mean else 1.0 for size, _ in first)
         value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
-        return Objective(
-            draft.names, tensors, draft.batches, weights, samples, value_of_all, time.perf_counter() - started,
-            draft.model, loss,
-        )  # fmt: skip
+        return replace(
+            draft, weights=weights, samples=samples, value=value_of_all, check_seconds=time.perf_counter() - started
+        )
 
     def output(self, batch: Batch, at: Sequence[Tensor] | None = None) -> Any:
         """The model's output on a batch, at the chosen parameters or at others in their place."""
@@ -114,14 +135,18 @@ class Objective:
     def loss_at(self, output: Any, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
         """The loss of an output."""
         value: Tensor = self.model.run(lambda: loss_of(self.loss, output, batch, number), at)
-        return value
+        return value if at is not None else self._repeated(value, number)
 
     def batch_loss(self, batch: Batch, number: int, at: Sequence[Tensor] | None = None) -> Tensor:
-        """The loss of a batch."""
+        """The loss of a batch, which at the chosen parameters must be what it was at first.
+
+        Raises:
+            CurvatureError: It is not, not finite, or no scalar.
+        """
         value: Tensor = self.model.run(
             lambda: loss_of(self.loss, output_of(self.model, batch), batch, number), at
         )  # in one run: the loss may read the parameters
-        return value
+        return value if at is not None else self._repeated(value, number)
 
     def graph(
         self,
@@ -163,21 +188,41 @@ class Objective:
         return self.batches.on(self.parameters[0].device, self.parameters[0].dtype)
 
     def _read(self, count: Callable[[Batch], int]) -> list[tuple[int, float]]:
+        found = []
         with torch.no_grad():
-            return [
-                (counted(count, batch), self.batch_loss(batch, number).item())
-                for number, batch in enumerate(self.moved(), start=1)
-            ]
+            for number, batch in enumerate(self.moved(), start=1):
+                try:
+                    found.append((counted(count, batch), self.batch_loss(batch, number).item()))
+                except RuntimeError as error:
+                    part = self.model.half_precision_part()
+                    if not part:
+                        raise
+                    said = " ".join(str(error).split())[:120]
+                    raise CurvatureError(f"the model fails on the data ({said}), and {part}") from error
+        return found
 
+    def _require_nothing_kept(self) -> None:
+        for batch in self.moved():
+            few = [cut(batch, slice(FEW))] if rows_of(batch) else []
+            for part in (*few, batch):
 
-def _check_repeats(first: list[tuple[int, float]], second: list[tuple[int, float]], like: Tensor) -> None:
-    if [size for size, _ in first] != [size for size, _ in second]:
-        raise CurvatureError("two readings of the data gave other batches: fix their order and number")
-    for number, ((_, one), (_, other)) in enumerate(zip(first, second, strict=True), start=1):
-        # Not equality: an accelerator may add in another order, with an error relative to what it adds.
-        scale = abs(one) if like.device.type == "cpu" else max(1.0, abs(one))
-        if abs(one - other) > 1e3 * torch.finfo(like.dtype).eps * scale:
-            raise CurvatureError(
-                f"batch {number} has loss {one:.9g} and then {other:.9g}: the order of the data or the model is "
-                "random; fix the order, and call model.eval() if dropout is on"
-            )
+                def evaluate(at: Sequence[Tensor], part: Batch = part) -> Tensor:
+                    return self.batch_loss(part, 1, at)
+
+                if self.model.nothing_kept(evaluate, leaves(part)):
+                    return
+            return  # the model fails, which the first reading reports
+
+    def _repeated(self, value: Tensor, number: int) -> Tensor:
+        """A loss that is that of the first reading, as far as there was one."""
+        if number <= len(self.losses):
+            like, one, other = self.parameters[0], self.losses[number - 1], value.item()
+            # Not equality: an accelerator may add in another order, with an error relative to what it adds.
+            scale = abs(one) if like.device.type == "cpu" else max(1.0, abs(one))
+            if not abs(one - other) <= 1e3 * torch.finfo(like.dtype).eps * scale:
+                raise CurvatureError(
+                    f"batch {number} has loss {one:.9g} and then {other:.9g}: the order of the data or the model "
+                    "is random, or the loss changes from call to call; fix the order, and call model.eval() if dropout "
+                    "is on"
+                )
+        return value

@@ -1,0 +1,130 @@
+"""Wrong derivatives that are small, or that few samples reach, are found; what only looks wrong is not refused."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from hessian import Curvature, CurvatureError, exact_hessian
+
+GENERATOR = torch.Generator().manual_seed(0)
+X = torch.randn(64, 6, generator=GENERATOR).double()
+Y = torch.randint(3, (64,), generator=GENERATOR)
+BATCHES = list(zip(X.split(16), Y.split(16), strict=True))
+
+
+class Around(nn.Module):
+    """A network with a function of its hidden values and its inputs in the middle."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.first, self.last, self.function = nn.Linear(6, 4), nn.Linear(4, 3), function
+        self.double()
+
+    def forward(self, x):
+        return self.last(self.function(torch.tanh(self.first(x)), x))
+
+
+class Bent(torch.autograd.Function):
+    """The square, whose second derivative is wrong by a share of itself."""
+
+    @staticmethod
+    def forward(ctx, x, share):
+        ctx.save_for_backward(x)
+        ctx.share = share
+        return x**2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * 2.0 * ((1.0 - ctx.share) * x + ctx.share * x.detach()), None
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("share", [1e-1, 1e-3, 1e-5])
+def test_second_derivatives_that_are_wrong_by_little_are_refused(share, dtype):
+    model = Around(lambda h, x: Bent.apply(h, share)).to(dtype)
+    with pytest.raises(CurvatureError, match=r"differs from the difference of gradients.*custom function"):
+        Curvature(model, nn.CrossEntropyLoss(), (X.to(dtype), Y))
+
+
+def test_those_of_a_parameter_of_small_curvature_are_not_hidden_by_the_others():
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.large, self.small = nn.Linear(6, 3).double(), nn.Parameter(torch.ones(3).double())
+
+        def forward(self, x):
+            return self.large(x) + 1e-4 * Bent.apply(self.small, 1.0)
+
+    with pytest.raises(CurvatureError, match="differs from the difference of gradients"):
+        Curvature(Two(), nn.CrossEntropyLoss(), (X, Y))
+
+
+@pytest.mark.parametrize("data", [(X, Y), BATCHES], ids=["resident", "batches"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda h, x: torch.where(x[:, :1] > 0.5, h.detach(), h),
+        lambda h, x: torch.where(x[:, :1] > 0.5, Bent.apply(h, 1.0), h),
+    ],
+    ids=["first", "second"],
+)
+def test_those_of_some_samples_are_found_wherever_these_are(function, dtype, data):
+    model = Around(function).to(dtype)
+    order = X[:, 0].argsort()  # the last ones
+    x, y = X[order], Y[order]
+    data = (x, y) if isinstance(data, tuple) else list(zip(x.split(16), y.split(16), strict=True))
+    with pytest.raises(CurvatureError, match="no second derivatives"):
+        Curvature(model, nn.CrossEntropyLoss(), data)
+
+
+def test_a_detach_that_a_single_sample_reaches_is_found_in_double_precision():
+    model = Around(lambda h, x: torch.where(x[:, :1] >= X[:, 0].max(), h.detach(), h))
+    for data in ((X, Y), BATCHES):
+        with pytest.raises(CurvatureError, match=r"loss of batch \d rises by"):
+            Curvature(model, nn.CrossEntropyLoss(), data)
+
+
+@pytest.mark.parametrize("activation", [nn.ReLU(), nn.LeakyReLU(), nn.Hardtanh(), nn.MaxPool1d(2)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_many_kinks_are_no_reason_to_refuse(activation, dtype):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        half = 2 if isinstance(activation, nn.MaxPool1d) else 1
+        layers = [nn.Linear(6, 400), activation, nn.Linear(400 // half, 400), activation, nn.Linear(400 // half, 3)]
+        model = nn.Sequential(*layers).to(dtype)
+    for layer in model[::2]:
+        nn.init.zeros_(layer.bias)
+    assert Curvature(model, nn.CrossEntropyLoss(), (X.to(dtype), Y)).samples == 64
+
+
+def test_a_norm_in_single_precision_inside_is_no_reason_to_refuse():
+    """As language models have it: their layers take the dtype of the weights, their norms single precision."""
+
+    class Norm(nn.Module):
+        def forward(self, h, x):
+            single = h.float()
+            return (single * torch.rsqrt(single.square().mean(dim=1, keepdim=True) + 1e-5)).to(h.dtype)
+
+    model = Around(Norm()).float()
+    found = Curvature(model, nn.CrossEntropyLoss(), (X.float(), Y))
+    plain = Around(lambda h, x: h * torch.rsqrt(h.square().mean(dim=1, keepdim=True) + 1e-5))
+    plain.load_state_dict(model.state_dict())
+    exact = exact_hessian(plain, nn.CrossEntropyLoss(), X, Y).float()
+    torch.testing.assert_close(found.products(torch.eye(found.P)), exact, rtol=0, atol=1e-5)
+    wrong = Around(lambda h, x: Norm()(Bent.apply(h, 0.1), x)).float()
+    with pytest.raises(CurvatureError, match="differs from the difference of gradients"):
+        Curvature(wrong, nn.CrossEntropyLoss(), (X.float(), Y))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_a_loss_near_its_minimum_is_no_reason_to_refuse(dtype, scale):
+    """Logits so large that the loss is nearly zero, and rounding is large beside it."""
+    model = nn.Sequential(nn.Linear(6, 3)).to(dtype)
+    with torch.no_grad():
+        model[0].weight.copy_(30.0 * torch.randn(3, 6, generator=torch.Generator().manual_seed(1)))
+    y = model(X.to(dtype)).argmax(dim=1)
+    assert Curvature(model, lambda out, t: scale * cross_entropy(out, t), (X.to(dtype), y)).samples == 64
