@@ -282,6 +282,17 @@ def test_marchenko_pastur_beside_its_atom():
         assert MarchenkoPastur(2.5).stieltjes(z) * z == pytest.approx(0.6, rel=2 * abs(z) + 1e-12)
 
 
+def test_transforms_of_points_by_hand():
+    """At 2: g(z) = 1/(z - 2), g' = -1/(z - 2)^2, R = 2; at 0 and 2: g(3) = (1/3 + 1)/2, g'(3) = -(1/9 + 1)/2."""
+    point, coin = PointMass(2.0), AtomicLaw((0.0, 2.0), (0.5, 0.5))
+    assert point.stieltjes(5.0) == pytest.approx(1 / 3)
+    assert point.stieltjes_derivative(5.0) == pytest.approx(-1 / 9)
+    assert point.stieltjes_derivative(2.0 + 2.0j) == pytest.approx(0.25)
+    assert point.r_transform(0.7) == 2.0
+    assert coin.stieltjes(3.0) == pytest.approx(1 / 6 + 1 / 2)
+    assert coin.stieltjes_derivative(3.0) == pytest.approx(-1 / 18 - 1 / 2)
+
+
 def test_moments_of_a_point_about_another():
     assert PointMass(2.0).moment(3, about=0.5) == pytest.approx(1.5**3)
     assert AtomicLaw((0.0, 2.0), (0.5, 0.5)).moment(1, about=0.5) == pytest.approx(0.5)

@@ -246,6 +246,13 @@ def test_a_spike_at_the_other_end_needs_its_own_rows():
     assert rows[1] < rows[2] < rows[3]
 
 
+def test_all_rows_know_the_stable_rank_whatever_was_asked_for():
+    draw = draw_banded(SpikedModel((2.0, -1.0)), 4, np.random.default_rng(0), top=0, bottom=0, rows=4)
+    assert (draw.top_kept, draw.bottom_kept) == (0, 0)
+    values = np.linalg.eigvalsh(full(draw.band, 4))
+    assert draw.stable_rank().value == pytest.approx((values**2).sum() / np.abs(values).max() ** 2)
+
+
 @pytest.mark.parametrize(("centre", "needs"), [(-3.0, "bottom"), (3.0, "top")])
 def test_the_stable_rank_asks_for_the_end_that_has_the_norm(centre, needs):
     model = SpikedModel((1.5,), Semicircle(1.0, centre))
