@@ -61,6 +61,13 @@ def test_frames_are_consistent():
     assert np.all(np.take_along_axis(clients.towards, nearest[..., None], axis=2) >= 0)
 
 
+def test_gradients_lie_along_the_spikes_unless_told():
+    assert ClientGradients((1.0, 2.0)) == ClientGradients((1.0, 2.0), elsewhere=0.0, noise_square=0.0)
+    clients = draw_two_clients(SpikedModel((3.0,)), 60, np.random.default_rng(1), 2)
+    slopes = clients.slopes(ClientGradients((2.0,)), np.random.default_rng(0), 3)
+    np.testing.assert_allclose(slopes, np.repeat(2.0 * clients.towards[..., 0][:, None, :], 3, axis=1))
+
+
 def test_orientation_changes_no_cosine():
     clients, rng = draw_two_clients(MODEL, 200, np.random.default_rng(2), 4), np.random.default_rng(3)
     plain = ClientGradients(GRADIENTS.along, GRADIENTS.elsewhere)
@@ -125,8 +132,10 @@ def test_bad_requests_are_one_line():
         alignment_by_rank(MODEL, ClientGradients((0.0, 1.0, 1.0)), (1,))
     with pytest.raises(ValueError, match="between two outliers of equal modulus"):
         alignment_by_rank(SpikedModel((3.0, -3.0)), ClientGradients((1.0, 1.0)), (1,))
-    with pytest.raises(ValueError, match="2 rank \\+ spikes \\+ 2 <= R, got rank 5, 3 spikes, R = 10"):
-        draw_two_clients(MODEL, 10, rng, 5)
+    for rank, R in ((5, 10), (5, 14), (0, 50), (-1, 50)):
+        with pytest.raises(ValueError, match=f"2 rank \\+ spikes \\+ 2 <= R, got rank {rank}, 3 spikes, R = {R}"):
+            draw_two_clients(MODEL, R, rng, rank)
+    assert draw_two_clients(MODEL, 15, rng, 5).inner.shape == (5, 5)
 
 
 @pytest.mark.parametrize(("spikes", "rank", "R"), [((2.0,), 1, 5), ((3.0, -2.0), 2, 8), ((), 2, 6)])

@@ -19,6 +19,28 @@ def test_intervals_of_theory_are_gaussian():
     assert Comparison.from_theory("x", 1.0, 0.0, 2.0).interval(0.05) == pytest.approx((1 - 3.919928, 1 + 3.919928))
 
 
+def test_a_miss_in_a_million_unless_told():
+    """Normal quantile of 1 - 5e-7: 4.891638."""
+    found = Comparison.from_theory("x", 0.0, 0.0, 0.5)
+    assert found.interval() == pytest.approx((-0.5 * 4.891638475699, 0.5 * 4.891638475699))
+    for predicted, agrees in ((2.445, True), (2.446, False), (-2.445, True), (-2.446, False)):
+        assert Comparison.from_theory("x", 0.0, predicted, 0.5).agrees() == agrees
+
+
+def test_standard_errors_of_any_size_and_samples_without_spread():
+    assert Comparison.from_theory("x", 0.5, 0.0, 1e-9).standard_error == 1e-9
+    for bad in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="x: the predicted standard error must be positive, got"):
+            Comparison.from_theory("x", 0.5, 0.0, bad)
+    same = Comparison.from_sample("x", [2.0, 2.0, 2.0], 2.0)
+    assert (same.deviation, same.agrees(), same.draws) == (0.0, True, 3)
+    off = Comparison.from_sample("x", [2.0, 2.0], 3.0)
+    assert (off.deviation, off.agrees()) == (-float("inf"), False)
+    for sample in ([], [1.0], [1.0, float("nan")]):
+        with pytest.raises(ValueError, match="x: a sample needs at least two finite draws"):
+            Comparison.from_sample("x", sample, 0.0)
+
+
 def test_predictions_on_either_side_are_refused():
     for predicted in (-1.0, 1.0):
         found = Comparison.from_theory("x", 0.0, predicted, 0.1)

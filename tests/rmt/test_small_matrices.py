@@ -133,6 +133,13 @@ def test_dense_ends_and_overlaps(R, device):
             np.testing.assert_allclose(bottom[1], weights[:count], atol=1e-12)
 
 
+def test_spectra_are_computed_on_the_device_that_is_named():
+    draw = draw_dense(SpikedModel((2.0,)), 3, np.random.default_rng(0), device="nowhere")
+    for ask in (draw.eigenvalues, lambda: draw.top_overlaps(1), lambda: draw.bottom_overlaps(1)):
+        with pytest.raises(RuntimeError, match="nowhere"):
+            ask()
+
+
 def test_spread_directions_are_orthonormal_and_are_not_the_coordinates():
     draw = draw_dense(SpikedModel((2.0, 1.0)), 5, np.random.default_rng(0), directions="spread")
     np.testing.assert_allclose(draw.directions.T @ draw.directions, np.eye(2), atol=1e-14)
@@ -160,7 +167,7 @@ def test_rotated_draws_of_asymmetric_noise(law, spikes, R):
     assert rank.value == pytest.approx((values**2).sum() / size**2)
 
 
-@pytest.mark.parametrize("spikes", [(2.0,), (-2.0,), (5.0, -4.0), (4.0, -5.0)])
+@pytest.mark.parametrize("spikes", [(2.0,), (-2.0,), (5.0, -4.0), (4.0, -5.0), (2.0, -2.0)])
 @pytest.mark.parametrize("noise", [(0.0, -1.0), (1.0, 0.0), (1.0, -1.0), (3.0, -0.5), (0.5, -3.0)])
 def test_the_norm_is_that_of_whichever_end_reaches_further(spikes, noise):
     """Every direction of two or three rows, so that neither end can be guessed from the spikes."""

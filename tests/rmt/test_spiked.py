@@ -47,6 +47,11 @@ def test_small_repeated_negative_and_unordered_spikes():
     assert [o.location for o in model.outliers] == pytest.approx([2.5, 2.5, 2.0, -2.0, -10 / 3])
 
 
+def test_noise_is_not_scaled_unless_told():
+    assert SpikedModel((3.0,)) == SpikedModel((3.0,), Semicircle(1.0, 0.0), 1.0)
+    assert SpikedModel().bulk_edges == (-2.0, 2.0)
+
+
 def test_a_spike_at_the_threshold_stays_inside():
     assert not SpikedModel((1.0, -1.0)).outliers[0].separated
 
@@ -104,7 +109,13 @@ def test_impossible_scales_are_refused(bad):
         SpikedModel((1.0,), scale=bad)
 
 
-@pytest.mark.parametrize("bad", [0, -3, 2.5, float("nan"), True, 10**16])
+def test_dimensions_are_whole_numbers_up_to_ten_to_the_fifteenth():
+    for good in (1, 2.0, np.int64(7), 10**15):
+        assert check_dimension(good) == good
+        assert type(check_dimension(good)) is int
+
+
+@pytest.mark.parametrize("bad", [0, -3, 2.5, float("nan"), True, 10**15 + 1, 2 * 10**15, 10**16])
 def test_impossible_dimensions_are_refused(bad):
     with pytest.raises(ValueError, match="the dimension R must"):
         check_dimension(bad)
