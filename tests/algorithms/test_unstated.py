@@ -1,0 +1,93 @@
+"""What holds where nothing is said: defaults of settings, and trips before the first round."""
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.descent import Descent
+from algorithms.federation import Federation, FederationError, Reply
+from algorithms.fedlin import FedLin
+from algorithms.lora import Adapter
+from algorithms.low_rank import Truncation
+from algorithms.tree import Tree
+from toymodels.quadratic import random_quadratics
+
+LOCAL = Descent(3, 0.1)
+W = Tree(W=torch.zeros(4, 3, dtype=torch.float64), V=torch.zeros(2, 5, dtype=torch.float64))
+
+
+def test_defaults_are_the_plain_choices():
+    assert Descent() == Descent(steps=1, learning_rate=0.01, batch=None)
+    assert Adapter(2) == Adapter(2, scale=1.0, seed=0)
+    assert FedLin(LOCAL) == FedLin(LOCAL, as_printed=False)
+    assert Truncation() == Truncation(tau=0.1, rule="after", least=0, most=None)
+
+
+def test_settings_are_taken_to_their_ends():
+    assert Descent(1, 5e-324, 1).batch == 1
+    for bad in ({"steps": 0}, {"learning_rate": 0.0}, {"learning_rate": float("inf")}, {"batch": 0}):
+        with pytest.raises(FederationError, match="steps and batch must be at least 1 and the learning rate positive"):
+            Descent(**bad)
+    assert Adapter(1, -5e-324).scale < 0.0
+    for rank, scale in ((0, 1.0), (1, 0.0), (1, float("nan")), (1, float("inf"))):
+        with pytest.raises(FederationError, match="rank must be at least 1 and scale not 0"):
+            Adapter(rank, scale)
+    assert Truncation(0.0, least=0, most=1).most == 1
+    for bad in ({"tau": -0.1}, {"tau": float("nan")}, {"rule": "before"}, {"least": -1}):
+        with pytest.raises(FederationError, match="expected tau >= 0"):
+            Truncation(**bad)
+    for least, most in ((0, 0), (3, 2)):
+        with pytest.raises(FederationError, match="most must be at least 1"):
+            Truncation(least=least, most=most)
+
+
+@pytest.mark.parametrize(("sigma", "tau", "ranks"), [
+    # Tails from each on, beside tau times the whole norm 5: 5, 3 and 0 for (4, 3, 0) ...
+    ((4.0, 3.0, 0.0), 0.5, (2, 3)), ((4.0, 3.0, 0.0), 0.7, (1, 2)), ((4.0, 3.0, 0.0), 0.0, (2, 2)),
+    # ... and 13, 5, 3 beside tau times 13 for (12, 4, 3).
+    ((12.0, 4.0, 3.0), 0.2, (3, 3)), ((12.0, 4.0, 3.0), 0.3, (2, 3)), ((12.0, 4.0, 3.0), 0.9, (1, 2)),
+])  # fmt: skip
+def test_ranks_by_hand(sigma, tau, ranks):
+    values = torch.tensor(sigma, dtype=torch.float64)
+    for rule, rank in zip(("after", "printed"), ranks, strict=True):
+        assert Truncation(tau, rule).rank(values) == rank
+        assert Truncation(tau, rule, least=3).rank(values) == 3
+        assert Truncation(tau, rule, most=1).rank(values) == 1
+
+
+def test_no_rank_is_left_only_where_nothing_is():
+    assert Truncation(0.1, least=2).rank(torch.zeros(3)) == 2
+    with pytest.raises(FederationError, match=r"tau = 1 leaves rank 0; lower it, or name a least rank"):
+        Truncation(1.0).rank(torch.tensor([1.0, 0.5]))
+
+
+def test_fresh_factors_are_those_of_seed_and_turn_and_small():
+    """B is zero; A times the root of its rows is normal: of 6,000 squares the mean is within 5 sqrt(2 / 6000) of 1."""
+    first = Adapter(2).factors(W)
+    for name, (m, n) in {"W": (4, 3), "V": (2, 5)}.items():
+        assert first.A[name].shape == (m, 2)
+        assert torch.equal(first.B[name], torch.zeros(2, n, dtype=torch.float64))
+        assert torch.equal(first.A[name], Adapter(2).factors(W, turn=0).A[name])
+        for other in (Adapter(2).factors(W, turn=1), Adapter(2, seed=1).factors(W)):
+            assert not torch.equal(first.A[name], other.A[name])
+    large = Adapter(20).factors(Tree(W=torch.zeros(300, 20, dtype=torch.float64))).A["W"]
+    assert abs(300 * float((large**2).mean()) - 1.0) < 5 * (2 / 6000) ** 0.5
+
+
+def upload_draw(client, memory):
+    return Reply(upload=memory.drawn)
+
+
+def test_trips_before_the_first_round_are_those_of_round_0():
+    fed = Federation(random_quadratics((2, 2), 2, np.random.default_rng(0)).clients, seed=5)
+    fed.tell(base=W)
+    found = fed.gather(upload_draw, to=(0, 1), draw=lambda client, rng: torch.tensor(rng.random(), dtype=torch.float64))
+    assert [float(draw) for draw in found] == [np.random.default_rng([5, 0, 1, k]).random() for k in (0, 1)]
+    assert [(entry.round, entry.trip, entry.direction) for entry in fed.ledger.entries] == [
+        (0, 0, "down"), (0, 1, "down"), (0, 1, "up")
+    ]  # fmt: skip
+    unstated = Federation(random_quadratics((2, 2), 2, np.random.default_rng(0)).clients)
+    found = unstated.gather(
+        upload_draw, to=(1,), draw=lambda client, rng: torch.tensor(rng.random(), dtype=torch.float64)
+    )
+    assert float(found[0]) == np.random.default_rng([0, 0, 1, 1]).random()
