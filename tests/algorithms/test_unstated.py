@@ -84,10 +84,15 @@ def test_trips_before_the_first_round_are_those_of_round_0():
     found = fed.gather(upload_draw, to=(0, 1), draw=lambda client, rng: torch.tensor(rng.random(), dtype=torch.float64))
     assert [float(draw) for draw in found] == [np.random.default_rng([5, 0, 1, k]).random() for k in (0, 1)]
     assert [(entry.round, entry.trip, entry.direction) for entry in fed.ledger.entries] == [
-        (0, 0, "down"), (0, 1, "down"), (0, 1, "up")
-    ]  # fmt: skip
+        (0, 0, "down"),
+        (0, 1, "up"),
+    ]
     unstated = Federation(random_quadratics((2, 2), 2, np.random.default_rng(0)).clients)
     found = unstated.gather(
         upload_draw, to=(1,), draw=lambda client, rng: torch.tensor(rng.random(), dtype=torch.float64)
     )
     assert float(found[0]) == np.random.default_rng([0, 0, 1, 1]).random()
+
+
+def test_a_tree_shows_its_names_and_shapes():
+    assert repr(W) == "Tree(W: (4, 3), V: (2, 5))"
