@@ -48,6 +48,7 @@ def room_of(name: str) -> Room:
         folder = ROOT / "paper_checks"
         files = sorted(path for path in folder.rglob("*.py") if path.relative_to(folder).parts[0] not in PAPERS)
         tests = sorted(path for path in (ROOT / "tests" / "paper_checks").glob("test_*.py") if _of_engine(path.stem))
+        tests.append(ROOT / "tests" / "test_command_line.py")
     return Room(name, tuple(files), tuple(tests))
 
 

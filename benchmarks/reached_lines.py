@@ -46,8 +46,8 @@ class Room:
     def support(self) -> list[Path]:
         """What every test may depend on: the sources, and modules beside the tests that hold none."""
         folders = {place if place.is_dir() else place.parent for place in self.tests}
-        beside = [path for folder in folders for path in folder.rglob("*.py")]
-        return [*self.sources, *sorted(path for path in beside if not path.name.startswith("test_"))]
+        beside = {path for folder in folders for path in folder.rglob("*.py") if not path.name.startswith("test_")}
+        return [*self.sources, *sorted(beside)]
 
 
 class Worker:
