@@ -116,6 +116,7 @@ def carry_out(order):
 if __name__ == "__main__":
     sys.path[0] = os.getcwd()
     torch.set_num_threads(1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     gc.collect()
     gc.freeze()  # pytest collects garbage twice a run: without the libraries, most of a mutant's time
     for line in sys.stdin:
