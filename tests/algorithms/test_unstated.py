@@ -8,7 +8,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Federation, FederationError, Reply
 from algorithms.fedlin import FedLin
 from algorithms.lora import Adapter
-from algorithms.low_rank import Truncation
+from algorithms.low_rank import Truncation, projected
 from algorithms.tree import Tree
 from toymodels.quadratic import random_quadratics
 
@@ -96,3 +96,17 @@ def test_trips_before_the_first_round_are_those_of_round_0():
 
 def test_a_tree_shows_its_names_and_shapes():
     assert repr(W) == "Tree(W: (4, 3), V: (2, 5))"
+
+
+class Plain:
+    samples = 7.0
+
+    def loss(self, w, batch=None):
+        return (w["W"] ** 2).sum()
+
+
+def test_a_client_seen_through_bases_keeps_its_size():
+    U, V = Tree(W=torch.eye(3).double()[:, :2]), Tree(W=torch.eye(2).double())
+    seen = projected(Plain(), U, V)
+    assert seen.samples == 7.0
+    assert float(seen.loss({"W": torch.full((2, 2), 3.0).double()})) == 36.0
