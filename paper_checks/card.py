@@ -11,12 +11,19 @@ from typing import Any
 
 from paper_checks.claim import VERDICTS, Constants, Evidence
 from paper_checks.context import SUITE_LEVEL
+from paper_checks.lines import Strength
 from paper_checks.plain_mathematics import as_ascii, plain_text
 from paper_checks.replay import Replayed, Stored
 from paper_checks.run import Result, Run
 
 WIDTH = 100
 _LABEL = 13
+STRENGTH_MEANS: Mapping[Strength, str] = {
+    "weaker": "weaker: in none of the cases judged does it ask for more",
+    "stronger": "stronger: in none of the cases judged does it ask for less",
+    "neither": "neither weaker nor stronger: it states another equation, or asks for more in some cases and for less "
+    "in others",
+}
 _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
 
@@ -48,12 +55,14 @@ class JudgedForm:
         says: what it states; empty for the printed form, which the claim states.
         evidence: what it came to.
         mutants: its perturbations, where they were judged.
+        compared: of a correction, what it asks for beside the printed form.
     """
 
     name: str
     says: str
     evidence: Evidence
     mutants: tuple[Mutant, ...] = ()
+    compared: str = ""
 
 
 def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
@@ -64,7 +73,8 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
     forms = [JudgedForm("as printed", "", judged.printed, _mutants(claim.mutants, judged.mutants))]
     if claim.correction is not None and judged.correction is not None:
         mutants = _mutants(claim.correction.mutants, judged.correction_mutants)
-        forms.append(JudgedForm("corrected", claim.correction.says, judged.correction, mutants))
+        compared = STRENGTH_MEANS[judged.strength] if judged.strength else ""
+        forms.append(JudgedForm("corrected", claim.correction.says, judged.correction, mutants, compared))
     if claim.control is not None and judged.control is not None:
         forms.append(JudgedForm("weakened (control)", claim.control.says, judged.control))
     return tuple(forms)
@@ -213,6 +223,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
 def _form_lines(form: JudgedForm, encoding: str) -> Iterator[str]:
     evidence = form.evidence
     yield from _entry("states", plain_text(form.says, encoding))
+    yield from _entry("compared", form.compared)
     yield from _entry("printed" if not form.says else "predicted", evidence.printed)
     yield from _entry("obtained", evidence.obtained)
     yield from _entry("slack", f"{evidence.slack:.6g}" if evidence.slack is not None else "")

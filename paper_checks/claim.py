@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from paper_checks.context import LEVEL, Budget, Context
 from paper_checks.facts import Fact
+from paper_checks.lines import Lines, Strength
 
 Verdict = Literal["holds", "corrected", "refuted", "not checkable here"]
 Grade = Literal["proof", "certified", "statistical", "search"]
@@ -54,6 +55,7 @@ class Evidence:
         whole: whether the cases are all that the statement needs: every printed cell, one example of an existence.
         gap: largest difference between a value and its bound that a solver left.
         infinite: whether it is violated through an infinite side only, which no mutant is refuted by.
+        lines: what each line of the statement came to, where it has several.
 
     Raises:
         TypeError: an outcome, a margin or a count of another type.
@@ -75,6 +77,7 @@ class Evidence:
     whole: bool = False
     gap: float | None = None
     infinite: bool = False
+    lines: Lines = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.ok is not None and not isinstance(self.ok, bool):
@@ -114,11 +117,13 @@ class Form:
         says: the statement in words and LaTeX (between dollar signs).
         constants: keyword arguments for the judge.
         mutants: perturbations of this form that the check must refute.
+        asks: what a correction asks for beside the printed form, where the check compares no sides that tell.
     """
 
     says: str
     constants: Constants
     mutants: tuple[Constants, ...] = ()
+    asks: Strength | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,8 @@ class Claim:
         judge: turns a measurement and constants into evidence; its defaults are the printed form.
         mutants: perturbations of the printed form that the check must refute if the printed form passes.
         vary: numeric constants of the judge whose smallest noticed change is reported.
+        stands_in: for a constant that moves other lines of the check as well, the lines of the statement in which it
+            is printed: what another line notices does not count.
         control: the nearest weakened statement, which must pass the same check if the printed form does not.
         correction: the corrected statement, with its own mutants.
         expect: the verdict on record.
@@ -158,6 +165,7 @@ class Claim:
     grade: Grade | None = None
     full_grade: Grade | None = None
     vary: tuple[str, ...] = ()
+    stands_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     control: Form | None = None
     correction: Form | None = None
     expect_reason: str = ""
@@ -182,7 +190,7 @@ class Claim:
         for form in (self.control, self.correction):
             if form is not None:
                 forms += [form.constants, *form.mutants]
-        for name in {*self.vary, *(name for constants in forms for name in constants)}:
+        for name in {*self.vary, *self.stands_in, *(name for constants in forms for name in constants)}:
             if name not in known:
                 raise ValueError(f"{self.id}: the judge has no constant {name!r}; it has {', '.join(known) or 'none'}")
 

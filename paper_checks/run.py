@@ -25,6 +25,7 @@ from paper_checks.replay import (
     stored,
     stored_path,
     without_file,
+    worth_storing,
 )
 from paper_checks.sensitivity import NoticedChange, noticed_changes
 from paper_checks.verdict import Decision, Judged, decide, judge
@@ -92,6 +93,7 @@ class Result:
             "seconds": round(self.seconds, 3),
             "witness": next((dict(file.values) for file in self.stored if file.kind == "witness"), None),
             "correction": claim.correction.says if claim.correction else None,
+            "correction_is": self.judged.strength if self.judged else None,
             "reason": self.decision.reason or None,
             "says": claim.says,
             "kind": claim.kind,
@@ -129,7 +131,7 @@ class _Measured:
     """What a worker found; ``decision`` is set where nothing could be judged."""
 
     judged: Judged | None
-    changes: Mapping[str, tuple[NoticedChange, ...]]
+    changes: Mapping[Verdict, tuple[NoticedChange, ...]]
     seconds: float
     decision: Decision | None = None
 
@@ -178,7 +180,7 @@ def run(
         decision = answer.decision
         if decision is None:
             assert answer.judged is not None
-            decision = decide(claim, answer.judged, (*replayed[claim.id], *lost[claim.id]))
+            decision = decide(claim, answer.judged, (*replayed[claim.id], *lost[claim.id]), answer.changes)
         result = Result(
             claim, decision, answer.judged, files[claim.id], replayed[claim.id],
             answer.changes.get(decision.verdict, ()), answer.seconds, claim.expected_grade(budget),
@@ -252,19 +254,19 @@ def _measure(claim: Claim, task: _Task) -> _Measured:
         judged = judge(claim, data)
         changes: dict[Verdict, tuple[NoticedChange, ...]] = {}
         if judged.printed.ok:
-            changes["holds"] = noticed_changes(claim, data, {})
+            changes["holds"] = noticed_changes(claim, data, {}, judged.printed)
         elif judged.printed.ok is False:
             for verdict, form, evidence in (
                 ("refuted", claim.control, judged.control),
                 ("corrected", claim.correction, judged.correction),
             ):
                 if form is not None and evidence is not None and evidence.ok:
-                    changes[verdict] = noticed_changes(claim, data, form.constants)  # type: ignore[index]
+                    changes[verdict] = noticed_changes(claim, data, form.constants, evidence)  # type: ignore[index]
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         decision = Decision("not checkable here", None, f"defect of the check: {text}", text)
         return _Measured(None, {}, time.perf_counter() - began, decision)
-    return _Measured(judged, changes, time.perf_counter() - began)  # type: ignore[arg-type]
+    return _Measured(judged.without_sides(), changes, time.perf_counter() - began)
 
 
 def _replay_all(
@@ -299,9 +301,11 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
         found = result.judged.printed.witness if result.judged and result.judged.printed.ok is False else None
         if found is None:
             continue
-        path = stored_path(ledger.home[result.claim.id].folder, result.claim.id, "witness")
+        home = ledger.home[result.claim.id]
+        path = stored_path(home.folder, result.claim.id, "witness")
         path.parent.mkdir(exist_ok=True)
-        content = json.dumps({"id": result.claim.id, "values": dict(found)}, indent=1) + "\n"
+        values = worth_storing(home.package, result.claim.id, found)
+        content = json.dumps({"id": result.claim.id, "values": values}, indent=1) + "\n"
         write_whole({path: content.encode()})
         written.append(path)
     return written

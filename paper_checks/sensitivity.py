@@ -1,11 +1,16 @@
-"""The smallest change of a constant that a check notices, measured by bisection on the judge itself."""
+"""The smallest change of a constant that a check notices, measured by bisection on the judge itself.
+
+In a statement of several lines it is measured for each line in which the constant stands: what another line notices
+says nothing about this one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from paper_checks.claim import Claim, Constants, Evidence
+from paper_checks.lines import changed, refuted
 from paper_checks.methods.sides import UndefinedError
 
 _DECADES = 10
@@ -20,49 +25,107 @@ class NoticedChange:
         constant: name of the constant.
         value: its value in the form that passes.
         refuted: the nearest refuted value found; None if none within a factor of ten (or a shift of ten) is refuted.
+        lines: the lines of the statement in which that is so; empty if in all where the constant stands.
     """
 
     constant: str
     value: float
     refuted: float | None
+    lines: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        where = f" in {', '.join(self.lines)}" if self.lines else ""
         if self.refuted is None:
-            return f"{self.constant} = {self.value:g}: no change up to tenfold is noticed"
+            return f"{self.constant} = {self.value:g}: no change up to tenfold is noticed{where}"
         change = self.refuted - self.value
-        if self.value:
-            return f"{self.constant} = {self.value:g}: a relative change of {change / self.value:+.2g} is noticed"
-        return f"{self.constant} = 0: a change of {change:+.2g} is noticed"
+        size = f"a relative change of {change / self.value:+.2g}" if self.value else f"a change of {change:+.2g}"
+        return f"{self.constant} = {self.value:g}: {size} is noticed{where}"
 
 
-def noticed_changes(claim: Claim, data: object, constants: Constants) -> tuple[NoticedChange, ...]:
-    """For each constant that varies, the smallest noticed change of a passing form.
+@dataclass(frozen=True)
+class _Outcome:
+    """What a candidate came to: the lines it changes, those that fail, and whether anything does."""
+
+    changed: frozenset[str]
+    refuted: frozenset[str]
+    fails: bool
+
+
+def noticed_changes(claim: Claim, data: object, constants: Constants, passing: Evidence) -> tuple[NoticedChange, ...]:
+    """For each constant that varies, the smallest noticed change of a passing form, line by line.
 
     Args:
         claim: the claim.
         data: its measurement.
         constants: the constants of the passing form.
+        passing: its evidence.
     """
     defaults = {**claim.printed_constants(), **constants}
-    found = []
+    found: list[NoticedChange] = []
     for name in claim.vary:
         value = float(defaults[name])
+        outcomes: dict[float, _Outcome] = {}
 
-        def refuted(candidate: float, name: str = name) -> bool:
-            try:
-                evidence: Evidence = claim.judge(data, **{**constants, name: candidate})
-            except (
-                UndefinedError
-            ):  # a square root of a negative constant, say: this candidate is no form of the statement
-                return False
-            return evidence.ok is False and not evidence.infinite
+        def outcome(candidate: float, name: str = name, known: dict[float, _Outcome] = outcomes) -> _Outcome:
+            if candidate not in known:
+                known[candidate] = _outcome(claim, data, {**constants, name: candidate}, passing)
+            return known[candidate]
 
-        scale = abs(value) or 1.0
-        sides = [_nearest(refuted, value, sign * scale) for sign in (1.0, -1.0)]
-        refutations = [side for side in sides if side is not None]
-        nearest = min(refutations, key=lambda candidate: abs(candidate - value), default=None)
-        found.append(NoticedChange(name, value, nearest))
+        nearest = _on_either_side(lambda candidate: outcome(candidate).fails, value)
+        lines = claim.stands_in.get(name) or _carrying(passing, outcomes.values())
+        found += _grouped(name, value, nearest, {line: _in_line(line, outcome, value, nearest) for line in lines})
     return tuple(found)
+
+
+def unnoticed(changes: Sequence[NoticedChange]) -> str:
+    """A constant that stands in a line where no change of it is noticed, in words; empty if there is none."""
+    blind = (one for one in changes if one.lines and one.refuted is None)
+    return next(
+        (f"{one.constant} stands in {', '.join(one.lines)}, where no change of it is noticed" for one in blind), ""
+    )
+
+
+def _carrying(passing: Evidence, outcomes: Iterable[_Outcome]) -> list[str]:
+    """Lines in which a constant stands: formulas that change with it, and runs that it breaks."""
+    carrying = {line for one in outcomes for line in (*one.changed, *one.refuted)}
+    broken = {line for one in outcomes for line in one.refuted}
+    return [name for name, line in passing.lines.items() if name in broken or (line.formula and name in carrying)]
+
+
+def _outcome(claim: Claim, data: object, constants: Constants, passing: Evidence) -> _Outcome:
+    try:
+        evidence = claim.judge(data, **constants)
+    except UndefinedError:  # a square root of a negative constant, say: no form of the statement
+        return _Outcome(frozenset(), frozenset(), False)
+    fails = evidence.ok is False and not evidence.infinite
+    broken = refuted(evidence.lines) if fails else ()
+    return _Outcome(frozenset(changed(passing.lines, evidence.lines)), frozenset(broken), fails)
+
+
+def _in_line(line: str, outcome: Callable[[float], _Outcome], value: float, nearest: float | None) -> float | None:
+    """The nearest value that this line refutes; often that which is refuted at all."""
+    if nearest is None or line in outcome(nearest).refuted:
+        return nearest
+    return _on_either_side(lambda candidate: line in outcome(candidate).refuted, value)
+
+
+def _grouped(
+    name: str, value: float, nearest: float | None, by_line: Mapping[str, float | None]
+) -> list[NoticedChange]:
+    """One entry where all lines agree, else one for each value with its lines."""
+    values = list(dict.fromkeys(by_line.values()))
+    if len(values) < 2:
+        return [NoticedChange(name, value, values[0] if values else nearest)]
+    return [
+        NoticedChange(name, value, one, tuple(line for line, other in by_line.items() if other == one))
+        for one in values
+    ]
+
+
+def _on_either_side(refuted: Callable[[float], bool], value: float) -> float | None:
+    scale = abs(value) or 1.0
+    sides = [_nearest(refuted, value, sign * scale) for sign in (1.0, -1.0)]
+    return min((side for side in sides if side is not None), key=lambda side: abs(side - value), default=None)
 
 
 def _nearest(refuted: Callable[[float], bool], value: float, step: float) -> float | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from paper_checks.claim import GRADES, Claim, Evidence, Form, Grade, Verdict
+from paper_checks.claim import GRADES, Claim, Constants, Evidence, Form, Grade, Verdict
+from paper_checks.lines import Strength, refuted, strength
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.replay import Replayed
+from paper_checks.sensitivity import NoticedChange, unnoticed
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Judged:
         correction: the corrected statement, likewise.
         correction_mutants: mutants of the correction.
         neighbours: the correction with each of its numbers on either side; judged only if it passes.
+        strength: what a correction that passes asks for, beside what is printed; None where that cannot be told.
     """
 
     printed: Evidence
@@ -38,12 +42,25 @@ class Judged:
     correction: Evidence | None = None
     correction_mutants: tuple[Evidence, ...] = ()
     neighbours: tuple[Neighbour, ...] = ()
+    strength: Strength | None = None
 
     @property
     def level(self) -> float:
         """Probability of a false alarm spent on the verdict: the forms that carry it share one measurement."""
         forms = [self.printed, self.control, self.correction]
         return max(form.level for form in forms if form is not None)
+
+    def without_sides(self) -> Judged:
+        """The same without the numbers that the lines compare, which are large and needed no more."""
+        return replace(
+            self, printed=_bare(self.printed), mutants=tuple(map(_bare, self.mutants)),
+            control=self.control and _bare(self.control), correction=self.correction and _bare(self.correction),
+            correction_mutants=tuple(map(_bare, self.correction_mutants)),
+        )  # fmt: skip
+
+
+def _bare(evidence: Evidence) -> Evidence:
+    return replace(evidence, lines={name: line.bare() for name, line in evidence.lines.items()})
 
 
 @dataclass(frozen=True)
@@ -83,6 +100,7 @@ def judge(claim: Claim, data: object) -> Judged:
         correction=correction,
         correction_mutants=_judge_all(claim, data, constants, claim.correction.mutants),
         neighbours=tuple(_neighbours(claim, data, claim.correction)) if correction.ok else (),
+        strength=_strength(printed, correction, claim.correction) if correction.ok else None,
     )
 
 
@@ -103,11 +121,18 @@ def _neighbours(claim: Claim, data: object, correction: Form) -> Iterator[Neighb
             yield Neighbour(name, other, ok)
 
 
+def _strength(printed: Evidence, correction: Evidence, form: Form) -> Strength | None:
+    """As the check finds it, else as it is stated."""
+    return strength(printed.lines, correction.lines) or form.asks
+
+
 def _judge_all(claim: Claim, data: object, base: object, mutants: Sequence[object]) -> tuple[Evidence, ...]:
     return tuple(claim.judge(data, **{**base, **mutant}) for mutant in mutants)  # type: ignore[dict-item]
 
 
-def decide(claim: Claim, judged: Judged, replayed: Sequence[Replayed]) -> Decision:
+def decide(
+    claim: Claim, judged: Judged, replayed: Sequence[Replayed], changes: Mapping[Verdict, Sequence[NoticedChange]] = {}
+) -> Decision:
     """Decides a claim.
 
     ``holds`` needs a passing printed form, assumptions that were met, and every mutant refuted. ``refuted`` needs a
@@ -123,9 +148,10 @@ def decide(claim: Claim, judged: Judged, replayed: Sequence[Replayed]) -> Decisi
     if printed.ok:
         if witness is not None and witness.confirmed:
             return _defect("the stored witness still violates the statement, but the check passes")
-        if certificate is not None and not certificate.confirmed:
-            return _defect(f"the stored certificate does not verify: {certificate.detail}")
-        blind = _blind(printed, judged.mutants, claim.mutants)
+        flaw = _flaw(certificate, claim.printed_constants())
+        if flaw:
+            return _defect(f"the stored certificate does not verify: {flaw}")
+        blind = _blind(claim, printed, judged.mutants, claim.mutants) or unnoticed(changes.get("holds", ()))
         if blind:
             return _defect(blind)
         return Decision("holds", "proof" if certificate is not None else printed.grade)
@@ -145,16 +171,38 @@ def decide(claim: Claim, judged: Judged, replayed: Sequence[Replayed]) -> Decisi
     assert judged.correction is not None
     if not judged.correction.ok:
         return _defect(f"violated, and its correction does not pass either: {_shortfall(judged.correction)}")
-    blind = _blind(judged.correction, judged.correction_mutants, claim.correction.mutants)
+    blind = _blind(claim, judged.correction, judged.correction_mutants, claim.correction.mutants) or unnoticed(
+        changes.get("corrected", ())
+    )
     if blind:
         return _defect(f"correction: {blind}")
     if judged.neighbours and not any(one.ok is False for one in judged.neighbours):
         names = ", ".join(dict.fromkeys(one.constant for one in judged.neighbours))
         return _defect(f"vacuous correction: no half and no double of {names} is refuted")
-    if certificate is not None and not certificate.confirmed:
-        return _defect(f"the stored certificate of the correction does not verify: {certificate.detail}")
+    flaw = _flaw(certificate, {**claim.printed_constants(), **claim.correction.constants})
+    if flaw:
+        return _defect(f"the stored certificate of the correction does not verify: {flaw}")
+    if judged.strength is None:
+        return _defect("the correction is not compared with what is printed: no sides are, and nothing is stated")
     established: Grade = "proof" if certificate is not None else judged.correction.grade
     return Decision("corrected", max(refutation, established, key=GRADES.index))
+
+
+def _flaw(certificate: Replayed | None, constants: Constants) -> str:
+    """Why a certificate does not prove the form with these constants; empty if there is none, or if it does."""
+    if certificate is None:
+        return ""
+    if not certificate.confirmed:
+        return certificate.detail
+    for name, stated in certificate.proves.items():
+        if not isinstance(stated, str) or not isinstance(constants.get(name), int | float):
+            continue
+        digits, number = len(stated.partition(".")[2]), Fraction(stated)
+        # A constant without end is on file with four digits or more, rounded towards the proof.
+        room = Fraction(1, 10**digits) if digits >= 4 else abs(number) / 10**12
+        if abs(number - Fraction(constants[name])) > room:
+            return f"it is one of another statement, with {name} = {stated} for {constants[name]:g}"
+    return ""
 
 
 def final_form(claim: Claim, decision: Decision) -> Form | None:
@@ -166,19 +214,22 @@ def final_form(claim: Claim, decision: Decision) -> Form | None:
     return claim.control if decision.verdict == "refuted" else None
 
 
-def _blind(passing: Evidence, mutants: Sequence[Evidence], constants: Sequence[object]) -> str:
+def _blind(claim: Claim, passing: Evidence, mutants: Sequence[Evidence], constants: Sequence[Constants]) -> str:
     """Why a passing form supports nothing, or an empty text."""
     if passing.cases == 0:
         return "vacuous: no case satisfied the assumptions"
     if not mutants:
         return "it has no mutants, so nothing shows that the check can fail"
-    for evidence, changed in zip(mutants, constants, strict=True):
+    for evidence, mutant in zip(mutants, constants, strict=True):
         if evidence == passing:
-            return f"the mutant {changed} changes nothing"
+            return f"the mutant {mutant} changes nothing"
         if evidence.ok is not False:
-            return f"the check does not notice the mutant {changed}"
+            return f"the check does not notice the mutant {mutant}"
         if evidence.infinite:
-            return f"the mutant {changed} is refuted through an infinite side only"
+            return f"the mutant {mutant} is refuted through an infinite side only"
+        lines = {line for name in mutant for line in claim.stands_in.get(name, ())}
+        if lines and not lines & refuted(evidence.lines):
+            return f"the mutant {mutant} of {', '.join(sorted(lines))} is refuted by another line only"
     return ""
 
 

@@ -14,7 +14,7 @@ from paper_checks.facts import identity
 from paper_checks.fedloru.bounded_runs import Trace
 from paper_checks.fedloru.bounded_settings import SCOPE, at_most, follow_settings, in_full, judge_bounds
 from paper_checks.fedloru.drift import drift_rates, printed_D
-from paper_checks.methods.domain import POSITIVE, Axis, Cases
+from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise
@@ -27,7 +27,7 @@ GRADIENT, DRIFT, CHANGE, STEP = sympy.symbols("a d delta h", real=True)
 class Descents:
     """Numbers for the inner products of one round, and runs."""
 
-    cases: Cases
+    cases: Searched
     traces: list[Trace]
 
 
@@ -45,7 +45,7 @@ def draw_descents(context: Context) -> Descents:
 
     found = collect_cases(context, axes, anything, anything, examples=context.size(200, 2000), restarts=0)
     met = {**found, "d": -found["a"] / 2.0, "delta": -found["h"] * found["a"]}
-    tight = {name: np.concatenate([met[name], found[name]]) for name in found}
+    tight = found.holding({name: np.concatenate([met[name], found[name]]) for name in found})
     return Descents(tight, in_full(follow_settings(context)))
 
 
@@ -60,7 +60,7 @@ def _squares(square: float, change: float, kept: float, drift: float) -> sympy.E
     )  # fmt: skip
 
 
-def _judge_squares(cases: Cases, difference: sympy.Expr, squares: sympy.Expr, scope: str) -> Evidence:
+def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr, scope: str) -> Evidence:
     """An inequality between inner products: proved if it is a sum of squares, else looked for a violation."""
     square = identity("right - left and a sum of squares", difference - squares)
     if square is not None:
@@ -74,7 +74,9 @@ def _judge_squares(cases: Cases, difference: sympy.Expr, squares: sympy.Expr, sc
     def case(index: int) -> dict[str, float]:
         return {name: float(column[index]) for name, column in cases.items()}
 
-    return judge_inequality(-value, 0.0 * value, 1e-12 * size, scope=scope, compare=False, case=case)
+    return judge_inequality(
+        -value, 0.0 * value, 1e-12 * size, scope=scope, compare=False, case=case, domain=cases.domain
+    )
 
 
 INNER = "all vectors (an inequality between inner products)"

@@ -243,6 +243,7 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
         {"second": -1, "interior": False},
         mutants=({"second": 1}, {"first": -1}, {"first_shift": -1}, {"second_shift": 1}, {"p_shift": -1},
                  {"q_shift": -1}),
+        asks="neither",
     ),
     vary=("tighten",),
     uses=("fedloru-v2/lem-A.3", "fedloru-v2/eq-21-25"),

@@ -16,7 +16,7 @@ from paper_checks.fedloru.eigenvalues import Setting
 from paper_checks.fedloru.noise import ATOMS
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
-from paper_checks.methods.mean import judge_means
+from paper_checks.methods.mean import Tails, judge_means
 from rmt.banded import draw_banded
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
@@ -28,6 +28,7 @@ from rmt.spiked import wigner_outlier
 POWERS = (2, 3, 4, 6)
 SUM_DIMENSION = 160
 SIGMA = 1.0
+ROTATED = "traces of powers of sums of rotated matrices obey a central limit theorem (Pastur and Vasilchuk)"
 
 # Every X is a rotation-invariant matrix with this limit law; its mean is 0, positive or negative, its shape lopsided.
 SUMMANDS: dict[str, Law] = {
@@ -148,6 +149,7 @@ def v1_lem_A_2(data: Sums, dependent: bool = True, convolution: str = "free", we
     return judge_means(
         {name: data.traces[name] for name in names}, predict(convolution, weight),
         [predict(**form) for form in v1_lem_A_2.rivals()],
+        tails=Tails(normal=ROTATED, constant=frozenset(name for name, c in data.copies.items() if c == -1.0)),
         scope=f"moments {', '.join(map(str, POWERS))} about the mean at R = {SUM_DIMENSION}, "
         f"{len(names) // len(POWERS)} pairs: {'; '.join(name[19:] for name in names[:: len(POWERS)])}",
         settings={name: {"c": c, "sigma": SIGMA, "power": data.parts[name][0]} for name, c in data.copies.items()},

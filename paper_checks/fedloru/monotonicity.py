@@ -30,7 +30,7 @@ from paper_checks.fedloru.stable_rank import (
     parameters,
     search_signs,
 )
-from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases
+from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.spiked import wigner_outlier
@@ -40,16 +40,16 @@ A, B, C, WEIGHT, COUNT = sympy.symbols("a b c weight count", positive=True)
 
 
 @dataclass(frozen=True)
-class Searched:
+class PointsAndCases:
     """Exact points for identities, cases for inequalities."""
 
     points: list[dict[str, Fraction]]
-    cases: Cases
+    cases: Searched
 
 
-def search_slopes(context: Context) -> Searched:
+def search_slopes(context: Context) -> PointsAndCases:
     """Points and cases of all signs and magnitudes."""
-    return Searched(draw_points(context), search_signs(context))
+    return PointsAndCases(draw_points(context), search_signs(context))
 
 
 def _case(cases: Cases, index: int) -> dict[str, float]:
@@ -89,7 +89,7 @@ def _slope_is_positive() -> tuple[Fact, ...]:
     method="identity",
 )
 def eq_41(
-    data: Searched, factor: float = 4.0, g_power: int = 3, sign: int = 1, strict: bool = True,
+    data: PointsAndCases, factor: float = 4.0, g_power: int = 3, sign: int = 1, strict: bool = True,
     below_largest: bool = False, swapped: bool = False, anywhere: bool = False,
 ) -> Evidence:  # fmt: skip
     """The derivative by expansion, then its sign; ``swapped`` drops that theta_0 is the largest."""
@@ -121,7 +121,7 @@ def eq_41(
     for cases, strictly in [(below, True)] if below_largest else [(below, True), (everywhere, strict)]:
         left, right = sides(cases)
         evidence = judge_inequality(
-            left, right, 0.0, case=partial(_case, cases), exact=sides, strict=strictly,
+            left, right, 0.0, case=partial(_case, cases), exact=sides, strict=strictly, domain=data.cases.domain,
             scope=f"{identity.scope}; the sign in {len(left)} cases, theta_j/theta_0 in [-1, 1], both signs",
             printed="the equation, and a negative right side" if strict else "the equation, and a right side <= 0",
         )  # fmt: skip
@@ -147,6 +147,7 @@ def eq_41(
         r"none. No threshold and no bound on $\theta_0$ is needed.",
         {"direction": -1, "strict": False, "assumption": False},
         mutants=({"direction": 1}, {"sign": -1}, {"reference": "smallest"}, {"strict": True}),
+        asks="neither",
     ),
     uses=("fedloru-v2/eq-41", "fedloru-v2/claim-Fj-sign"),
     expect="corrected",
@@ -195,14 +196,14 @@ def claim_Fj_mono(
     )  # fmt: skip
 
 
-def _beside(cases: Cases, *ratios: float) -> Cases:
+def _beside(cases: Searched, *ratios: float) -> Searched:
     r"""The cases, and the same with $|\theta_0|$ at given multiples of $\sigma s_M$."""
     moved = {name: np.tile(column, len(ratios)) for name, column in cases.items()}
     moved["theta_0"] = np.copysign(np.repeat(ratios, len(cases["noise"])) * moved["noise"], moved["theta_0"])
-    return {name: np.concatenate([cases[name], moved[name]]) for name in cases}
+    return cases.holding({name: np.concatenate([cases[name], moved[name]]) for name in cases})
 
 
-def search_boundary(context: Context) -> Cases:
+def search_boundary(context: Context) -> Searched:
     """Cases on both sides of the assumption on theta_0 and on it, with s_N up to s_M."""
     axes = [replace(axis, high=1.0) if axis.name == "shrink" else axis for axis in AXES if axis.name != "ratio"]
     found = collect_cases(
@@ -225,7 +226,7 @@ def search_boundary(context: Context) -> Cases:
     grade="proof",
     method="inequality",
 )
-def claim_sign_N(cases: Cases, threshold: float = 1.0, decreasing: bool = True, larger: str = "M",
+def claim_sign_N(cases: Searched, threshold: float = 1.0, decreasing: bool = True, larger: str = "M",
                  sigma_power: int = 4) -> Evidence:  # fmt: skip
     """Each inequality; without ``decreasing`` equal factors are allowed, ``larger`` says which of M and N has more."""
 
@@ -251,7 +252,7 @@ def claim_sign_N(cases: Cases, threshold: float = 1.0, decreasing: bool = True, 
         left, right = np.broadcast_arrays(*sides(number, kept), kept["noise"])[:2]
         evidence = judge_inequality(
             left, right, 0.0, case=partial(_case, kept),
-            exact=partial(sides, number), strict=True, compare=False, printed=lines[number],
+            exact=partial(sides, number), strict=True, compare=False, printed=lines[number], domain=cases.domain,
             scope=f"{len(left)} cases with theta_0^2 >= sigma^2 s_M^2, equality included, s_N/s_M up to 0.9999",
         )  # fmt: skip
         if not evidence.ok:
@@ -295,7 +296,7 @@ def _bounds(case: Mapping[str, Any], g_power: int = 2, least: int = 1) -> tuple[
 _BESIDE = (1.0, 0.999, 0.99, 0.9, 0.6, 0.34)
 
 
-def search_bounds(context: Context) -> Cases:
+def search_bounds(context: Context) -> Searched:
     """Cases of Theorem 3.2's assumption, driven to where the bound hardly moves, and cases at and beyond its border."""
 
     def gap(cases: Cases) -> np.ndarray:
@@ -308,8 +309,9 @@ def search_bounds(context: Context) -> Cases:
     found = collect_cases(
         context, BOUND_AXES, within, gap, examples=context.size(200, 2000), restarts=context.size(1, 4)
     )  # fmt: skip
-    drawn = {name: column[:1000] for name, column in found.items()}  # corners and draws lead, the search follows
-    return {name: np.concatenate([found[name], column]) for name, column in _beside(drawn, *_BESIDE).items()}
+    drawn = found.holding({name: column[:1000] for name, column in found.items()})  # corners and draws lead
+    beside = _beside(drawn, *_BESIDE)
+    return found.holding({name: np.concatenate([found[name], column]) for name, column in beside.items()})
 
 
 @claim(
@@ -326,7 +328,7 @@ def search_bounds(context: Context) -> Cases:
     method="inequality",
 )
 def thm_3_2_mono(
-    cases: Cases, reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1
+    cases: Searched, reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1
 ) -> Evidence:  # fmt: skip
     """The bound at two sample sizes below N; ``reach`` extends the range of sigma s_M, ``least`` is the least B_N."""
 
@@ -337,7 +339,7 @@ def thm_3_2_mono(
     kept = _where(cases, reach * np.abs(cases["theta_0"]) >= cases["noise"])
     left, right = sides(kept)
     evidence = judge_inequality(
-        left, right, 0.0, case=partial(_case, kept), exact=sides, strict=True,
+        left, right, 0.0, case=partial(_case, kept), exact=sides, strict=True, domain=cases.domain,
         scope=f"{len(left)} pairs of sample sizes below N with theta_0^2 >= sigma^2 s_M^2, |theta_j| up to |theta_0|, "
         "B_N from 1 to 10^6", printed="bound at the larger sample size < bound at M",
     )  # fmt: skip

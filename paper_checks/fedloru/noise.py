@@ -14,8 +14,8 @@ from scipy.stats import binom
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import Predictions
-from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
-from paper_checks.methods.mean import judge_means
+from paper_checks.methods.limit import Ladder, judge_limit
+from paper_checks.methods.mean import Tails, judge_means
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.probability import Counted, Law, judge_probability
 from rmt.banded import draw_banded
@@ -128,6 +128,9 @@ MOMENT_DIMENSION = 600
 ATOMS = ((-1.0, 0.5), (0.5, 0.25), (2.0, 0.25))
 
 
+LINEAR_STATISTICS = "traces of powers of a Wigner matrix obey a central limit theorem (Lytova and Pastur)"
+
+
 def _moment(name: str) -> int:
     return int(name.split()[1])
 
@@ -181,12 +184,25 @@ def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", va
     predicted = sum_moments(convolution, variance)
     return judge_means(
         draws, {name: predicted[_moment(name)] for name in draws},
-        [{name: rival[_moment(name)] for name in draws} for rival in rivals],
+        [{name: rival[_moment(name)] for name in draws} for rival in rivals], tails=Tails(normal=LINEAR_STATISTICS),
         scope=f"{', '.join(draws)}; R = {MOMENT_DIMENSION}, D with {len(ATOMS)} unequal atoms",
     )  # fmt: skip
 
 
 FEATURES = 5
+
+
+def noise_deviation(M: int) -> float:
+    r"""Standard deviation of $\|H_M - I\|_F^2 / V$, from the moments of $\|x\|^2$, a $\chi^2$ of d degrees.
+
+    A mean of M independent $g_i = x_ix_i^\top - I$ has $E\|\bar g\|^4 = (E\|g\|^4 + (M-1)(V^2 + 2\,\mathrm{tr}\,C^2))
+    / M^3$, where their covariance C is 2 on the symmetric matrices, of trace $V = d(d+1)$.
+    """
+    d, V = FEATURES, FEATURES * (FEATURES + 1)
+    r = [float(np.prod(d + 2.0 * np.arange(k))) for k in range(5)]
+    fourth = r[4] - 4 * r[3] + (4 + 2 * d) * r[2] - 4 * d * r[1] + d**2
+    square = (fourth + (M - 1) * (V**2 + 4 * V)) / M**3 / V**2
+    return float(np.sqrt(square - 1.0 / M**2))
 
 
 def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
@@ -220,9 +236,10 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
 )
 def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, decreasing: bool = False) -> Evidence:
     """Squared noise of the mean of M sample Hessians, in units of that of one sample."""
+    tails = Tails({name: noise_deviation(int(name.split()[-1])) for name in draws})
     if decreasing:
         names = sorted(draws, key=lambda name: int(name.split()[-1]))
-        intervals = [mean_interval(draws[name], LEVEL / len(draws)) for name in names]
+        intervals = [tails.interval(name, draws[name], LEVEL / len(draws)) for name in names]
         room = min(larger.low - smaller.high for larger, smaller in pairwise(intervals))
         return Evidence(room > 0, f"{len(names)} sample sizes", "each interval below the one before",
                         f"by at least {room:.3g}", room, level=LEVEL)  # fmt: skip
@@ -231,7 +248,7 @@ def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, de
         return {name: float(int(name.split()[-1]) ** (-2.0 * exponent)) for name in draws}
 
     return judge_means(
-        draws, predict(exponent), [predict(**form) for form in claim_scale.rivals()],
+        draws, predict(exponent), [predict(**form) for form in claim_scale.rivals()], tails=tails,
         scope=f"Hessians x x^T of linear regression with Gaussian x in {FEATURES} dimensions; {', '.join(draws)}",
         settings={name: {"M": int(name.split()[-1])} for name in draws},
     )  # fmt: skip

@@ -167,6 +167,7 @@ def measure_pairs(context: Context) -> list[Pair]:
         r"has no non-zero eigenvalue.",
         {"least": 0},
         mutants=({"least": 1}, {"short": 1}, {"repeated": False}),
+        asks="neither",
     ),
     vary=("least",),
     uses=("fedloru-v2/def-omega",),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases
+from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 
@@ -242,7 +242,7 @@ def factors(e: NDArray[np.float64], d: NDArray[np.float64], power: float) -> tup
     return low**power, high**power
 
 
-def search_perturbations(context: Context) -> Cases:
+def search_perturbations(context: Context) -> Searched:
     """Perturbations of relative spectral size below 1, driven towards equality on either side of the bound."""
 
     def whole(cases: Cases) -> Cases:
@@ -268,7 +268,8 @@ def search_perturbations(context: Context) -> Cases:
     ends = [(axis.low, axis.high) if axis.low > 1e-6 else (-SMALL, SMALL) for axis in ROBUST_AXES]
     corners = np.array(list(product(*ends))).T
     parts: list[Cases] = [*searches, {axis.name: column for axis, column in zip(ROBUST_AXES, corners, strict=True)}]
-    return whole({axis.name: np.concatenate([part[axis.name] for part in parts]) for axis in ROBUST_AXES})
+    together = {axis.name: np.concatenate([part[axis.name] for part in parts]) for axis in ROBUST_AXES}
+    return searches[0].holding(whole(together))
 
 
 @claim(
@@ -298,7 +299,7 @@ def search_perturbations(context: Context) -> Cases:
     seen_in=("hessian/predictions",),
     method="inequality",
 )
-def claim_srank_robust(cases: Cases, norms: str = "both", spectral: float = 1.0, frobenius: float = 1.0,
+def claim_srank_robust(cases: Searched, norms: str = "both", spectral: float = 1.0, frobenius: float = 1.0,
                        power: float = 2.0, measured: str = "stable rank") -> Evidence:  # fmt: skip
     """Both sides of the bound, or of that with one size for both; judged for the ordinary rank too, which breaks it."""
     found = Perturbed.of(cases)
@@ -315,8 +316,9 @@ def claim_srank_robust(cases: Cases, norms: str = "both", spectral: float = 1.0,
                 "side": "upper" if index >= len(kept) else "lower"}  # fmt: skip
 
     return judge_inequality(
-        left, np.ones(len(left)), 1e-12, case=case,
+        left, np.ones(len(left)), 1e-12, case=case, lines=np.repeat(["lower", "upper"], len(kept)).tolist(),
         scope=f"{len(kept)} pairs A, E with one large, up to 10^6 equal and up to 10^6 zero eigenvalues, relative "
         f"spectral size {found.spectral[kept].min():.2g} to {found.spectral[kept].max():.2g}, either sign",
+        domain=cases.domain,
         printed=f"change of the {measured} within its bound, on either side",
     )  # fmt: skip

@@ -85,6 +85,7 @@ def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int =
     right = [a_N * a_sign] if between_only else [a_N * a_sign, b_M * b_sign]
     return judge_inequality(
         np.concatenate(left), np.concatenate(right), 0.0, strict=strict, compare=False,
+        lines=np.repeat(["a", "b"][: len(left)], len(kept)).tolist(),
         case=lambda index: {**kept[index % len(kept)].numbers(), "end": ("positive", "negative")[index // len(kept)]},
         scope=f"{len(kept)} sets of spikes of both signs below, between and above the thresholds",
         printed="a_M < a_N and b_N < b_M",
@@ -141,6 +142,7 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
         r"($S > 0$).",
         {"sign": 1},
         mutants=({"sign": -1}, {"dropped": 5}, {"dropped": 1}),
+        asks="neither",
     ),
     also=("fedloru-iclr/eq-31",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
@@ -250,6 +252,7 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
         r"$\theta_1 > \sigma s_M$, so that $S_3 \ge 0$.",
         {"offset": 0, "sign": 1},
         mutants=({"offset": 1}, {"offset": -1}, {"sign": -1}, {"power": 1}),
+        asks="neither",
     ),
     uses=("fedloru-v2/eq-43",),
     expect="corrected",

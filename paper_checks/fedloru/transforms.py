@@ -219,6 +219,7 @@ def measure_escaping(context: Context) -> list[Escaping]:
         "Theorem 2.2 of pielaszkiewicz2015closed, and is right if weakly means vaguely.)",
         {"least_mass": 1.0, "converse": True},
         mutants=({"least_mass": 0.5}, {"least_mass": 1.5}, {"normalised": True}, {"sign": -1}),
+        asks="neither",
     ),
     vary=("least_mass",),
     uses=("fedloru-v2/lem-A.1a",),

@@ -72,6 +72,7 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
         r"V^\top\dot V = 0$.",
         {"transposed": True},
         ({"transposed": False}, {"inverses": "exchanged"}, {"sign": -1}, {"projection": 0.9}),
+        asks="neither",
     ),
     vary=("projection",),
     expect="corrected",

@@ -121,6 +121,7 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
         r"$(s_*\lambda)^3L^3e^2$ in the bracket.",
         {"power_L": 3},
         mutants=({"power_L": 2}, {"power_L": 4}, {"power": 2}, {"total": 11.0}),
+        asks="neither",
     ),
     vary=("total",),
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, isnan
 
 from paper_checks.claim import Evidence
+from paper_checks.lines import line_of
 from paper_checks.methods.sides import UndefinedError, number
 
 Predictions = Mapping[str, float]
@@ -125,18 +126,21 @@ def judge_bands(
     printed = f"{shown}: {predicted[shown]:.6g} (band {halves[shown]:.2g})"
     obtained = f"{measured[shown].middle:.6g} within {measured[shown].half_width:.2g}"
     margin = room if isfinite(room) else -1.0
+    middles = [interval.middle for interval in measured.values()]
+    outcome = False if failed else None if straddling else True
+    lines = {"": line_of(outcome, [predicted[name] for name in measured], middles, equal=True)}
     if failed:
         found = {"quantity": failed, "predicted": predicted[failed], "low": measured[failed].low,
                  "high": measured[failed].high, **(witness or {}).get(failed, {})}  # fmt: skip
         return Evidence(False, scope, printed, obtained, min(margin, 0.0), cases=len(measured), level=level,
-                        witness=found)  # fmt: skip
+                        witness=found, lines=lines)  # fmt: skip
     if straddling:
         reason = f"the interval of {straddling} is wider than its band"
-        return Evidence(None, scope, printed, obtained, margin, level=level, reason=reason)
+        return Evidence(None, scope, printed, obtained, margin, level=level, reason=reason, lines=lines)
     for name, interval in measured.items():
         if not interval.may_be(predicted[name]):
             raise UndefinedError(
                 f"{name}: {predicted[name]:.6g} is within the band of {halves[name]:.2g} but not in the measured "
                 f"[{interval.low:.6g}, {interval.high:.6g}], with a bias of at most {interval.bias:.2g}"
             )
-    return Evidence(True, scope, printed, obtained, margin, cases=len(measured), level=level)
+    return Evidence(True, scope, printed, obtained, margin, cases=len(measured), level=level, lines=lines)

@@ -5,7 +5,7 @@ What of the stated range is not searched, and how small a violation the draws co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite, log
 
@@ -134,6 +134,35 @@ def check_reached(axes: Sequence[Axis], cases: Mapping[str, NDArray[np.float64]]
     missed = [place for axis in axes for place in axis.missed(cases[axis.name])]
     if missed:
         raise UndefinedError(f"the assumption leaves no case at {'; '.join(missed)}: state the domain it leaves")
+
+
+def tried_in_words(*parameters: tuple[str, Iterable[float], Stated]) -> str:
+    """What a grid or runs go through, of what the statement speaks about; they see nothing else.
+
+    Args:
+        parameters: name, the values that are tried, and the range stated.
+
+    Raises:
+        UndefinedError: no value, or one outside of what is stated.
+
+    >>> tried_in_words(("eps", [0.5, 0.1, 0.5], UNIT))
+    'tried: eps = 0.1, 0.5 of 0 to 1; nothing between or beyond these values is seen'
+    """
+    told = []
+    for name, values, (least, most) in parameters:
+        tried = sorted(set(values))
+        if not tried or tried[0] < least or tried[-1] > most:
+            raise UndefinedError(f"{name} is tried at {tried}, which is not of {least:g} to {most:g} as stated")
+        few = ", ".join(f"{value:g}" for value in tried)
+        shown = few if len(tried) <= 6 else f"{len(tried)} values from {tried[0]:g} to {tried[-1]:g}"
+        told.append(f"{name} = {shown} of {least:g} to {most:g}")
+    return f"tried: {'; '.join(told)}; nothing between or beyond these values is seen"
+
+
+def drawn_in_words(count: int) -> str:
+    """The smallest part of the law of some independent draws that would have been met."""
+    rare = 1.0 - LEVEL ** (1.0 / count)
+    return f"what has a probability of less than {rare:.2g} in each of {count} draws can be missed"
 
 
 def in_words(axes: Sequence[Axis], uniform: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +12,8 @@ import sympy
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
-from paper_checks.facts import compared, identity
+from paper_checks.facts import compared, identity, vanishes
+from paper_checks.lines import Line
 from paper_checks.methods.sides import UndefinedError
 
 Point = Mapping[sympy.Symbol, sympy.Rational]
@@ -50,9 +52,11 @@ def judge_identity(
     """
     _check_signs(equations, points, positive)
     undecided, facts = [], []
+    outcomes: list[bool | None] = []
     for number, equation in enumerate(equations):
         difference = equation.left - equation.right
         shown = identity(equation.name, difference)
+        outcomes.append(None if shown is None else True)
         if shown is not None:
             facts.append(shown)
             continue
@@ -61,6 +65,7 @@ def judge_identity(
             if value.is_comparable and value != 0:
                 left, right = float(equation.left.subs(point)), float(equation.right.subs(point))
                 exact = compared(equation.name, value, "!=", 0) if value.is_Rational else None
+                rest = [_at_points(other, points) for other in equations[number + 1 :]]
                 return Evidence(
                     ok=False,
                     scope=scope,
@@ -70,20 +75,49 @@ def judge_identity(
                     cases=len(points),
                     witness={str(symbol): str(number) for symbol, number in point.items()},
                     facts=(exact,) if exact else (),
+                    lines=_lines(equations, [*outcomes[:-1], False, *rest]),
                 )
         undecided.append(equation.name)
+    lines = _lines(equations, outcomes)
     if undecided:
         reason = f"neither proved nor refuted at {len(points)} points: {', '.join(undecided)}"
-        return Evidence(None, scope, cases=len(points), reason=reason)
+        return Evidence(None, scope, cases=len(points), reason=reason, lines=lines)
     names = [equation.name for equation in equations]
     listed = "; ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]}, {len(names)} lines"
     obtained = f"difference of the sides is identically 0 in all {len(equations)} lines"
     stated = f"{scope}; positive: {', '.join(positive)}" if positive else scope
-    return Evidence(True, stated, listed, obtained, float(len(equations)), cases=len(points), facts=tuple(facts))
+    return Evidence(
+        True, stated, listed, obtained, float(len(equations)), cases=len(points), facts=tuple(facts), lines=lines
+    )
+
+
+def _at_points(equation: Equation, points: Sequence[Point]) -> bool | None:
+    """What is known of an equation that is not expanded any more because another one is false."""
+    for point in points:
+        value = (equation.left - equation.right).subs(point)
+        if value != 0 if value.is_comparable else value.is_polynomial() and not vanishes(value):
+            return False
+    return None
+
+
+def _lines(equations: Sequence[Equation], outcomes: Sequence[bool | None]) -> dict[str, Line]:
+    """Equations of one name are one line."""
+    named = defaultdict[str, list[tuple[Equation, bool | None]]](list)
+    for equation, outcome in zip(equations, outcomes, strict=True):
+        named[equation.name].append((equation, outcome))
+    return {
+        name: Line(
+            False if any(ok is False for _, ok in some) else None if any(ok is None for _, ok in some) else True,
+            tuple((equation.left, equation.right) for equation, _ in some),
+            formula=True,
+        )
+        for name, some in named.items()
+    }
 
 
 def _check_signs(equations: Sequence[Equation], points: Sequence[Point], positive: Collection[str]) -> None:
-    for symbol in sorted({s for e in equations for s in (e.left - e.right).free_symbols}, key=str):
+    sides = (sympy.sympify(side) for equation in equations for side in (equation.left, equation.right))
+    for symbol in sorted({symbol for side in sides for symbol in side.free_symbols}, key=str):
         signed = symbol.is_extended_nonnegative or symbol.is_extended_nonpositive
         if signed and str(symbol) not in positive:
             raise UndefinedError(f"the symbol {symbol} has a sign that the statement does not give it")

@@ -19,9 +19,10 @@ from scipy.optimize import differential_evolution, minimize
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
 from paper_checks.facts import Exact, Fact, compared
+from paper_checks.lines import Line, line_of
 from paper_checks.methods.domain import Axis, Cases, Searched, check_reached, in_words
 from paper_checks.methods.draws import draw_cases
-from paper_checks.methods.sides import ROUNDING, UndefinedError, checked_sides
+from paper_checks.methods.sides import ROUNDING, Array, UndefinedError, checked_sides
 
 
 def collect_cases(
@@ -108,6 +109,7 @@ def judge_inequality(
     size: NDArray[np.float64] | float = 0.0,
     infinite: bool = False,
     domain: str = "",
+    lines: Sequence[str] = (),
 ) -> Evidence:
     """Judges ``left <= right`` (or ``left < right``) over cases.
 
@@ -130,6 +132,7 @@ def judge_inequality(
         size: size of the quantities whose difference a side is, where that is more than the side itself.
         infinite: whether sides may be infinite, which then decide by their sign.
         domain: what was searched for the cases and what was not, as `collect_cases` says it; part of the scope.
+        lines: for a statement of several lines, the name of the line that each case is of.
 
     Raises:
         UndefinedError: sides that cannot be compared (see `checked_sides`), or a tolerance that is more than rounding.
@@ -151,18 +154,39 @@ def judge_inequality(
         violating = _beyond_rounding(difference, error, strict, readable)
     else:
         violating, shown = _violating_exactly(_candidates(excess, difference, strict), case, exact, strict)
+    failing = difference > error
+    if violating is not None:
+        failing[violating] = True
+    named = _lines(lines or [""] * count, left, right + error, failing, strict)
     if violating is not None:
         return Evidence(
             False, scope, printed,
             f"left {left[violating]:.6g}, right {right[violating]:.6g} at the witness",
             margin=min(-float(excess[violating]), 0.0), slack=slack, cases=count, tight=tight,
-            witness=case(violating), facts=shown, infinite=bool(np.isinf(scale[violating])),
+            witness=case(violating), facts=shown, infinite=bool(np.isinf(scale[violating])), lines=named,
         )  # fmt: skip
     if exact is None:
         _check_tolerance(difference, error, np.maximum(scale, size))
     obtained = f"no violation in {count} cases" + (f"; right/left at least {slack:.6g}" if slack else "")
     margin = max(-float(excess.max()), 0.0)
-    return Evidence(True, scope, printed, obtained, margin=margin, slack=slack, cases=count, tight=tight)
+    return Evidence(True, scope, printed, obtained, margin=margin, slack=slack, cases=count, tight=tight, lines=named)
+
+
+def _lines(
+    names: Sequence[str], left: Array, right: Array, failing: NDArray[np.bool_], strict: bool
+) -> dict[str, Line]:
+    if len(names) != len(left):
+        raise UndefinedError(f"expected the line of each of {len(left)} cases, got {len(names)}")
+    of = np.array(names)
+    return {
+        name: line_of(not failing[of == name].any(), left[of == name], right[of == name], strict=strict, formula=True)
+        for name in dict.fromkeys(names)
+    }
+
+
+def steps_of(chain: Sequence[Array]) -> list[str]:
+    """Names for `judge_inequality` of the lines of a chain, each between two neighbours, a case after the other."""
+    return [f"step {number + 1}" for number, column in enumerate(chain[:-1]) for _ in column]
 
 
 def _check_tolerance(difference: NDArray[np.float64], error: NDArray[np.float64], size: NDArray[np.float64]) -> None:

@@ -17,6 +17,7 @@ from scipy.stats import t
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
 from paper_checks.methods.bands import Interval, Predictions, half_distances, judge_bands
+from paper_checks.methods.domain import drawn_in_words
 from paper_checks.methods.sides import UndefinedError
 
 EDGE = 6.0
@@ -91,12 +92,14 @@ def judge_limit(
         for name, ladder in ladders.items()
     }
     lasts = [ladder.rungs[-1] for ladder in ladders.values()]
+    counts = [len(draws) for _, draws in lasts]
     measured = (
-        f"{len(ladders)} quantities at R = {_span([R for R, _ in lasts])}, {_span([len(d) for _, d in lasts])} draws"
+        f"{len(ladders)} quantities at R = {_span([R for R, _ in lasts])}, {_span(counts)} draws each; "
+        f"{drawn_in_words(min(counts, default=1))}"
     )
     alone = dict.fromkeys(ladder.settled for ladder in ladders.values() if len(ladder.rungs) == 1)
     scope = "; ".join((scope, *(f"one dimension is enough where {reason}" for reason in alone)))
-    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured} each", witness=numbers)
+    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured}", witness=numbers)
 
 
 def _at_the_end(name: str, ladder: Ladder, limit: float, half: float, level: float) -> Interval:

@@ -28,13 +28,14 @@ def judge_parts(parts: Iterable[Evidence]) -> Evidence:
     if not judged:
         raise UndefinedError("a statement of no parts says nothing")
     spent = sum(part.level for part in judged)
+    lines = {name: line for part in judged for name, line in part.lines.items()}
     if not judged[-1].ok:
-        return replace(judged[-1], level=spent)
+        return replace(judged[-1], level=spent, lines=lines)
     weakest = min(judged, key=lambda part: part.margin)
     proved = all(part.grade == "proof" for part in judged)
     gaps = [part.gap for part in judged if part.gap is not None]
     return replace(
         weakest, level=spent, cases=min(part.cases for part in judged), whole=all(part.whole for part in judged),
         facts=tuple(fact for part in judged for fact in part.facts) if proved else (),
-        gap=max(gaps) if len(gaps) == len(judged) else None,
+        gap=max(gaps) if len(gaps) == len(judged) else None, lines=lines,
     )  # fmt: skip

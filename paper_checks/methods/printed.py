@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from paper_checks.claim import Evidence
 from paper_checks.facts import as_fraction, compared, together
+from paper_checks.lines import Line, line_of
 from paper_checks.methods.sides import UndefinedError
 
 Number = int | Fraction
@@ -113,12 +114,13 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
     """
     apart = {name: _distance(cell) for name, cell in cells.items()}
     wrong = [name for name, distance in apart.items() if distance > 0]
+    lines = _line(not wrong, [(cell.printed, cell.recomputed) for cell in cells.values()])
     if not wrong:
         closest = max(cells, key=lambda name: apart[name])
         return Evidence(
             True, scope, f"{closest}: {cells[closest].printed}",
             f"{cells[closest].recomputed}; each of {len(cells)} agrees with its inputs",
-            margin=-float(apart[closest]), cases=len(cells), whole=True,
+            margin=-float(apart[closest]), cases=len(cells), whole=True, lines=lines,
             facts=together(*(compared(name, distance, "<=", 0) for name, distance in apart.items())),
         )  # fmt: skip
     worst = max(wrong, key=lambda name: apart[name])
@@ -128,8 +130,14 @@ def judge_printed(cells: Mapping[str, Cell], scope: str) -> Evidence:
         False, scope, f"{worst}: {cell.printed}",
         f"{cell.recomputed}; {len(wrong)} of {len(cells)} do not follow: {listed}",
         margin=-float(apart[worst]) - len(wrong), cases=len(cells), witness={"cell": worst, **cell.inputs},
-        facts=together(compared(worst, apart[worst], ">", 0)),
+        facts=together(compared(worst, apart[worst], ">", 0)), lines=lines,
     )  # fmt: skip
+
+
+def _line(ok: bool | None, pairs: Sequence[tuple[Rounded, Rounded]]) -> dict[str, Line]:
+    """All cells are one line of the statement."""
+    middles = [[float((one.low + one.high) / 2) for one in pair] for pair in pairs]
+    return {"": line_of(ok, [pair[0] for pair in middles], [pair[1] for pair in middles], equal=True)}
 
 
 def _distance(cell: Cell) -> Fraction:
@@ -172,22 +180,25 @@ def judge_order(orders: Mapping[str, Order], scope: str) -> Evidence:
     order = orders[closest]
     printed = f"{closest}: more than {order.smaller}"
     wrong = [name for name in orders if orders[name].holds is False]
+    known = None if any(order.holds is None for order in orders.values()) else True
+    lines = _line(False if wrong else known, [(order.greater, order.smaller) for order in orders.values()])
     if wrong:
         listed = "; ".join(f"{name}: {orders[name].greater} against {orders[name].smaller}" for name in wrong)
         return Evidence(
             False, scope, printed, f"{order.greater}; {len(wrong)} of {len(orders)} fail: {listed}",
             margin=float(leads[closest].high) - len(wrong), cases=len(orders),
             witness={"case": closest, **order.inputs}, facts=together(compared(closest, order.lead.high, "<=", 0)),
+            lines=lines,
         )  # fmt: skip
     unclear = [name for name in orders if orders[name].holds is None]
     if unclear:
         reason = f"within the rounding of the printed values: {'; '.join(unclear)}"
-        return Evidence(None, scope, printed, f"{order.greater}", cases=len(orders), reason=reason)
+        return Evidence(None, scope, printed, f"{order.greater}", cases=len(orders), reason=reason, lines=lines)
     nearest = min(leads, key=lambda name: leads[name].low)
     return Evidence(
         True, scope, f"{nearest}: more than {orders[nearest].smaller}",
         f"{orders[nearest].greater}; each of {len(orders)} holds, the closest by {leads[nearest]}",
-        margin=float(leads[nearest].low), cases=len(orders), whole=True,
+        margin=float(leads[nearest].low), cases=len(orders), whole=True, lines=lines,
         facts=together(*(compared(name, lead.low, ">", 0) for name, lead in leads.items())),
     )  # fmt: skip
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 from scipy.stats import binomtest
 
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
 from paper_checks.facts import compared, together
+from paper_checks.lines import Line
 from paper_checks.methods.sides import UndefinedError, number
 
 
@@ -81,14 +83,17 @@ def judge_probability(
     outside = max(low - found[1], found[0] - high)
     spent = 0.0 if law else level
     value = Fraction(event.probability) if isinstance(event, Law) and exact else None
+    outcome = True if inside >= 0 else False if outside > 0 else None
+    lines = {what: Line(outcome, (low, high, event), (np.array([low, -high]), np.zeros(2)), equal=False)}
     if outside > 0:
         numbers = {**(witness or {}), "event": what, "claimed": [low, high], "found": list(found)}
         bound = Fraction(low if found[1] < low else high)
         facts = together(compared(what, value, "!=", bound)) if value is not None else ()
-        return Evidence(False, scope, printed, obtained, -outside, level=spent, witness=numbers, facts=facts)
+        return Evidence(False, scope, printed, obtained, -outside, level=spent, witness=numbers, facts=facts,
+                        lines=lines)  # fmt: skip
     if inside >= 0:
         both = (("<=", Fraction(high)), (">=", Fraction(low)))
         facts = together(*(compared(what, value, sign, at) for sign, at in both)) if value is not None else ()  # type: ignore[arg-type]
-        return Evidence(True, scope, printed, obtained, inside, level=spent, facts=facts)
+        return Evidence(True, scope, printed, obtained, inside, level=spent, facts=facts, lines=lines)
     reason = f"the interval of P({what}) straddles a bound"
-    return Evidence(None, scope, printed, obtained, inside, level=spent, reason=reason)
+    return Evidence(None, scope, printed, obtained, inside, level=spent, reason=reason, lines=lines)

@@ -6,6 +6,7 @@ the first is small enough to be followed by hand and is the witness where a prom
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from paper_checks.claim import Evidence
+from paper_checks.lines import Line, line_of
 from paper_checks.methods.sides import ROUNDING, UndefinedError, number
 
 
@@ -91,6 +93,7 @@ def judge_promises(promises: Sequence[Promise], scope: str) -> Evidence:
     """
     broken = [promise for promise in promises if not promise.excess <= 0.0]
     names = list(dict.fromkeys(promise.name for promise in promises))
+    lines = _lines(promises)
     if not broken:
         loose = [promise for promise in promises if promise.loose]
         if loose:
@@ -99,7 +102,7 @@ def judge_promises(promises: Sequence[Promise], scope: str) -> Evidence:
         margin = min((-promise.excess for promise in promises), default=0.0)
         within = dict.fromkeys(f"within {one.error:.2g}, {one.resolution}" for one in promises if one.resolution)
         kept = "; ".join((f"all kept in {len(promises)} evaluations", *within))
-        return Evidence(True, scope, "; ".join(names), kept, margin, cases=len(promises))
+        return Evidence(True, scope, "; ".join(names), kept, margin, cases=len(promises), lines=lines)
     shown = next((promise for promise in broken if promise.case is not None), broken[0])
     failed = list(dict.fromkeys(promise.name for promise in broken))
     return Evidence(
@@ -107,5 +110,21 @@ def judge_promises(promises: Sequence[Promise], scope: str) -> Evidence:
         f"{shown.left:.6g} and {shown.right:.6g} at the witness; broken in {len(broken)} of {len(promises)} "
         f"evaluations: {'; '.join(failed)}",
         margin=-max(promise.excess for promise in broken), cases=len(promises),
-        witness=None if shown.case is None else {**shown.case, "promise": shown.name},
+        witness=None if shown.case is None else {**shown.case, "promise": shown.name}, lines=lines,
     )  # fmt: skip
+
+
+def _lines(promises: Sequence[Promise]) -> dict[str, Line]:
+    """What is promised under each name in all runs; of an equality the distance is compared with what is left open."""
+    named = defaultdict[str, list[Promise]](list)
+    for one in promises:
+        named[one.name].append(one)
+    return {
+        name: line_of(
+            all(one.excess <= 0.0 for one in some),
+            [one.left if one.at_most else one.distance for one in some],
+            [one.right + one.error if one.at_most else one.error for one in some],
+            equal=not all(one.at_most for one in some),
+        )
+        for name, some in named.items()
+    }

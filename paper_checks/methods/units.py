@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from paper_checks.claim import Evidence
 from paper_checks.facts import Fact, as_fraction, compared, together
+from paper_checks.lines import Line
 from paper_checks.methods.sides import UndefinedError
 
 Sides = Callable[[Mapping[str, Fraction]], tuple[Fraction, Fraction]]
@@ -31,7 +32,7 @@ def judge_units(
     Raises:
         UndefinedError: a line with a side that is zero at every point, so that nothing was tried.
     """
-    tried, facts = 0, list[Fact | None]()
+    tried, facts, lines = 0, list[Fact | None](), dict[str, Line]()
     for name, evaluate in sides.items():
         if not any(all(evaluate(point)) for point in points):
             raise UndefinedError(f"{name}: at every point one of the sides is 0, which scales like anything")
@@ -45,6 +46,7 @@ def judge_units(
                 scaled_left, scaled_right = map(as_fraction, evaluate(scaled))
                 ratios = scaled_left / left, scaled_right / right
                 facts.append(compared(name, ratios[0], "=", ratios[1]))
+                lines[name] = Line(facts[-1] is not None, (*ratios, lines[name].compared if name in lines else None))
                 if facts[-1] is None:
                     return Evidence(
                         False, scope, f"{name}: both sides scale alike",
@@ -53,6 +55,7 @@ def judge_units(
                         margin=-abs(float(ratios[0] / ratios[1]) - 1.0), cases=tried,
                         facts=together(compared(name, ratios[0], "!=", ratios[1])),
                         witness={"line": name, "factor": str(factor), **{k: str(v) for k, v in point.items()}},
+                        lines=lines,
                     )  # fmt: skip
     return Evidence(True, scope, "both sides scale alike", f"in all {len(sides)} lines, {tried} rescalings",
-                    margin=float(tried), cases=tried, facts=together(*facts))  # fmt: skip
+                    margin=float(tried), cases=tried, facts=together(*facts), lines=lines)  # fmt: skip

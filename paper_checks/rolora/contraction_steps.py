@@ -19,8 +19,9 @@ from algorithms.lora import ExactRoLoRA
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.gradient_steps import chain_grid
 from toymodels.regression import Regressor
@@ -231,6 +232,10 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: float = 1.0) -> Evidence:
     right = np.concatenate([cosine, (cosine - level * sine) ** 2, 1.0 - sine**2 + (level * sine) ** 2 - level])
     return judge_inequality(
         left, right, 1e-12, case=lambda index: {"case": index % len(grid)}, compare=False,
+        lines=np.repeat(["the root", "(97) to (98)", "(98) to (99)"], len(grid)).tolist(),
+        domain=tried_in_words(
+            ("delta_0", first, UNIT), ("delta_t/delta_0", grid[:, 1], UNIT), ("eps' over its bound", grid[:, 2], UNIT)
+        ),
         scope=f"{len(grid)} angles and thresholds; the root is not negative, (97) to (98), (98) to (99)",
         printed="all three lines",
     )  # fmt: skip
@@ -324,7 +329,10 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     lines = [value, np.abs(gap) + gap**2, level * sine + (level * sine) ** 2, level**2 + linear * level]
     return judge_inequality(
         np.concatenate(lines[:-1]), np.concatenate(lines[1:]), 1e-12, compare=False,
-        case=lambda index: {"line": index // len(sine)},
+        case=lambda index: {"line": index // len(sine)}, lines=steps_of(lines),
+        domain=tried_in_words(
+            ("delta", sine, UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, (-1.0, 1.0))
+        ),
         scope=f"(112) for any vectors; (113) to (115) at {len(sine)} angles and levels, any sign of a . a*",
         printed="every line",
     )  # fmt: skip

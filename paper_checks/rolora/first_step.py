@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, together
-from paper_checks.methods.domain import UNIT, Axis, Cases
+from paper_checks.methods.domain import UNIT, Axis, Cases, Searched, drawn_in_words
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.rolora.contraction import events
 
@@ -38,7 +38,7 @@ class Rates:
         events: Steps, angles, thresholds and lengths of b on the events of Lemmas A.9 and A.10.
     """
 
-    unlimited: Cases
+    unlimited: Searched
     events: Cases
 
 
@@ -95,7 +95,7 @@ def a4_c(cases: Rates, cap: float = 0.5, strength: float = 1.0, rate: float = 1.
     )
     first = judge_inequality(
         left, right, 0.0, exact=exact, compare=False, case=lambda index: _plain(free, index),
-        scope=scope, printed="(delta_{t+1}/delta_t)^2 <= C^2",
+        scope=scope, printed="(delta_{t+1}/delta_t)^2 <= C^2", domain=free.domain,
     )  # fmt: skip
     if not first.ok:
         return first
@@ -103,6 +103,7 @@ def a4_c(cases: Rates, cap: float = 0.5, strength: float = 1.0, rate: float = 1.
     return judge_inequality(
         left, right, 1e-12, compare=False, case=lambda index: _plain(cases.events, index), scope=scope,
         printed=f"(delta_(t+1)/delta_t)^2 <= 1 - {rate:g} s (1 - delta_0^2) on the events",
+        domain=f"{free.domain}; on the events {drawn_in_words(len(left))}",
     )  # fmt: skip
 
 
@@ -111,7 +112,7 @@ def met_by(x: Any, s: Any) -> Any:
     return 4 * s**2 * x * (1 - x) + 4 * s * (2 * x - 1)
 
 
-def search_first_steps(context: Context) -> Cases:
+def search_first_steps(context: Context) -> Searched:
     """Angles and steps; the first case is the simplest that has both large."""
     axes = (Axis("square", 1e-6, 0.9999, UNIT), Axis("step", 1e-4, 1.0, UNIT))
     cases = collect_cases(
@@ -119,7 +120,8 @@ def search_first_steps(context: Context) -> Cases:
         lambda c: np.abs(3 - met_by(1 - c["square"], c["step"])),
         examples=context.size(150, 1500), restarts=context.size(1, 4),
     )  # fmt: skip
-    return {name: np.concatenate([[value], cases[name]]) for name, value in (("square", 0.125), ("step", 1.0))}
+    simplest = {"square": 0.125, "step": 1.0}
+    return cases.holding({name: np.concatenate([[value], cases[name]]) for name, value in simplest.items()})
 
 
 @cache
@@ -152,7 +154,7 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     grade="proof",
     method="inequality",
 )
-def a4_first_step(cases: Cases, exactly: bool = False, bound: float = 3.0, longest: float = 1.0) -> Evidence:
+def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, longest: float = 1.0) -> Evidence:
     """The exact first step; ``exactly`` asks for it where the bound is met and for its failure elsewhere."""
     kept = cases["step"] <= longest
     chosen = {name: column[kept] for name, column in cases.items()}
@@ -174,7 +176,7 @@ def a4_first_step(cases: Cases, exactly: bool = False, bound: float = 3.0, longe
         left, right = np.zeros(len(met)), np.where(met == (left <= right), 1.0, -1.0)
     evidence = judge_inequality(
         left, right, 0.0, exact=exact, compare=False, case=lambda index: _plain(chosen, index),
-        scope=f"{len(left)} cases: delta_0 in (0, 1), eta ||b*||^2 in (0, 1], unlimited samples",
+        scope=f"{len(left)} cases: delta_0 in (0, 1), eta ||b*||^2 in (0, 1], unlimited samples", domain=cases.domain,
         printed="(delta_1/delta_0)^2 <= 1 - s x" if not exactly else "the inequality exactly where the bound is met",
     )  # fmt: skip
     if evidence.ok and exactly and bound == 3.0:
@@ -286,6 +288,7 @@ def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidenc
             },
             scope=f"{len(left)} first steps: delta_0 in (0, 1), eta ||b*||^2 up to {longest:g}, eps' = eps~ up to "
             "their bound, errors of every direction up to theirs",
+            domain=drawn_in_words(len(left)),
         )
         for name, (left, right) in lines.items()
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.mean import judge_means
+from paper_checks.methods.mean import Tails, judge_means
 from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.rolora.laws import expected, squares_and_inverses
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction
 
@@ -132,6 +134,7 @@ def draw_frozen(context: Context) -> list[Frozen]:
         r"objective is almost surely reduced to zero.",
         {"injective": True, "nonzero": True},
         mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
+        asks="weaker",
     ),
     vary=("share",),
     expect="corrected",
@@ -181,6 +184,23 @@ def simulate_freezing(context: Context) -> dict[str, NDArray[np.float64]]:
     return found
 
 
+@cache
+def loss_deviation(N: int, m: int) -> float:
+    r"""Bound on the standard deviation of that loss.
+
+    With $x, z$ normal, $q_i = |z_i|^2/m$, $c_i = z_i^\top x_i/m$ and $t_i = c_i/q_i$ it is the mean of $|x_i|^2/m$ plus
+    $W = \bar t^2\bar q - 2\bar t\bar c$. One client: $\chi^2_{m-1}/m$. More: the sum of both deviations; given z,
+    $\bar t$ and $\bar c$ are jointly normal with variances $A = \sum_i 1/(mq_i)/N^2$ and $\bar q/(Nm)$, and covariance
+    $1/(Nm)$.
+    """
+    if N == 1:
+        return float(np.sqrt(2.0 * (m - 1)) / m)
+    q, w = squares_and_inverses(N)
+    A, mean, each = sum(w) / sympy.Integer(N**2), sum(q) / sympy.Integer(N), sympy.Rational(1, N * m)
+    square = expected(3 * mean**2 * A**2 - 8 * each * mean * A + 8 * each**2, N, m)
+    return float(np.sqrt(2.0 / (N * m)) + np.sqrt(square - expected(mean * A - 2 * each, N, m) ** 2))
+
+
 GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30, 100, 1000, 10000)]
 
 
@@ -217,6 +237,7 @@ def prop_5_5(
 
     return judge_means(
         data, predict(of, share), [predict(**constants) for constants in prop_5_5.rivals()],
+        tails=Tails({name: loss_deviation(N, m) for name, (N, m, _) in SETTINGS.items()}),
         scope=f"{scope}: N m |c| is at most 1, at N = 1, and c is negative from m = 4 on; mean losses of the toolkit's "
         "FFA-LoRA at delta_0 = 0.7",
     )  # fmt: skip

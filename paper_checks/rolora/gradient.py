@@ -8,10 +8,12 @@ $\sqrt mT$ has Student's law with m degrees of freedom, $mR$ is $\chi^2_{m-1}$, 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise, product
 from math import ceil, inf, log, log1p
 
 import numpy as np
+import sympy
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
@@ -19,9 +21,9 @@ from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.mean import judge_means
-from paper_checks.rolora.laws import BEST_C5, student_tail
-from paper_checks.rolora.minimiser import FACTORS, Setting
+from paper_checks.methods.mean import Tails, judge_means
+from paper_checks.rolora.laws import BEST_C5, expected, squares_and_inverses, student_tail
+from paper_checks.rolora.minimiser import FACTORS, Setting, tried_settings
 
 Array = NDArray[np.float64]
 SINE, COSINE = 0.6, 0.8
@@ -105,6 +107,7 @@ def lem_A_10(
         def judge(left: Array, cases: list[Setting] = cases, right: Array = right) -> Evidence:
             return judge_inequality(
                 left, right, 1e-4 * (1.0 + np.abs(right)), compare=False, case=lambda index: cases[index].numbers(),
+                domain=tried_settings(cases),
                 scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for C up to "
                 "1000, d from 2 "
                 "to 1000, delta = 3/5; exact law within bounds. The constants in Omega are read as absolute",
@@ -161,6 +164,36 @@ def mean_of(name: str, same: float, factor: float) -> float:
     return same * 2.0 * SINE**2 / (N * (m - 2)) * (2.0 * (N - 1) / (N * m) - 1.0) if own else 0.0
 
 
+@cache
+def slope_deviation(name: str) -> float:
+    r"""Standard deviation of a draw of that setting, from second moments.
+
+    Given z, the mean $\bar t$ of $t_i = c_i/q_i$ and $\bar c$ are jointly normal with variances
+    $A = \sum_i 1/(mq_i)/N^2$ and $\bar q/(Nm)$, and covariance $1/(Nm)$.
+    """
+    N, m, own = MEAN_SETTINGS[name.removesuffix(ACROSS)]
+    C, S, each = COSINE, SINE, 1.0 / (N * m)
+    T2 = 1.0 / (N * (m - 2))
+    T4 = (3.0 * N / ((m - 2) * (m - 4)) + 3.0 * N * (N - 1) / (m - 2) ** 2) / N**4
+    if name.endswith(ACROSS):
+        square = 4 * S**2 * (each * (C**2 * T2 + S**2 * T4) + (1 + 2 * each) * (C**2 + S**2 * T2))
+    elif own:
+        square = 4 * S**2 * _own_square(N, m)
+    else:
+        square = 4 * S**2 * each * (C**2 * (2 * T2 + 1) + S**2 * (2 * T4 + T2))
+    return float(np.sqrt(square - mean_of(name, 1.0, 2.0) ** 2))
+
+
+def _own_square(N: int, m: int) -> float:
+    r"""$E[(C + S\bar t)^2Y^2]$ for $Y = \bar t(\bar q - 1) - \bar c$."""
+    q, w = squares_and_inverses(N)
+    A, mean, each = sum(w) / sympy.Integer(N**2), sum(q) / sympy.Integer(N), sympy.Rational(1, N * m)
+    variance = A * (mean - 1) ** 2 - 2 * each * (mean - 1) + each * mean
+    crossed = A * (mean - 1) - each
+    C, S = map(sympy.nsimplify, (COSINE, SINE))
+    return expected(C**2 * variance + S**2 * (A * variance + 2 * crossed**2), N, m)
+
+
 @claim(
     "rolora/eq-48",
     where="Appendix A.3, eqs. (48) and (49)",
@@ -192,6 +225,7 @@ def eq_48(draws: dict[str, Array], factor: float = 2.0, same: float = 1.0) -> Ev
     settings = {name: {"N": float(N), "m": float(m), "sine": SINE} for name, (N, m, _) in MEAN_SETTINGS.items()}
     return judge_means(
         draws, predict(same, factor), [predict(**form) for form in eq_48.rivals()], settings=settings,
+        tails=Tails({name: slope_deviation(name) for name in draws}),
         scope="delta = 3/5, unit b*, m = 6; fresh samples along a and across it, the same ones along a",
     )  # fmt: skip
 
@@ -248,6 +282,7 @@ def eq_77(settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor
             cases.append({**one.numbers(), "line": 77 + number})
     return judge_inequality(
         np.array(left), np.array(right), 0.0, strict=True, compare=False, case=lambda index: cases[index],
+        domain=tried_settings(settings),
         scope=f"{len(settings)} settings: 1 and 100 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4, "
         f"eps_3 = eps_2",
         printed="every subtrahend less than the next, in logarithms",

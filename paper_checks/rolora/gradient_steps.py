@@ -15,8 +15,9 @@ from scipy.stats import chi2
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.rolora.laws import BEST_C5, centred_product_norm, column_tail, gaussian_product_norm
 
 Array = NDArray[np.float64]
@@ -129,6 +130,7 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0)) -> 
     return judge_inequality(
         left, right, 1e-6,
         case=lambda index: {"line": index // len(cosine), "cosine": float(cosine[index % len(cosine)])},
+        lines=steps_of(lines),
         scope=f"w at {len(cosine)} angles to M b; c_2 = 8/3; the norm itself is at most {centred.max():.4f} |M b|",
         printed=f"every line with c_4 = {c4:.4g}",
     )  # fmt: skip
@@ -171,6 +173,10 @@ def eq_59(found: tuple[Array, Array], c5: float = BEST_C5, power: float = 2.0) -
     right = np.concatenate([log(2.0) - c5 * rows[:, 1] ** power * rows[:, 2], rates[:, 0]])
     return judge_inequality(
         left, right, 1e-6 * (1e-3 + np.abs(left)), compare=False, case=lambda index: {"case": index},
+        lines=["tails"] * len(rows) + ["rates"] * len(rates),
+        domain=tried_in_words(
+            ("eps_3", rows[:, 1], UNIT), ("N m", rows[:, 2], FROM_ONE), ("cosine of the angle", rates[:, 2], UNIT)
+        ),
         scope=f"samples independent of b; {len(rows)} exact tails, thresholds up to 0.999, N m up to 30000, "
         f"and Chernoff "
         f"rates at {len(COSINES)} angles; c_5 is not named: it can be (1 - log 2)/2 = {BEST_C5:.4f} and not more",
@@ -258,6 +264,10 @@ def eq_65(grid: Array, one: float = 1.0, form: str = "proof", power: float = 1.0
         left, right, 1e-12 * (1e-12 + np.abs(right)),
         case=lambda index: {"line": index // len(grid), "sine": float(sine[index % len(grid)]),
                             "level": float(level[index % len(grid)])},
+        lines=steps_of(lines),
+        domain=tried_in_words(
+            ("delta", sine, UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, (-1.0, 1.0))
+        ),
         scope=f"{len(grid)} angles and levels, any sign of a . a*; the vector in (68) is read as in (67), a (b - g)^T",
         printed="every line",
     )  # fmt: skip

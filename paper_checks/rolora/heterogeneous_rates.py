@@ -13,7 +13,7 @@ import numpy as np
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import UNIT, Axis, Cases
+from paper_checks.methods.domain import UNIT, Axis, Searched
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from toymodels.regression_rates import population_map
 
@@ -22,7 +22,7 @@ from toymodels.regression_rates import population_map
 class Slopes:
     """Cases of the contraction: delta_0, delta_t / delta_0 and eta L_max^2, with the mean no longer than L_max."""
 
-    cases: Cases
+    cases: Searched
 
 
 def contraction(values: Mapping[str, Any], factor: Any, power: int) -> tuple[Any, Any]:
@@ -44,7 +44,7 @@ def search_contraction(context: Context) -> Slopes:
     )  # fmt: skip
     beyond = {name: column[:400].copy() for name, column in cases.items()}
     beyond["step"] = 0.5 + beyond["step"]  # for forms that allow longer steps
-    return Slopes({name: np.concatenate([cases[name], beyond[name]]) for name in cases})
+    return Slopes(cases.holding({name: np.concatenate([cases[name], beyond[name]]) for name in cases}))
 
 
 def judge_contraction(data: Slopes, factor: float, power: int, longest: float, monotone: bool) -> Evidence:
@@ -63,7 +63,7 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
         case=lambda index: {name: float(column[index]) for name, column in chosen.items()},
         scope=f"{len(left)} cases: delta_0 in (0, 1), delta_t up to {'delta_0' if monotone else '1'}, "
         f"eta ||mean b*||^2 up to {longest:g}",
-        printed="eq. (254), squared",
+        printed="eq. (254), squared", domain=data.cases.domain,
     )  # fmt: skip
 
 
@@ -151,6 +151,7 @@ def run_courses(context: Context) -> list[Course]:
         r"\frac{2s}{1 + 2s\delta_t^2}$ in every iteration.",
         {"tied": True},
         mutants=({"tie": 2.1}, {"power": 3}, {"slack": 0.5}, {"lead": 2.05}, {"pull": 1.5}, {"cross": 1.0}),
+        asks="neither",
     ),
     vary=("tie", "lead", "pull", "cross"),
     uses=("rolora/lem-A.16", "rolora/eq-286", "rolora/eq-293"),

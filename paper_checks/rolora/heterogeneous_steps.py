@@ -243,6 +243,7 @@ def eq_270(
             left, right, 1e-14, compare=False, printed=name,
             case=lambda index: {key: float(column[index]) for key, column in cases.items()},
             scope=f"{len(B)} cases: delta_0 in (0, 1), delta_t <= delta_0, ||mean b*|| <= L_max, steps up to the bound",
+            domain=cases.domain,
         )
         for name, (left, right) in sides.items()
     ]  # fmt: skip
@@ -308,6 +309,7 @@ def eq_274(
         "iterations of the theorem is enough, which is what it needs. For small y the two agree to first order.",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2.0}),
+        asks="neither",
     ),
     vary=("size",),
     expect="corrected",

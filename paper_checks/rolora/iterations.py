@@ -95,6 +95,7 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
         "theorem is enough, which is what it needs.",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}),
+        asks="neither",
     ),
     vary=("size",),
     uses=("rolora/eq-168",),

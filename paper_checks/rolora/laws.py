@@ -9,10 +9,12 @@ $S_{uu} - S_{au}^2/S_{aa} \sim \chi^2_{m-1}/m$, independent of the row of a.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log, log1p, pi, sqrt
+from itertools import chain
+from math import log, log1p, pi, prod, sqrt
 from typing import Any
 
 import numpy as np
+import sympy
 from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.optimize import brentq
@@ -125,3 +127,27 @@ def column_tail(room: float, n: int, d: int) -> float:
 def integral(function: Callable[[float], float], low: float, high: float) -> float:
     """Numerical integral."""
     return float(quad(function, low, high, limit=200, epsabs=1e-12)[0])
+
+
+def squares_and_inverses(N: int) -> tuple[tuple[sympy.Symbol, ...], tuple[sympy.Symbol, ...]]:
+    r"""Symbols $q_i = \chi^2_m/m$ and $w_i = 1/(mq_i)$ of N independent clients."""
+    return sympy.symbols(f"q:{N}"), sympy.symbols(f"w:{N}")
+
+
+def expected(polynomial: sympy.Expr, N: int, m: int) -> float:
+    """Expectation of a polynomial in those symbols, by moments of chi-square and its inverse.
+
+    >>> expected(sympy.Symbol("q0") * sympy.Symbol("w0") + sympy.Symbol("w0"), 1, 4)
+    0.75
+    """
+    whole = sympy.Poly(polynomial, *chain(*squares_and_inverses(N)))
+
+    def moment(power: int) -> float:
+        if power < 0:
+            return 1.0 / prod(m - 2 * i for i in range(1, 1 - power))
+        return float(prod(m + 2 * i for i in range(power)))
+
+    return sum(
+        float(factor) * prod(moment(a - b) / float(m) ** a for a, b in zip(powers[:N], powers[N:], strict=True))
+        for powers, factor in whole.terms()
+    )

@@ -6,6 +6,7 @@ degrees of freedom, whatever d is. Absolute constants that the paper leaves unna
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -15,6 +16,7 @@ import numpy as np
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import FROM_ONE, UNIT, tried_in_words
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.rolora.laws import BEST_C1, BEST_C3, student_tail
 
@@ -55,6 +57,14 @@ class Setting:
         return {"N": self.N, "d": self.d, "eps_0": self.e0, "eps_1": self.e1, "eps_2": self.e2, "C": self.C}
 
 
+def tried_settings(settings: Iterable[Setting], samples: Sequence[float] = ()) -> str:
+    """Which numbers and thresholds are tried, with the numbers of samples if they are not those of the settings."""
+    chosen = list(settings)
+    counts = [(name, [getattr(one, name) for one in chosen], FROM_ONE) for name in ("N", "d")]
+    thresholds = [(f"eps_{i}", [getattr(one, f"e{i}") for one in chosen], UNIT) for i in range(3)]
+    return tried_in_words(*counts, *thresholds, ("m", samples or [one.m for one in chosen], FROM_ONE))
+
+
 # Thresholds from large to tiny: the constant in m = Omega(q) is absolute, so it must serve all of them.
 THRESHOLDS = ((0.5, 0.5, 0.5), (0.1, 0.1, 0.1), (0.9, 0.5, 0.05), (0.1, 0.1, 0.01), (0.1, 0.1, 1e-4), (0.1, 0.1, 1e-12),
               (0.1, 0.1, 1e-110), (0.1, 1e-3, 0.5))  # fmt: skip
@@ -92,7 +102,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
         left = np.array([tail for _, tail in cases])
         evidence = judge_inequality(
             left, np.array(right), 1e-9 * (1.0 + np.abs(left)), compare=False,
-            case=partial(_numbers, cases),
+            case=partial(_numbers, cases), domain=tried_settings(one for one, _ in cases),
             scope=f"m = C q with C from 1 to 1000, {len(cases)} settings of each: d from 2 to 1000, thresholds "
             f"from 0.9 "
             "to 1e-110; exact law for one client, and at most N times that for N = 10, 1000. The constant in m = "
@@ -195,6 +205,7 @@ def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first:
     return judge_inequality(
         np.array(left), np.array(right), 0.0, strict=True, compare=False,
         case=lambda index: {**largest[index // each].numbers(), "inequality": 1 + index % each if first else 2},
+        domain=tried_settings(largest),
         scope=f"{len(largest)} settings with 1 to 1000 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4",
         printed="both inequalities, in logarithms",
     )  # fmt: skip

@@ -16,12 +16,13 @@ from scipy.stats import chi2
 
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import FROM_ONE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.auxiliary import circle_nets
 from paper_checks.rolora.laws import BEST_C1, BEST_C3, gaussian_product_norm, product_tail, student_tail
-from paper_checks.rolora.minimiser import Setting
+from paper_checks.rolora.minimiser import Setting, tried_settings
 
 Array = NDArray[np.float64]
 
@@ -120,6 +121,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     return judge_inequality(
         left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
         case=lambda index: {"eps_1": float(rows[index, 1]), "m": int(rows[index, 2])},
+        domain=tried_in_words(("eps_1", rows[:, 1], UNIT), ("m", rows[:, 2], FROM_ONE)),
         scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; c_1 is not "
         f"named: it "
         "can be 16/9 and not more, since the rate of the tail is eps_1^2/4 + O(eps_1^3)",
@@ -151,6 +153,7 @@ def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
     right[len(kept) :] = factor * modulus
     return judge_inequality(
         left, right, 1e-9, case=lambda index: {"points": int(count[index % len(kept)])},
+        lines=np.repeat(["first line", "second line"], len(kept)).tolist(),
         scope="nets of 4 to 10000 points of the circle, with and without antipodes, coordinate vectors in d = 2 and 3",
         printed="both lines",
     )  # fmt: skip
@@ -202,6 +205,7 @@ def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
     return judge_inequality(
         left, right, 1e-9, case=lambda index: {"line": 22 + index // 11, "cosine": float(cosines[index % 11])},
+        lines=steps_of(lines), domain=tried_in_words(("cosine of the angle", cosines, UNIT)),
         scope=f"w at 11 angles to b*; c_2 = C'^2 = 8/3 with the best C'; the norm itself is {norm:.4f} times |v|",
         printed=f"every line with c_2 = {c2:.4g}",
     )  # fmt: skip
@@ -233,6 +237,7 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0) -> Evidence:
     return judge_inequality(
         left, right, 1e-6 * (1.0 + np.abs(left)), compare=False,
         case=lambda index: {"eps_2": float(rows[index, 1]), "m": int(rows[index, 2])},
+        domain=tried_in_words(("eps_2", rows[:, 1], UNIT), ("m", rows[:, 2], FROM_ONE)),
         scope=f"exact law, {len(rows)} pairs of thresholds up to 0.999 and m up to 10000; c_3 is not named: it can be "
         f"{BEST_C3:.4f} (golden ratio plus half its logarithm) and not more, Theorem A.8 with c = 1/4 gives 9/256",
         printed=f"log P <= log 2 - {c3:.4g} eps^{power:g} m",
@@ -262,6 +267,8 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
     right = np.concatenate([e**2 * m / (norm * cosine) ** 2, e * m / (norm * cosine), e * m / c2])
     return judge_inequality(
         left, right, 1e-12, case=lambda index: {"line": index // len(rows), "eps_2": float(e[index % len(rows)])},
+        lines=np.repeat(["squares", "firsts", "their order"], len(rows)).tolist(),
+        domain=tried_in_words(("eps_2", e, UNIT), ("m", m, FROM_ONE), ("cosine of the angle", cosine, UNIT)),
         scope="thresholds up to 0.999, one and fifty samples, w at several angles to b*; c_2 = 8/3 > 1",
         printed=f"all three with c_2 = {c2:.4g}",
     )  # fmt: skip
@@ -330,6 +337,7 @@ def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> E
     return judge_inequality(
         left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
         case=lambda index: {**rows[index][0].numbers(), "m": rows[index][1]},
+        domain=tried_settings((one for one, _, _ in rows), [m for _, m, _ in rows]),
         scope=f"exact law, {len(rows)} settings with 1 to 100 clients, d up to 1000, m up to 30000, of which p_0 says "
         f"something in {informative}",
         printed="log of the probability of failure",

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from paper_checks.context import Context
-from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Searched, check_reached, in_words
+from paper_checks.methods.domain import (
+    FROM_ONE,
+    POSITIVE,
+    UNIT,
+    Axis,
+    Searched,
+    check_reached,
+    drawn_in_words,
+    in_words,
+    tried_in_words,
+)
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.sides import UndefinedError
 
@@ -106,3 +116,22 @@ def test_the_full_budget_searches_a_second_time_by_another_algorithm():
 def test_cases_made_of_a_search_keep_what_it_says():
     assert collected().holding({"x": np.ones(3)}).domain == collected().domain
     assert Searched({"x": np.ones(1)}).domain == ""
+
+
+def test_a_grid_says_which_values_it_has_of_what_is_stated():
+    told = tried_in_words(("N", [2, 1, 2], FROM_ONE), ("eps", np.linspace(0.1, 0.9, 9), UNIT))
+    assert told == (
+        "tried: N = 1, 2 of 1 to inf; eps = 9 values from 0.1 to 0.9 of 0 to 1; "
+        "nothing between or beyond these values is seen"
+    )
+
+
+@pytest.mark.parametrize("values", [[], [0.5, 1.5], [-0.1]])
+def test_a_grid_has_values_and_leaves_nothing_stated(values):
+    with pytest.raises(UndefinedError, match="eps is tried at"):
+        tried_in_words(("eps", values, UNIT))
+
+
+def test_how_rare_a_thing_draws_can_miss():
+    assert "less than 0.44 in each of 24 draws" in drawn_in_words(24)
+    assert (1 - 0.4377) ** 24 == pytest.approx(1e-6, rel=0.01)

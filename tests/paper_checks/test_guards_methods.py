@@ -26,9 +26,9 @@ HERE = Path(__file__).parent
 LEDGER = Ledger.of([Paper("invented", "Invented", "invented", ("attacks",))])
 
 
-@pytest.fixture(scope="module")
-def decisions():
-    found = run(LEDGER.claims, LEDGER, search_path=[str(HERE)])
+@pytest.fixture(scope="module", params=["quick", "full"])
+def decisions(request):
+    found = run(LEDGER.claims, LEDGER, budget=request.param, search_path=[str(HERE)])
     return {result.claim.label: result.decision for result in found.results}
 
 
@@ -59,6 +59,12 @@ def decisions():
         ("no-part", "no parts says nothing"),
         ("zero-units", "scales like anything"),
         ("few-draws", "at least two finite draws"),
+        ("heavy-tail", "a mean needs a bound on the deviation of its draws, or why they are nearly normal"),
+        ("missed-tail", "1000 draws that are all the same are not nearly normal"),
+        ("met-tail", "a draw 31.6 standard deviations from the mean is not nearly normal"),
+        ("small-deviation", "draws lie more than twice the stated deviation of 0.01 off"),
+        ("pinned", "K stands in the statement, where no change of it is noticed"),
+        ("other-line", "the mutant {'K': 0.9} of the bound is refuted by another line only"),
         ("two-cases", "the assumption leaves"),
         ("half-domain", "the assumption leaves no case at the high end of x"),
         ("narrow-domain", "x from 0.4 to 0.6 is a small part of (0.0, 1.0) as stated"),

@@ -13,7 +13,7 @@ from paper_checks.methods.domain import POSITIVE, UNIT, Axis
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
-from paper_checks.methods.mean import judge_means
+from paper_checks.methods.mean import Tails, judge_means
 from paper_checks.methods.printed import (
     Cell,
     Order,
@@ -157,8 +157,9 @@ def test_limits_and_means_tell_a_true_value_from_a_near_one():
     assert false.witness["R"] == 10**6
     draws = {"x": rng.random(20_000)}
     rivals = [{"x": 0.5}, {"x": 0.53}]
-    assert judge_means(draws, rivals[0], rivals, scope="").ok is True
-    assert judge_means(draws, rivals[1], rivals, scope="").ok is False
+    for tails in (Tails({"x": 12**-0.5}), Tails(normal="means of many bounded draws")):
+        assert judge_means(draws, rivals[0], rivals, scope="", tails=tails).ok is True
+        assert judge_means(draws, rivals[1], rivals, scope="", tails=tails).ok is False
 
 
 def test_intervals_cover():

@@ -12,7 +12,7 @@ from paper_checks.methods.domain import UNIT, Axis
 from paper_checks.methods.identity import Equation, judge_identity
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
-from paper_checks.methods.mean import judge_means
+from paper_checks.methods.mean import Tails, judge_means
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.probability import Counted, Law, judge_probability
 from paper_checks.methods.promises import Promise, judge_promises
@@ -173,7 +173,54 @@ def zero_units(_, power=0):
 @attack("few-draws", "A mean of no draws.", mutants=[{"mean": 3.0}])
 def few_draws(_, mean=1.0):
     draws = {"x": np.array([np.nan, 1.0, 1.0]) if mean == 1.0 else np.array([1.0, 1.1])}
-    return judge_means(draws, {"x": mean}, [{"x": 1.0}, {"x": 3.0}], scope="")
+    return judge_means(draws, {"x": mean}, [{"x": 1.0}, {"x": 3.0}], scope="", tails=Tails(normal="they look it"))
+
+
+def lottery(wins: int) -> np.ndarray:
+    """Of 1,000 draws of mean 1 each wins 2,000 with probability 1/2,000; often none does, and sometimes one."""
+    return np.concatenate([np.full(wins, 2000.0), np.zeros(1000 - wins)])
+
+
+def mean_of_lottery(draws, mean, tails):
+    return judge_means({"x": draws}, {"x": mean}, [{"x": 0.0}, {"x": 1.0}], scope="", tails=tails)
+
+
+@attack("heavy-tail", "A lottery gives nothing.", measure=lambda context: lottery(0), mutants=[{"mean": 1.0}])
+def heavy_tail(draws, mean=0.0):
+    return mean_of_lottery(draws, mean, Tails())
+
+
+@attack("missed-tail", "A lottery gives nothing, and its draws are normal.", measure=lambda context: lottery(0),
+        mutants=[{"mean": 1.0}])  # fmt: skip
+def missed_tail(draws, mean=0.0):
+    return mean_of_lottery(draws, mean, Tails(normal="by the central limit theorem"))
+
+
+@attack("met-tail", "The same on another seed, that wins once.", measure=lambda context: lottery(1),
+        mutants=[{"mean": 1.0}])  # fmt: skip
+def met_tail(draws, mean=0.0):
+    return mean_of_lottery(draws, mean, Tails(normal="by the central limit theorem"))
+
+
+@attack("small-deviation", "Standard normal draws, said to have a standard deviation of 0.01, have mean 0.3.",
+        measure=lambda context: context.rng().standard_normal(1000) + 0.25, mutants=[{"mean": 0.9}])  # fmt: skip
+def small_deviation(draws, mean=0.3):
+    rivals = [{"x": 0.3}, {"x": 0.9}]
+    return judge_means({"x": draws}, {"x": mean}, rivals, scope="", tails=Tails({"x": 0.01}))
+
+
+@attack("pinned", r"$x - 100 \le K x$, for any K of order 1, and a line of the check says that K is 1", measure=numbers,
+        mutants=[{"K": 0.9}], vary=("K",))  # fmt: skip
+def pinned(x, K=1.0):
+    left, right = np.concatenate([x - 100.0, [1.0]]), np.concatenate([K * x, [K]])
+    return judge_inequality(left, right, 0.0, scope="", case=lambda i: {"i": i},
+                            lines=["the statement"] * len(x) + ["K is 1"])  # fmt: skip
+
+
+@attack("other-line", "A promise with a constant that another promise holds fast.", mutants=[{"K": 0.9}], vary=("K",),
+        stands_in={"K": ("the bound",)})  # fmt: skip
+def other_line(_, K=1.0):
+    return judge_promises([Promise("the bound", 0.01, K, at_most=True), Promise("K is 1", K, 1.0)], "")
 
 
 def two_cases(context: Context):

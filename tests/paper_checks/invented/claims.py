@@ -115,6 +115,7 @@ missed = statement("missed-witness", measure=lambda context: np.array([0.25]), m
     lambda x, K=0.5: bound(x, K)
 )
 certified = statement("certified", measure=draw, mutants=[{"K": 0.9}], expect="holds", grade="proof")(bound)
+other_constant = statement("other-constant", measure=draw, mutants=[{"K": 0.9}])(lambda x, K=1.5: bound(x, K))
 bad_certificate = statement("bad-certificate", measure=draw, mutants=[{"K": 0.9}])(bound)
 
 

@@ -2,13 +2,14 @@
 
 from fractions import Fraction
 
-from paper_checks.replay import Proof, Violation, proof, replay
+from paper_checks.replay import Hypothesis, Proof, Violation, proof, replay
 
 
 def at(K):
     def evaluate(values):
         x = Fraction(values["x"])
-        return Violation(x**2, K * x, unmet="" if 0 <= x <= 1 else "x in [0, 1]", reads="x^2 against K x")
+        assumes = Hypothesis("x", x, ">=", 0), Hypothesis("x", x, "<=", 1)
+        return Violation(x**2, K * x, assumes=assumes, reads="x^2 against K x")
 
     return evaluate
 
@@ -36,6 +37,12 @@ def cheating(values):
 def certified(values):
     """x - x^2 = x (1 - x), both factors non-negative on [0, 1]."""
     return Proof(values["factors"] == ["x", "1 - x"], "two non-negative factors")
+
+
+@proof("invented/other-constant", K="1")
+def other_constant(values):
+    """With K = 1 the difference is x (1 - x), both factors non-negative on [0, 1]; the claim has another K."""
+    return Proof(values["K"] == "1", "two non-negative factors")
 
 
 bad_certificate = proof("invented/bad-certificate")(certified.evaluate)

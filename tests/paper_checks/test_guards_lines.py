@@ -1,0 +1,290 @@
+"""Lines of a statement: a change counts where its constant stands; a correction is compared with what is printed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy
+
+from paper_checks.claim import Evidence, Form, claim
+from paper_checks.context import LEVEL
+from paper_checks.lines import Line, changed, line_of, refuted, strength
+from paper_checks.methods.bands import Interval, judge_bands
+from paper_checks.methods.identity import Equation, judge_identity
+from paper_checks.methods.inequality import judge_inequality, steps_of
+from paper_checks.methods.mean import Tails, judge_means, normal_interval, robust_interval
+from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
+from paper_checks.methods.probability import Counted, judge_probability
+from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.sides import UndefinedError
+from paper_checks.replay import Replayed
+from paper_checks.sensitivity import noticed_changes, unnoticed
+from paper_checks.verdict import decide, judge
+
+X = np.linspace(0.0, 1.0, 101)
+
+
+def two_lines(x, K=1.0, weak=True):
+    """x^2 <= K x, tight; and x^2 <= 3 K, where K may fall to a third."""
+    left = np.concatenate([x**2, x**2]) if weak else x**2
+    right = np.concatenate([K * x, 3.0 * K * np.ones_like(x)]) if weak else K * x
+    names = ["tight"] * len(x) + ["loose"] * len(x) if weak else ()
+    return judge_inequality(left, right, 0.0, scope="", case=lambda i: {"i": i}, lines=names)
+
+
+def declared(judge_of, **rest):
+    kept = {"mutants": [{"K": 0.1}], "vary": ("K",), "expect": "not checkable here"} | rest
+    return claim("invented/lines", where="", says="", measure=lambda context: X, **kept)(judge_of)
+
+
+def test_sensitivities_are_those_of_each_line():
+    statement = declared(two_lines)
+    changes = noticed_changes(statement, X, {}, two_lines(X))
+    assert [(one.lines, round(one.refuted, 3)) for one in changes] == [(("tight",), 1.0), (("loose",), 0.333)]
+    assert str(changes[1]) == "K = 1: a relative change of -0.67 is noticed in loose"
+    assert not unnoticed(changes)
+
+
+def test_lines_that_notice_the_same_are_named_once():
+    statement = declared(lambda x, K=1.0: two_lines(x, K, weak=False))
+    (change,) = noticed_changes(statement, X, {}, two_lines(X, weak=False))
+    assert (change.lines, str(change)) == ((), "K = 1: a relative change of -1e-09 is noticed")
+
+
+def test_a_constant_counts_where_it_stands():
+    """The loose line is where K is printed: what the other one notices is not its sensitivity."""
+    statement = declared(two_lines, stands_in={"K": ("loose",)})
+    (change,) = noticed_changes(statement, X, {}, two_lines(X))
+    assert change.refuted == pytest.approx(1 / 3, rel=1e-3)
+    with pytest.raises(ValueError, match="the judge has no constant 'L'"):
+        declared(two_lines, stands_in={"L": ("loose",)})
+
+
+def test_a_mutant_that_only_another_line_refutes_does_not_count():
+    statement = declared(two_lines, mutants=[{"K": 0.9}], stands_in={"K": ("loose",)})
+    assert decide(statement, judge(statement, X), ()).defect == (
+        "the mutant {'K': 0.9} of loose is refuted by another line only"
+    )
+    statement = declared(two_lines, mutants=[{"K": 0.1}], stands_in={"K": ("loose",)})
+    assert decide(statement, judge(statement, X), ()).verdict == "holds"
+
+
+def test_a_line_in_which_no_change_is_noticed_is_a_defect_also_of_a_correction():
+    def pinned(x, K=1.0, printed=True):
+        left, right = np.append(x - 100.0, 1.0), np.append(K * x, K if not printed else 0.5)
+        return judge_inequality(
+            left, right, 0.0, scope="", case=lambda i: {"i": i}, lines=["statement"] * len(x) + ["K is 1"]
+        )
+
+    statement = declared(
+        pinned, mutants=(), control=Form("", {"printed": False}),
+        correction=Form("", {"printed": False}, ({"K": 0.9},)),
+    )  # fmt: skip
+    judged = judge(statement, X)
+    changes = {"corrected": noticed_changes(statement, X, {"printed": False}, judged.correction)}
+    witness = Replayed("witness", True, True, 1.0, 0.5, "")
+    assert decide(statement, judged, [witness], changes).defect == (
+        "correction: K stands in statement, where no change of it is noticed"
+    )
+
+
+def test_runs_change_with_every_constant_and_name_only_the_lines_that_break():
+    def run(_, K=1.0):
+        return judge_promises([Promise("kept whatever K is", K, 1e9, at_most=True), Promise("K is 1", K, 1.0)], "")
+
+    (change,) = noticed_changes(declared(run), X, {}, run(X))
+    assert abs(change.refuted - 1.0) < 1e-8
+
+
+def test_a_chain_names_its_steps():
+    assert steps_of([X[:2], X[:2], X[:2]]) == ["step 1", "step 1", "step 2", "step 2"]
+    with pytest.raises(UndefinedError, match="expected the line of each of 101 cases, got 2"):
+        judge_inequality(X, X, 0.0, scope="", case=lambda i: {}, lines=["a", "b"])
+
+
+def test_lines_of_equations_are_known_after_the_first_false_one():
+    x, y, z = sympy.symbols("x y z")
+    point = {x: sympy.Rational(2), y: sympy.Rational(3)}
+    lines = [Equation("a", x, x), Equation("b", x, y), Equation("c", x, x), Equation("d", y, x), Equation("e", z, 0)]
+    found = judge_identity(lines, [point], "").lines
+    assert {name: line.ok for name, line in found.items()} == {"a": True, "b": False, "c": None, "d": False, "e": False}
+    assert refuted(found) == {"b", "d", "e"}
+
+
+def test_a_sign_that_a_simplification_has_used_up_is_seen():
+    """With a positive x the root is x before anything is compared, and the difference has no symbol left."""
+    x, point = sympy.Symbol("x", positive=True), sympy.Rational(2, 3)
+    equation = Equation("root", sympy.sqrt(x**2), x)
+    with pytest.raises(UndefinedError, match="the symbol x has a sign that the statement does not give it"):
+        judge_identity([equation], [{x: point}], "all real x")
+    assert judge_identity([equation], [{x: point}], "x > 0", positive=("x",)).ok is True
+
+
+def test_changed_lines_are_those_with_other_sides():
+    before = {"a": line_of(True, X, X + 1), "b": line_of(True, X, X), "gone": line_of(True, X, X)}
+    after = {"a": line_of(True, X, X + 1), "b": line_of(True, X, X + 2), "new": line_of(True, X, X)}
+    assert changed(before, after) == {"b"}
+
+
+def least(left, right, **rest):
+    return {"": line_of(True, np.array(left, dtype=float), np.array(right, dtype=float), **rest)}
+
+
+PRINTED = least([1, 2], [3, 4])
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        (least([1, 2], [3, 5]), "weaker"),
+        (least([1, 2], [3, 3.5]), "stronger"),
+        (least([1, 2], [2, 5]), "neither"),
+        (least([0, 2], [3, 4]), "weaker"),
+        (least([1.5, 2], [3, 4]), "stronger"),
+        (least([2, 4], [6, 9]), "weaker"),  # both sides doubled, and one more
+        (least([2, 4], [6, 8]), None),
+        (least([-1, 2], [5, 4.5]), "neither"),  # both sides changed, and one is negative: nothing tells
+        (least([1], [3]), "weaker"),  # fewer cases
+        (least([1, 2, 5], [3, 4, 6]), "stronger"),
+        (least([1], [3.5]), "neither"),
+        (least([1, 2], [3, 5], equal=True), "neither"),
+        (least([1, 2], [3, 4], strict=True), "stronger"),
+        (least([1, 2], [3, 5], strict=True), "neither"),
+        (PRINTED, None),
+        ({}, None),
+        ({**PRINTED, "more": Line(True, 0)}, "stronger"),
+        ({"": Line(True, 0)}, "neither"),
+    ],
+)
+def test_a_correction_is_weaker_stronger_or_neither(other, found):
+    assert strength(PRINTED, other) == found
+
+
+def test_a_dropped_line_is_weaker():
+    assert strength({**PRINTED, "more": Line(True, 0)}, PRINTED) == "weaker"
+
+
+def order(greater):
+    return {"a": Order(Rounded.exact(greater), Rounded.exact(1), {})}
+
+
+def cells(*values):
+    return {str(i): Cell(Rounded.exact(value), Rounded.exact(value), {}) for i, value in enumerate(values)}
+
+
+@pytest.mark.parametrize(
+    ("printed", "other", "found"),
+    [
+        (judge_probability(Counted(5, 10), 0.0, 0.5, scope="", what="x"),
+         judge_probability(Counted(5, 10), 0.0, 0.9, scope="", what="x"), "weaker"),
+        (judge_probability(Counted(5, 10), 0.0, 0.5, scope="", what="x"),
+         judge_probability(Counted(5, 10), 0.1, 0.9, scope="", what="x"), "neither"),
+        (judge_printed(cells(1, 2), ""), judge_printed(cells(1), ""), "weaker"),
+        (judge_printed(cells(1, 2), ""), judge_printed(cells(1, 3), ""), "neither"),
+        (judge_order(order(2), ""), judge_order(order(3), ""), "neither"),
+        (judge_promises([Promise("a", 1.0, 2.0, at_most=True)], ""),
+         judge_promises([Promise("a", 1.0, 3.0, at_most=True)], ""), "weaker"),
+        (judge_promises([Promise("a", 1.0, 1.0)], ""), judge_promises([Promise("a", 2.0, 1.0)], ""), "neither"),
+    ],
+)  # fmt: skip
+def test_methods_say_what_they_compare(printed, other, found):
+    assert strength(printed.lines, other.lines) == found
+
+
+def test_another_equation_or_another_limit_is_neither():
+    x, y = sympy.symbols("x y")
+    one, other = (judge_identity([Equation("", side, x)], [{x: 2, y: 3}], "") for side in (x, y))
+    assert strength(one.lines, other.lines) == "neither"
+    rivals = [{"a": 1.0, "b": 1.0}, {"a": 2.0, "b": 2.0}]
+    intervals = {name: Interval(0.9, 1.1) for name in "ab"}
+    both, wrong = (judge_bands(intervals, rival, rivals, scope="") for rival in rivals)
+    assert strength(wrong.lines, both.lines) == "neither"
+    one_only = judge_bands({"a": intervals["a"]}, rivals[0], rivals, scope="")
+    assert strength(both.lines, one_only.lines) == "weaker"
+
+
+def corrected(asks=None, sides=True):
+    def bound(x, K=0.5):
+        evidence = two_lines(x, K, weak=False)
+        return evidence if sides else replace(evidence, lines={})
+
+    form = Form("", {"K": 1.0}, ({"K": 0.9},), asks)
+    statement = declared(bound, mutants=(), control=Form("", {"K": 2.0}), correction=form)
+    judged = judge(statement, X)
+    return judged, decide(statement, judged, [Replayed("witness", True, True, 1.0, 0.5, "")])
+
+
+def test_a_correction_is_compared_by_its_check_or_by_its_author():
+    assert corrected()[0].strength == "weaker"
+    assert corrected("neither")[0].strength == "weaker"  # what is found counts
+    assert corrected("neither", sides=False)[0].strength == "neither"
+    judged, decision = corrected(sides=False)
+    assert judged.strength is None
+    assert "the correction is not compared with what is printed" in decision.defect
+
+
+def test_sides_do_not_travel_between_processes():
+    judged, _ = corrected()
+    bare = judged.without_sides()
+    assert bare == judged  # lines take no part in the comparison of evidence
+    assert all(line.sides is None for line in bare.correction.lines.values())
+    assert bare.control.lines.keys() == judged.control.lines.keys()
+
+
+def test_robust_intervals_cover_heavy_tails_and_normal_draws():
+    """Student's law with three degrees of freedom has no fourth moment; its variance is 3."""
+    rng, level, missed = np.random.default_rng(5), 0.1, {"heavy": 0, "normal": 0}
+    for _ in range(400):
+        for name, draws, deviation in (
+            ("heavy", rng.standard_t(3, 60), 3**0.5), ("normal", rng.standard_normal(60), 1.0)
+        ):  # fmt: skip
+            interval = robust_interval(draws, deviation, level)
+            missed[name] += not interval.low <= 0.0 <= interval.high
+    for count in missed.values():
+        assert Counted(count, 400).interval(1e-6)[0] <= level
+
+
+def test_a_robust_interval_is_as_wide_as_stated():
+    draws = np.random.default_rng(0).standard_normal(100)
+    length = np.log(2.0 / 1e-3)
+    assert robust_interval(draws, 2.0, 1e-3).half_width == pytest.approx(2.0 * (2 * length / (100 - 2 * length)) ** 0.5)
+    with pytest.raises(UndefinedError, match=r"needs more than 15\.2 finite draws, got 10"):
+        robust_interval(draws[:10], 1.0, 1e-3)
+    assert robust_interval(np.zeros(100), 1.0, 1e-3).middle == 0.0
+
+
+def test_one_win_hardly_moves_a_robust_mean():
+    draws = np.append(np.zeros(9999), 1000.0)
+    assert robust_interval(draws, 1.0, 1e-6).middle < 0.02 < draws.mean()
+
+
+@pytest.mark.parametrize("wrong", [{}, {"deviations": {"x": 1.0}, "normal": "both"}, {"deviations": {"x": 0.0}},
+                                   {"deviations": {"x": np.inf}}])  # fmt: skip
+def test_what_is_known_of_the_tails_is_one_thing(wrong):
+    with pytest.raises(UndefinedError):
+        Tails(**wrong)
+
+
+def test_normal_draws_are_believed_and_the_scope_says_what_can_be_missed():
+    draws = np.random.default_rng(0).standard_normal(1000)
+    for seed in range(50):
+        normal_interval(np.random.default_rng(seed).standard_normal(30), LEVEL)
+    rivals = [{"x": 0.0}, {"x": 1.0}]
+    evidence = judge_means({"x": draws}, rivals[0], rivals, scope="all", tails=Tails(normal="they are"))
+    assert evidence.ok is True
+    assert "nearly normal draws: they are; what has a probability of less than 0.014 in each of 1000" in evidence.scope
+    robust = judge_means({"x": draws}, rivals[0], rivals, scope="all", tails=Tails({"x": 1.0}))
+    assert "intervals for all laws with standard deviations of at most 1 to 1" in robust.scope
+    with pytest.raises(UndefinedError, match="standard deviations from the mean is not nearly normal"):
+        normal_interval(np.append(draws, 40.0), LEVEL)
+
+
+def test_a_quantity_that_does_not_vary_is_its_own_mean():
+    rivals = [{"x": 0.0}, {"x": 1.0}]
+    tails = Tails(normal="they are", constant=frozenset({"x"}))
+    assert judge_means({"x": np.zeros(5)}, rivals[0], rivals, scope="", tails=tails).ok is True
+    assert judge_means({"x": np.zeros(5)}, rivals[1], rivals, scope="", tails=tails).ok is False
+
+
+def test_evidence_without_lines_is_that_of_a_statement_of_one_line():
+    assert Evidence(True, "").lines == {}
