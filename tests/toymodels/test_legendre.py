@@ -97,7 +97,9 @@ def test_start_and_target_have_the_size_of_one_singular_direction_each():
     has at most r (m + n) numbers behind it.
     """
     made = homogeneous(1, np.random.default_rng(8), shape=(30, 20), rank=3, samples=2000)
-    assert abs(30 * float((made.start["W"] ** 2).mean()) - 1.0) < 5 * (2 / 600) ** 0.5
+    each = heterogeneous(1, np.random.default_rng(8), shape=(30, 20), samples=2000)
+    for problem in (made, each):
+        assert abs(30 * float((problem.start["W"] ** 2).mean()) - 1.0) < 5 * (2 / 600) ** 0.5
     targets = random_targets(200, (6, 9), 2, np.random.default_rng(9))
     squares = 9.0 * (targets**2).mean(dim=(1, 2))
     assert abs(float(squares.mean()) - 2.0) < 5 * float(squares.std()) / 200**0.5
