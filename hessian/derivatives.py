@@ -43,8 +43,8 @@ _NOT_DIFFERENTIABLE = ("is not implemented", "differentiate twice", "ouble backw
 
 UNSETTLED = "differences of the loss or of gradients do not settle, whatever the step"
 _ADVICE = (
-    "look for weight_norm, a custom function whose backward detaches, spectral_norm in training mode, and detach() or "
-    "no_grad() on the way to the loss"
+    "look for weight_norm, a custom function whose backward detaches, spectral_norm in training mode, "
+    "torch.utils.checkpoint, and detach(), no_grad() or .data on the way to the loss"
 )
 
 

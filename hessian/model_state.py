@@ -23,10 +23,16 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
     """Copies of the chosen parameters in the model's order, each of which can be differentiated by.
 
     Raises:
-        CurvatureError: None left, a pattern that matches nothing, lazy or integer or complex or half-precision weights,
-            weights that are not finite, or several dtypes or devices.
+        CurvatureError: None left, a pattern that matches nothing, TorchScript, lazy or integer or complex or
+            half-precision weights, weights that are not finite, or several dtypes or devices.
     """
     named = dict(model.named_parameters())
+    for name, module in model.named_modules():
+        if isinstance(module, torch.jit.ScriptModule):
+            raise CurvatureError(
+                f"{name or 'the model'} is a TorchScript module, in which nothing can stand in for the weights: pass "
+                "the module as it was before torch.jit.script or torch.jit.trace"
+            )
     for name, tensor in (*named.items(), *model.named_buffers()):
         if isinstance(tensor, nn.parameter.UninitializedParameter | nn.parameter.UninitializedBuffer):
             raise CurvatureError(f"{name} is lazy and has no weights yet: call the model once on a batch of the data")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,6 +70,17 @@ class ByName(nn.Module):
         return {"logits": self.inner(inputs)}
 
 
+class InParts(nn.Module):
+    """Takes its inputs in two tensors."""
+
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        return self.inner(torch.cat([left, right], dim=1))
+
+
 def _normed(norm: nn.Module) -> nn.Module:
     return nn.Sequential(nn.Linear(5, 4), norm, nn.Tanh(), nn.Linear(4, CLASSES))
 
@@ -81,6 +93,7 @@ FLAT: dict[str, Callable[[], nn.Module]] = {
     "cnn": lambda: nn.Sequential(
         nn.Unflatten(1, (1, 5)), nn.Conv1d(1, 2, 2), nn.GELU(), nn.Flatten(), nn.Linear(8, CLASSES)
     ),
+    "batch norm, training": lambda: _normed(nn.BatchNorm1d(4)).train(),
     "unused": Unused,
     "frozen": lambda: _frozen(nn.Sequential(nn.Linear(5, 4), nn.Softplus(), nn.Linear(4, CLASSES))),
 }
@@ -163,12 +176,16 @@ BATCHINGS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+CONTAINERS = ("pair", "mapping", "parts")
+
+
 @dataclass(frozen=True)
 class Problem:
     """One generated case.
 
     Attributes:
         name: What it is made of.
+        made_of: The same, one by one.
         model: The network, as a user would pass it.
         loss: The loss, as a user would pass it.
         data: The data, as a user would pass them.
@@ -176,10 +193,12 @@ class Problem:
         several: There are several batches.
         recombines: The losses of batches make up that over all samples.
         exact: The Hessian of the loss over all samples, by the oracle.
+        gauss_newton: The Gauss-Newton matrix, where the loss is one of the outputs alone.
         plain: Model, loss, inputs and targets for `exact_hessian`, where it can take them.
     """
 
     name: str
+    made_of: tuple[str, ...]
     model: nn.Module
     loss: Callable[[Any, Any], Tensor]
     data: Any
@@ -187,26 +206,30 @@ class Problem:
     several: bool
     recombines: bool
     exact: Callable[[], Tensor]
+    gauss_newton: Callable[[], Tensor]
     plain: tuple[nn.Module, Callable[[Any, Any], Tensor], Tensor, Tensor]
 
 
 def problems() -> Iterator[Problem]:
-    """All of them, the same in every run: each network with each loss, the other choices in turn."""
-    batchings = itertools.cycle(BATCHINGS)
-    pairs = itertools.product([*FLAT, *TOKENS], MEANINGS)
-    for number, (network, meaning) in enumerate(pairs):
-        if network in TOKENS and meaning in ("squares", "coupled"):
-            continue  # the same as on the flat networks
+    """All of them, the same in every run: each network with each loss, the other choices at random."""
+    pairs = [
+        (network, meaning)
+        for network, meaning in itertools.product([*FLAT, *TOKENS], MEANINGS)
+        if network in FLAT or meaning not in ("squares", "coupled")  # the same as on the flat networks
+    ]
+    number = itertools.count()
+    for network, meaning in pairs:
         for _ in range(2 if network in FLAT else 1):
-            yield problem(number, network, meaning, next(batchings))
-        if number % 12 == 0:
-            next(batchings)  # so that a loss does not meet the same batchings on every network
+            yield problem(next(number), network, meaning)
 
 
-def problem(number: int, network: str, meaning: str, batching: str) -> Problem:
+def problem(number: int, network: str, meaning: str) -> Problem:
     """One of them."""
+    choice = random.Random(number)
+    batching = list(BATCHINGS)[(number + list(MEANINGS).index(meaning)) % len(BATCHINGS)]
+    container = choice.choice(CONTAINERS if batching != "loader" else CONTAINERS[:1])
+    dtype = choice.choice([torch.float32, torch.float64])
     generator = torch.Generator().manual_seed(number)
-    dtype = torch.float32 if number % 4 == 3 else torch.float64
     make = {**FLAT, **TOKENS}[network]
     with torch.random.fork_rng():
         torch.manual_seed(number)
@@ -215,30 +238,40 @@ def problem(number: int, network: str, meaning: str, batching: str) -> Problem:
     inputs, targets = _samples(network, chosen.targets, generator)
     inputs = inputs.to(dtype) if inputs.is_floating_point() else inputs
     targets = targets.to(dtype) if targets.is_floating_point() else targets
-    mapping = number % 3 == 0 and batching != "loader"
-    model = ByName(core) if mapping else core
+    model = {"pair": lambda m: m, "mapping": ByName, "parts": InParts}[container](core)
     written = chosen.make(model, dtype)
 
     def loss(output: Any, target: Any) -> Tensor:
-        return written(output["logits"], target["labels"])
+        return written(output["logits"], target["labels"]) if container == "mapping" else written(output, target)
 
     def batch(rows: slice, plain: bool = False) -> Any:
         x, y = inputs[rows], targets[rows]
-        return {"inputs": x, "labels": y} if mapping and not plain else (x, y)
+        if plain or container == "pair":
+            return x, y
+        return {"inputs": x, "labels": y} if container == "mapping" else ((x[:, :2], x[:, 2:]), y)
 
     options = dict(chosen.options)
     if "sum" in meaning and not meaning.startswith("sum, not"):
         options["reduction"] = "sum"
     if chosen.count is not None:
         options["count"] = chosen.count
-    if number % 7 == 5 and network in ("mlp", "layer norm"):
+    if network == "batch norm, training":
+        options["batch_norm"] = "running"
+    way = choice.choice(["", "weights only", "vmap", "kept graphs"])
+    if way == "weights only" and network in ("mlp", "layer norm"):
         options["parameters"] = "*weight"
+    elif way == "vmap" and network not in ("rnn", "lstm"):  # which have no batching rule
+        options["vectorize"] = 2
+    elif way == "kept graphs":
+        options["keep_graph"] = True
+    made_of = (network, meaning, batching, str(dtype), container)
     return Problem(
-        f"{number}: {network}, {meaning}, {batching}, {dtype}{', mapping' if mapping else ''}",
-        model, loss if mapping else written, BATCHINGS[batching](batch), options,
+        f"{number}: {', '.join(made_of)}{f', {way}' if way else ''}",
+        made_of, model, loss, BATCHINGS[batching](batch), options,
         batching not in ("resident", "list of one"), chosen.recombines,
         lambda: _oracle(core, chosen, inputs, targets, options.get("parameters")),
-        (core, written if not mapping else chosen.make(core, dtype), inputs, targets),
+        lambda: _oracle(core, chosen, inputs, targets, options.get("parameters"), gauss_newton=True),
+        (core, written if container == "pair" else chosen.make(core, dtype), inputs, targets),
     )  # fmt: skip
 
 
@@ -258,9 +291,11 @@ def _samples(network: str, kind: str, generator: torch.Generator) -> tuple[Tenso
     return inputs, targets
 
 
-def _oracle(model: nn.Module, meaning: Meaning, x: Tensor, y: Tensor, pattern: str | None) -> Tensor:
+def _oracle(
+    model: nn.Module, meaning: Meaning, x: Tensor, y: Tensor, pattern: str | None, gauss_newton: bool = False
+) -> Tensor:
     """All samples at once, in double precision, the chosen weights as one flat vector."""
-    model = copy.deepcopy(model).double()
+    model = copy.deepcopy(model).double().eval()  # there is no dropout, and the statistics are the running ones
     x, y = (part.double() if part.is_floating_point() else part for part in (x, y))
     loss = meaning.make(model, torch.float64)
     named = [
@@ -268,7 +303,7 @@ def _oracle(model: nn.Module, meaning: Meaning, x: Tensor, y: Tensor, pattern: s
     ]
     sizes = [p.numel() for _, p in named]
 
-    def value(flat: Tensor) -> Tensor:
+    def at(flat: Tensor, evaluate: Callable[[], Tensor]) -> Tensor:
         # The parameters are replaced by hand, wherever the model holds them: tied ones in several places.
         for (_, old), piece in zip(named, flat.split(sizes), strict=True):
             part = piece.view_as(old)  # one tensor: a tied one must not be penalised twice
@@ -278,12 +313,19 @@ def _oracle(model: nn.Module, meaning: Meaning, x: Tensor, y: Tensor, pattern: s
                         module._parameters[key] = part  # type: ignore[assignment]
                         places.append((module, key, old))
         try:
-            return loss(model(x), y)
+            return evaluate()
         finally:
             for module, key, old in places:
                 module._parameters[key] = old
             places.clear()
 
     places: list[tuple[nn.Module, str, nn.Parameter]] = []
+    own = torch.cat([p.detach().reshape(-1) for _, p in named])
+    differentiate = torch.autograd.functional
     with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
-        return torch.autograd.functional.hessian(value, torch.cat([p.detach().reshape(-1) for _, p in named]))
+        if not gauss_newton:
+            return differentiate.hessian(lambda flat: at(flat, lambda: loss(model(x), y)), own)
+        output = model(x).detach()
+        slopes = differentiate.jacobian(lambda flat: at(flat, lambda: model(x)), own).reshape(output.numel(), -1)
+        middle = differentiate.hessian(lambda output: loss(output, y), output)
+        return slopes.T @ middle.reshape(output.numel(), -1) @ slopes

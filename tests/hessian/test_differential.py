@@ -1,9 +1,11 @@
 """`hessian` against exact Hessians on generated problems: equal within what is stated, or refused with a reason."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
-from generated_cases import MEANINGS, problems
+from generated_cases import BATCHINGS, CONTAINERS, FLAT, MEANINGS, TOKENS, problems
 
 from hessian import Curvature, CurvatureError, exact_hessian, stable_rank_of
 
@@ -13,14 +15,19 @@ CONFIDENCE = 0.9999
 ROUNDING = {torch.float64: 1e-9, torch.float32: 2e-4}
 
 
-def test_there_are_at_least_200_of_them_of_every_kind():
+def test_there_are_at_least_200_of_them_and_no_two_choices_go_together():
     assert len(PROBLEMS) >= 200
     assert len({problem.name for problem in PROBLEMS}) == len(PROBLEMS)
     for several in (False, True):
         for recombines in (False, True):
             assert sum(p.several is several and p.recombines is recombines for p in PROBLEMS) >= 20
-    assert sum("float32" in p.name for p in PROBLEMS) >= 40
-    assert all(any(f", {meaning}, " in p.name for p in PROBLEMS) for meaning in MEANINGS)
+    for words in ("weights only", "vmap", "kept graphs"):
+        assert sum(p.name.endswith(words) for p in PROBLEMS) >= 3
+    met = {pair for problem in PROBLEMS for pair in itertools.combinations(problem.made_of, 2)}
+    networks, dtypes = [*FLAT, *TOKENS], ["torch.float32", "torch.float64"]
+    for one, other in ((MEANINGS, BATCHINGS), (MEANINGS, dtypes), (MEANINGS, CONTAINERS), (networks, dtypes)):
+        assert set(itertools.product(one, other)) <= met
+    assert len({pair for pair in met if pair[0] in networks and pair[1] in BATCHINGS}) >= 0.9 * 5 * len(networks)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
@@ -45,6 +52,20 @@ def test_a_case_is_right_or_refused(problem):
         operator, rng=np.random.default_rng(0), relative_width=0.1, confidence=CONFIDENCE, chunk=8
     )
     assert interval.low * (1 - ROUNDING[operator.dtype]) <= truth <= interval.high * (1 + ROUNDING[operator.dtype])
+
+
+@pytest.mark.parametrize("problem", PROBLEMS[::3], ids=lambda problem: problem.name)
+def test_its_gauss_newton_matrix_is_right_or_refused(problem):
+    options = {**problem.options, "matrix": "gauss-newton"}
+    penalised = "penalised" in problem.made_of
+    if "mapping" in problem.made_of or penalised or (problem.several and not problem.recombines):
+        told = "one tensor as output|beside the model's output|over samples|over independent samples|count="
+        with pytest.raises(CurvatureError, match=told):
+            Curvature(problem.model, problem.loss, problem.data, **options)
+        return
+    operator = Curvature(problem.model, problem.loss, problem.data, **options)
+    found, exact = operator.products(torch.eye(operator.P, dtype=operator.dtype)).double(), problem.gauss_newton()
+    assert float((found - exact).abs().max()) <= ROUNDING[operator.dtype] * float(exact.abs().max())
 
 
 @pytest.mark.parametrize("problem", PROBLEMS[::5], ids=lambda problem: problem.name)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch import nn
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import parametrize
@@ -194,3 +195,29 @@ def test_a_part_in_half_precision_behind_the_weights_is_named():
 
     with pytest.raises(CurvatureError, match=r"head\.weight.*bfloat16.*model\.float\(\)"):
         Curvature(Behind(), nn.CrossEntropyLoss(), (X.float(), Y))
+
+
+def test_compiled_scripts_are_named():
+    model = nn.Sequential(nn.Linear(6, 3)).double()
+    for compiled in (torch.jit.script(model), torch.jit.trace(model, X), nn.Sequential(torch.jit.script(model))):
+        with pytest.raises(CurvatureError, match=r"is a TorchScript module.*before torch\.jit\.script"):
+            Curvature(compiled, nn.CrossEntropyLoss(), (X, Y))
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpointed_layers_are_refused(reentrant):
+    """They are evaluated again in the backward pass, where the model's own weights are back."""
+
+    class Checkpointed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.last = nn.Linear(6, 5).double(), nn.Linear(5, 3).double()
+
+        def inner(self, x):
+            return torch.tanh(self.first(x))
+
+        def forward(self, x):
+            return self.last(torch.utils.checkpoint.checkpoint(self.inner, x, use_reentrant=reentrant))
+
+    with pytest.raises(CurvatureError, match=r"no second derivatives.*torch\.utils\.checkpoint"):
+        Curvature(Checkpointed(), nn.CrossEntropyLoss(), (X, Y))
