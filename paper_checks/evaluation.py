@@ -77,6 +77,30 @@ class Hypothesis:
         return f"{self.name} = {plain(self.value)} {self.relation} {plain(self.bound)}"
 
 
+class UnmetError(ValueError):
+    """A hypothesis that fails before a side can be computed."""
+
+    def __init__(self, assumes: Sequence[Hypothesis]) -> None:
+        super().__init__(_broken(assumes))
+        self.assumes = assumes
+
+
+def assuming(*assumes: Hypothesis) -> tuple[Hypothesis, ...]:
+    """Hypotheses that what follows cannot be computed without.
+
+    Raises:
+        UnmetError: one of them is not met.
+    """
+    if _broken(assumes):
+        raise UnmetError(assumes)
+    return assumes
+
+
+def _broken(assumes: Sequence[Hypothesis]) -> str:
+    """The first assumption that is not met, in words; empty if all are."""
+    return next((f"an assumption is not met: {one}" for one in assumes if not one.met), "")
+
+
 @dataclass(frozen=True)
 class Violation:
     """A statement ``left <= right`` (or ``left < right``) at a witness; an equality is ``|a - b| <= 0``.
@@ -101,11 +125,6 @@ class Violation:
     assumes: Sequence[Hypothesis] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
     sampled: str = ""
-
-    @property
-    def broken(self) -> str:
-        """The first assumption that is not met, in words; empty if all are."""
-        return next((str(one) for one in self.assumes if not one.met), "")
 
     @property
     def gap(self) -> Fraction:
@@ -215,6 +234,8 @@ def evaluated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     """Evaluates stored values; whatever they are, the answer is one line and no exception."""
     try:
         return (_proved if replay.kind == "certificate" else _violated)(replay, values)
+    except UnmetError as error:
+        return Replayed(replay.kind, False, False, None, None, str(error), _told(error.assumes))
     except (ArithmeticError, AttributeError, ImportError, LookupError, TypeError, ValueError) as error:
         return Replayed(replay.kind, False, False, None, None, f"not a case of this claim: {error!r}")
 
@@ -268,11 +289,11 @@ def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     assert isinstance(outcome, Violation)
     gap, error = outcome.gap, _finite(outcome.error)
     left, right = float(outcome.left), float(outcome.right)
-    assumes = [(str(one), one.met) for one in outcome.assumes]
+    assumes = _told(outcome.assumes)
     given = {name: plain(value) for name, value in outcome.given.items()}
-    if outcome.broken or read.unread:
-        detail = f"an assumption is not met: {outcome.broken}" if outcome.broken else read.unread
-        return Replayed("witness", False, False, left, right, detail, assumes, given)
+    flaw = _broken(outcome.assumes) or read.unread
+    if flaw:
+        return Replayed("witness", False, False, left, right, flaw, assumes, given)
     equal = outcome.strict and gap == 0 == error
     confirmed = gap > error or equal
     reads = f"{outcome.reads}: " if outcome.reads else ""
@@ -282,6 +303,10 @@ def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     sides = [0.0 if abs(side) < error else side for side in (left, right)]
     detail = f"{reads}{sides[0]:.6g} {sign} {sides[1]:.6g} ({how})"
     return Replayed("witness", confirmed, confirmed and not outcome.sampled, left, right, detail, assumes, given)
+
+
+def _told(assumes: Sequence[Hypothesis]) -> list[tuple[str, bool]]:
+    return [(str(one), one.met) for one in assumes]
 
 
 def plain(value: Any) -> str:

@@ -16,6 +16,18 @@ def fractions(values: Values, *names: str) -> list[Fraction]:
     return [Fraction(values[name]) for name in names]
 
 
+def followed(values: Values, name: str, most: int = 8) -> int:
+    """A number of steps or rounds that are followed in fractions, whose digits multiply with each.
+
+    Raises:
+        ValueError: there are more of them.
+    """
+    count = int(values[name])
+    if count > most:
+        raise ValueError(f"at most {most} {name} are followed in fractions, got {count}")
+    return count
+
+
 def square(entries: Sequence[Sequence[Any]], size: int) -> list[list[Fraction]]:
     """A stored matrix of as many rows as columns.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values, fractions
+from paper_checks.stored_values import Values, followed, fractions
 
 ONE_WEIGHT = "one weight w = W + alpha A B with loss (w - target)^2/2, one step of both factors a round; "
 TRAINED = "distance of the returned model from the trained one"
@@ -32,7 +32,7 @@ class Single:
 def start(values: Values) -> tuple[Single, int, int, list[Hypothesis]]:
     """The run, tau, T, and what is assumed."""
     single = Single(*fractions(values, "W", "A", "B", "target", "alpha", "rate"))
-    tau, T = int(values["tau"]), int(values["rounds"])
+    tau, T = int(values["tau"]), followed(values, "rounds")
     assumes = [
         Hypothesis("tau", tau, ">=", 1),
         Hypothesis("T, against tau", T, ">=", tau),
@@ -112,7 +112,7 @@ def alg_3(values: Values) -> Violation:
 def alg_4(values: Values) -> Violation:
     """pFedLoRA, its first variant: what is returned against the model that the steps descend in."""
     W, target, rate, L, U, own = fractions(values, "W", "target", "rate", "L", "U", "personal_alpha")
-    T = int(values["rounds"])
+    T = followed(values, "rounds")
     for _ in range(T):
         slope = W + own * L * U - target  # eq. (84)
         L, U = L - rate * slope * own * U, U - rate * slope * own * L

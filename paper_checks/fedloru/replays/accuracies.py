@@ -7,25 +7,22 @@ from fractions import Fraction
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
-HALF = Fraction(1, 200)
 
-
-def accuracies(text: str) -> list[Fraction]:
-    """Accuracies printed with two decimals, separated by spaces."""
-    if not text or any(len(number.partition(".")[2]) != 2 for number in text.split()):
-        raise ValueError(f"not accuracies with two decimals: {text!r}")
-    return [Fraction(number) for number in text.split()]
+def accuracies(text: str) -> list[tuple[Fraction, Fraction]]:
+    """Printed accuracies, separated by spaces, each as the ends of what it is rounded from."""
+    found = [(Fraction(number), Fraction(1, 2 * 10 ** len(number.partition(".")[2]))) for number in text.split()]
+    return [(number - half, number + half) for number, half in found]
 
 
 def _best_rival(values: Values, where: str) -> Violation:
     """The best value of the other low-rank methods, rounded down, and FedLoRU's best, rounded up, over all sizes."""
     ours, theirs = accuracies(values["FedLoRU"]), accuracies(values["FedLoRA"]) + accuracies(values["FedHM"])
     assumes = (
-        Hypothesis("least accuracy", min(ours + theirs), ">=", 0),
-        Hypothesis("largest accuracy", max(ours + theirs), "<=", 100),
+        Hypothesis("least accuracy", min(high for _, high in ours + theirs), ">=", 0),
+        Hypothesis("largest accuracy", max(low for low, _ in ours + theirs), "<=", 100),
     )
-    return Violation(max(theirs) - HALF, max(ours) + HALF, strict=True, assumes=assumes,
-                     given={"rivals": theirs, "FedLoRU": ours},
+    return Violation(max(low for low, _ in theirs), max(high for _, high in ours), strict=True, assumes=assumes,
+                     given={"rivals": [low for low, _ in theirs], "FedLoRU": [high for _, high in ours]},
                      reads=f"{where}: best rival against the best value of FedLoRU")  # fmt: skip
 
 

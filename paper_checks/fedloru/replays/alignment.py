@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from paper_checks.fedloru.replays.dense_draws import DENSE, Draw, hessian, limit_of_mean
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
@@ -60,9 +60,9 @@ def two_clients(values: Values) -> list[Hypothesis]:
 def thm_3_3(values: Values) -> Violation:
     """The difference of cosines at two ranks for dense clients, against the printed g(r)."""
     rank = int(values["rank"])
+    assumes = assuming(*two_clients(values), Hypothesis("r, against the outliers", rank, "<", len(values["spikes"])))
     mean, error = limit_of_mean(cosines(values, rank, rank + 1), 60, 3000, 33)
     printed = printed_quotient(values, rank) - printed_quotient(values, rank + 1)
-    outliers = Hypothesis("r, against the number of outliers", rank, "<", len(values["spikes"]))
     reads = f"|E(C_r - C_r+1) - g(r)|, r = {rank}, measured {mean:.3g} against {printed:.3g}"
-    return Violation(abs(mean - printed), 0.0, error, sampled=DENSE, assumes=[*two_clients(values), outliers],
+    return Violation(abs(mean - printed), 0.0, error, sampled=DENSE, assumes=assumes,
                      reads=reads)  # fmt: skip

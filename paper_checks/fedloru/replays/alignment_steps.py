@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from paper_checks.fedloru.replays.alignment import cosines, printed_quotient, two_clients
 from paper_checks.fedloru.replays.dense_draws import DENSE, limit_of_mean
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -23,9 +23,10 @@ def outliers(values: Values) -> int:
 def cosine_and_limit(values: Values, seed: int, rank_allowed: Hypothesis) -> Violation:
     """The mean cosine of dense clients against the printed limit."""
     rank = rank_of(values)
+    assumes = assuming(*two_clients(values), rank_allowed)
     mean, error = limit_of_mean(cosines(values, rank), 120, 200, seed)
     printed = printed_quotient(values, rank)
-    return Violation(abs(mean - printed), 0.0, error, sampled=DENSE, assumes=[*two_clients(values), rank_allowed],
+    return Violation(abs(mean - printed), 0.0, error, sampled=DENSE, assumes=assumes,
                      reads=f"|E C_r - printed limit|, r = {rank}, {mean:.3g} against {printed:.3g}")  # fmt: skip
 
 
@@ -61,8 +62,9 @@ def eq_56(values: Values) -> Violation:
     first = [a * x + b * y for x, y in zip(u, w, strict=True)]
     vector = [at * x + bt * y for x, y in zip(ut, wt, strict=True)]
     printed = [at * x + bt for x in ut]
+    given = {"client 2": vector, "printed": printed}
     apart = sum((f * (s - t) for f, s, t in zip(first, vector, printed, strict=True)), Fraction(0))
-    return Violation(abs(apart), 0, reads="|inner product - printed one|")
+    return Violation(abs(apart), 0, given=given, reads="|inner product - printed one|")
 
 
 @replay("fedloru-v2/eq-57-58")

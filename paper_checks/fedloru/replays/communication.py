@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -32,6 +32,7 @@ def eq_83(values: Values) -> Violation:
     return Violation(
         abs(trained - recovered),
         0,
+        given={"trained": trained, "recovered": recovered},
         reads="A = (A1, A2), B = (B1, B2), A_d = p, A_u = (q1, q2), B_d = (u1, u2), B_u = v, "
         "scales a and b; difference of the two models",
     )
@@ -42,7 +43,7 @@ def claim_rank_growth(values: Values) -> Violation:
     """Two cycles of one step on |W - C|^2 / 2 from W = 0 with B = 0: the rank of W, 2 x 2, after each."""
     C, numbers = ([Fraction(text) for text in values[name].split()] for name in ("target", "A"))
     rate, rounds = Fraction(values["rate"]), int(values["rounds"])
-    assumes = (
+    assumes = assuming(
         Hypothesis("learning rate", rate, ">", 0),
         Hypothesis("entries of the target", len(C), "=", 4),
         Hypothesis("entries of A in both cycles", len(numbers), "=", 4),

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values, fractions
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
+from paper_checks.stored_values import Values, followed, fractions
 
 ONE_WEIGHT = "one weight w = W + AB with loss L w^2/2 up to |w| = zone, linear beyond, E = steps, T = rounds, " \
     "sigma^2 = share G^2; "  # fmt: skip
@@ -94,9 +94,9 @@ class Run:
 def run(values: Values) -> Run:
     """Follows eq. (7)."""
     L, z, W, A, B, rate, share = fractions(values, "L", "zone", "W", "A", "B", "rate", "share")
-    E, T = int(values["steps"]), int(values["rounds"])
+    E, T = followed(values, "steps"), followed(values, "rounds")
     positive = {"L": L, "zone z": z, "learning rate": rate, "sigma^2, as a share of G^2": share}
-    assumes = (
+    assumes = assuming(
         *(Hypothesis(name, value, ">", 0) for name, value in positive.items()),
         Hypothesis("steps E", E, ">=", 1),
         Hypothesis("rounds T", T, ">=", 1),
@@ -180,9 +180,8 @@ def eq_78_79(values: Values) -> Violation:
     f, g = ([Fraction(text) for text in values[name].split()] for name in ("f", "g"))
     (K,) = fractions(values, "K")
     T = len(g) - 1
-    assumes = (
-        Hypothesis("T", T, ">=", 1),
-        Hypothesis("values of f, against T + 2", len(f), "=", T + 2),
+    assumes = assuming(Hypothesis("T", T, ">=", 1), Hypothesis("values of f, against T + 2", len(f), "=", T + 2))
+    assumes += (
         Hypothesis("least f", min(f), ">=", 0),
         Hypothesis("least g", min(g), ">=", 0),
         Hypothesis("K", K, ">=", 0),

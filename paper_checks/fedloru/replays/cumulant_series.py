@@ -43,5 +43,6 @@ def fj1(values: Values) -> Violation:
 def fj2(values: Values) -> Violation:
     """The coefficient n = 2 of the Cauchy product, a_1 b_2 + a_2 b_1, against the printed a_1 b_2 + a_2 b_2."""
     a1, a2, b1, b2 = fractions(values, "a1", "a2", "b1", "b2")
-    return Violation(abs((a1 * b2 + a2 * b1) - (a1 * b2 + a2 * b2)), 0,
+    coefficient, printed = a1 * b2 + a2 * b1, a1 * b2 + a2 * b2
+    return Violation(abs(coefficient - printed), 0, given={"coefficient": coefficient, "printed": printed},
                      reads="|coefficient of the product - printed one|, n = 2")  # fmt: skip

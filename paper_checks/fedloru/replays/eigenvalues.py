@@ -6,7 +6,7 @@ import numpy as np
 
 from paper_checks.fedloru.replays.dense_draws import DENSE, hessian, limit_of_mean
 from paper_checks.fedloru.replays.edges import noise
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -14,11 +14,12 @@ from paper_checks.stored_values import Values, fractions
 def prop_3_1(values: Values) -> Violation:
     """By eqs. (25) and (27) of the paper itself the limit is at most theta + U_N; the printed limit is larger."""
     theta, sigma, s = fractions(values, "theta", "sigma", "s")
+    assumes = assuming(*noise(sigma, s), Hypothesis("theta", theta, "!=", 0))
     size, edge = abs(theta), 2 * sigma * s
     g = size + sigma**2 * s**2 / size
     printed = g if g > edge else edge
     return Violation(
-        printed, size + edge, assumes=[*noise(sigma, s), Hypothesis("theta", theta, "!=", 0)],
+        printed, size + edge, assumes=assumes,
         reads="printed limit of |lambda_1| against Weyl's bound |theta| + 2 sigma s for it",
     )  # fmt: skip
 
@@ -39,12 +40,12 @@ def eq_5(values: Values) -> Violation:
 def prop_3_1_bulk(values: Values) -> Violation:
     """The same share of the spectrum of dense Gaussian Hessians, as a distance from either edge."""
     sigma, s, share = fractions(values, "sigma", "s", "share")
+    assumes = assuming(*noise(sigma, s), Hypothesis("share", share, ">", 0), Hypothesis("share", share, "<", 1))
     edge = float(2 * sigma * s)
 
     def inside(R: int, rng: np.random.Generator) -> float:
         return float(np.linalg.eigvalsh(hessian(R, [edge], edge / 2.0, rng))[R - round(share * R)])
 
     mean, error = limit_of_mean(inside, 200, 60, 20_090)
-    assumes = [*noise(sigma, s), Hypothesis("share", share, ">", 0), Hypothesis("share", share, "<", 1)]
     return Violation(edge - abs(mean), 0.0, error, sampled=DENSE, assumes=assumes,
                      reads=f"distance of the mean lambda_i, i = {float(share):g} R, from the nearer edge")  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 
 from paper_checks.fedloru.replays.dense_draws import DENSE, hessian, limit_of_mean
 from paper_checks.fedloru.replays.edges import noise
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -26,6 +26,11 @@ def def_phi(values: Values) -> Violation:
 def assump_bulk(values: Values) -> Violation:
     """Bulk eigenvalues of dense Gaussian Hessians, unit noise, weighted by the spike's squared components."""
     theta, power = Fraction(values["theta"]), int(values["power"])
+    assumes = assuming(
+        Hypothesis("theta, an outlier's at unit noise", theta, ">", 1),
+        Hypothesis("power", power, ">=", 1),
+        Hypothesis("power", power, "<=", 2),
+    )
 
     def weighted(R: int, rng: np.random.Generator) -> float:
         eigenvalues, vectors = np.linalg.eigh(hessian(R, [float(theta)], 1.0, rng))
@@ -33,10 +38,5 @@ def assump_bulk(values: Values) -> Violation:
         return float((weights * eigenvalues[:-1] ** power).sum() / weights.sum())
 
     mean, error = limit_of_mean(weighted, 200, 200, 32_005)
-    assumes = (
-        Hypothesis("theta, an outlier's at unit noise", theta, ">", 1),
-        Hypothesis("power", power, ">=", 1),
-        Hypothesis("power", power, "<=", 2),
-    )
     return Violation(abs(mean - (power - 1)), 0.0, error, sampled=DENSE, assumes=assumes,
                      reads="|weighted mean over the bulk - its value for uniform weights|")  # fmt: skip

@@ -31,7 +31,7 @@ def txt_ratio(values: Values) -> Violation:
 @replay("fedloru-v2/txt-total20")
 def txt_total20(values: Values) -> Violation:
     """The counts added up."""
-    counts = [int(count) for rank, count in values.items() if rank.startswith("r=")]
+    counts = [int(values[name]) for name in values if name.startswith("r=")]
     assumes = [Hypothesis("ranks", len(counts), "=", 3), Hypothesis("least count", min(counts), ">=", 1)]
     return Violation(abs(sum(counts) - int(values["total"])), 0, assumes=assumes,
                      reads="setting 2, |sum of clients - total|")  # fmt: skip

@@ -55,8 +55,7 @@ def iclr_prop_3_1(values: Values) -> Violation:
         min(apart),
         spacing,
         assumes=assumes,
-        reads=f"one spike, uniform law: lambda_i, i = {float(share):g} R, from {{0, L, U}} against the level "
-        "spacing",
+        reads=f"one spike, uniform law: lambda_i, i = {float(share):g} R, from {{0, L, U}} against the level spacing",
     )
 
 

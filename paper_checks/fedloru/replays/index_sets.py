@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 Sets = tuple[set[int], set[int]]  # indices outside the bulk at M and at N
@@ -15,15 +15,15 @@ def read(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypot
     r"""Spikes, both thresholds, and the assumptions of Theorem 3.2."""
     spikes = [Fraction(text) for text in values["spikes"]]
     sigma, s_M, s_N = fractions(values, "sigma", "s_M", "s_N")
-    assumes = [
+    assumes = assuming(
         Hypothesis("sigma", sigma, ">", 0),
         Hypothesis("s_N", s_N, ">", 0),
         Hypothesis("s_N, against s_M", s_N, "<", s_M),
         Hypothesis("s_M", s_M, "<", 1),
         Hypothesis("least |theta_j|", min(map(abs, spikes)), ">", 0),
         Hypothesis("|theta_0|, against sigma s_M", max(map(abs, spikes)), ">=", sigma * s_M),
-    ]
-    return spikes, sigma * s_M, sigma * s_N, assumes
+    )
+    return spikes, sigma * s_M, sigma * s_N, [*assumes]
 
 
 def _by_condition(spikes: list[Fraction], n: Fraction) -> set[int]:

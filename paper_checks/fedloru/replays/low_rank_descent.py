@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values, fractions
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
+from paper_checks.stored_values import Values, followed, fractions
 
 QUADRATIC = "one weight w = W + AB with loss L w^2/2 (within the zone), E = steps; "
 
@@ -36,7 +36,7 @@ def eq_WT(values: Values) -> Violation:
     restart matters.
     """
     W, A, B, target, alpha, rate = fractions(values, "W", "A", "B", "target", "alpha", "rate")
-    tau, T = int(values["tau"]), int(values["rounds"])
+    tau, T = followed(values, "tau"), int(values["rounds"])
     assumes = (
         Hypothesis("tau", tau, ">=", 1),
         Hypothesis("T, against tau", T, ">=", tau),
@@ -55,7 +55,10 @@ def eq_WT(values: Values) -> Violation:
 def step_and_told(values: Values, where: str) -> Violation:
     """The mean step in A of E local steps on L w^2/2, against the mean of the gradients over i = 1..E."""
     L, zone, W, A, B, rate = fractions(values, "L", "zone", "W", "A", "B", "rate")
-    E, start, weights, later = int(values["steps"]), A, list[Fraction](), list[Fraction]()
+    E, start, weights, later = followed(values, "steps"), A, list[Fraction](), list[Fraction]()
+    assumes = assuming(
+        Hypothesis("L", L, ">", 0), Hypothesis("learning rate", rate, ">", 0), Hypothesis("steps E", E, ">=", 1)
+    )
     for i in range(E + 1):
         weights.append(W + A * B)
         slope = L * weights[-1]
@@ -63,12 +66,7 @@ def step_and_told(values: Values, where: str) -> Violation:
             later.append(slope * B)
         if i < E:
             A, B = A - rate * slope * B, B - rate * slope * A
-    assumes = (
-        Hypothesis("L", L, ">", 0),
-        Hypothesis("learning rate", rate, ">", 0),
-        Hypothesis("steps E", E, ">=", 1),
-        Hypothesis("largest |w|, where the loss is quadratic", max(map(abs, weights)), "<=", zone),
-    )
+    assumes += (Hypothesis("largest |w|, where the loss is quadratic", max(map(abs, weights)), "<=", zone),)
     return Violation(
         abs((start - A) / (rate * E) - sum(later, Fraction(0)) / E), 0, assumes=assumes, reads=QUADRATIC + where
     )
@@ -94,7 +92,7 @@ def claim_B3_just(values: Values) -> Violation:
     """
     slopes = [Fraction(text) for text in values["slopes"].split()]
     A, B, rate = fractions(values, "A", "B", "rate")
-    E, tau = int(values["steps"]), int(values["tau"])
+    E, tau = followed(values, "steps"), followed(values, "tau")
     square = sum((s**2 for s in slopes), Fraction(0)) / len(slopes)
     assumes = (
         Hypothesis("second moment of the slopes, which is G^2", square, "=", 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb, factorial
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
@@ -13,17 +13,18 @@ from paper_checks.stored_values import Values
 def prop_3_1_dist(values: Values) -> Violation:
     """Rows i <= R/2 meet columns j > R/2 in Binomial(R/2, 1/R) entries; one row with ``degree`` of them is enough."""
     R, degree, factor = int(values["R"]), int(values["degree"]), Fraction(values["factor"])
+    assumes = assuming(
+        Hypothesis("R, against the degree", R, ">=", 2 * degree),
+        Hypothesis("degree, for exact binomials", degree, "<=", 50),
+        Hypothesis("degree, so that the star exceeds the claimed norm", degree, ">", (2 * factor) ** 2),
+        Hypothesis("factor over the limit", factor, ">", 1),
+    )
     half = R // 2
     # P(Binomial >= degree) >= P(Binomial = degree), bounded below in fractions with (1 - 1/R)^n >= 1 - n/R.
     at_least = Fraction(comb(half, degree), R**degree) * (1 - Fraction(half - degree, R))
     # P(no such row) <= exp(-half * at_least) <= 1 / (1 + x + x^2/2 + ... ) with x = half * at_least.
     x = half * at_least
     series = sum((x**k / factorial(k) for k in range(12)), Fraction(0))
-    assumes = (
-        Hypothesis("R, against the degree", R, ">=", 2 * degree),
-        Hypothesis("degree, so that the star exceeds the claimed norm", degree, ">", (2 * factor) ** 2),
-        Hypothesis("factor over the limit", factor, ">", 1),
-    )
     return Violation(1 - 1 / series, Fraction(1, 2), assumes=assumes,
                      reads="lower bound on P(||epsilon|| exceeds the limit by the factor) against 1/2")  # fmt: skip
 
@@ -32,6 +33,7 @@ def prop_3_1_dist(values: Values) -> Violation:
 def claim_scale(values: Values) -> Violation:
     """A sample Hessian that is 0 or 2 with equal probability: the mean of M of them over all 2^M samples, by counts."""
     M = int(values["M"])
+    assumes = assuming(Hypothesis("M", M, ">=", 1), Hypothesis("M, for all samples one by one", M, "<=", 64))
     noise = sum((comb(M, k) * (Fraction(2 * k, M) - 1) ** 2 for k in range(M + 1)), Fraction(0)) / 2**M
-    return Violation(abs(noise - Fraction(1, M**2)), 0, assumes=[Hypothesis("M", M, ">=", 1)],
+    return Violation(abs(noise - Fraction(1, M**2)), 0, assumes=assumes,
                      reads=f"|E (H_M - H)^2 - V s_M^2| at M = {M} with s_M = 1/M and V = 1")  # fmt: skip

@@ -69,6 +69,7 @@ def txt_peft(values: Values) -> Violation:
     shares = {Fraction(name): int(rank) for name, rank in values.items() if isinstance(rank, int)}
     printed = {Fraction("0.124"): 8, Fraction("0.248"): 16}
     assumes = [Hypothesis("shares with another rank than printed", len(shares.items() ^ printed.items()), "=", 0)]
+    assumes.append(Hypothesis("models", len(models), "=", 3))
     distances = []
     for name, (vocabulary, hidden, inner, layers, queries, keys, tied) in models.items():
         matrices = [(hidden, queries), (hidden, keys), (hidden, keys), (queries, hidden)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, square
 
 
@@ -50,14 +50,15 @@ def alg_6(values: Values) -> Violation:
     )
     size = len(targets[0])
     W = [[Fraction(int(i == j == 0)) for j in range(size)] for i in range(size)]
-    axes, assumes = [], [Hypothesis("learning rate", rate, ">", 0), Hypothesis("clients", len(targets), "=", 2)]
+    axes, assumes = [], [Hypothesis("learning rate", rate, ">", 0)]
+    assumes += assuming(Hypothesis("clients", len(targets), "=", 2))
     for c, target in enumerate(targets, 1):
         moves = [target[i][0] - W[i][0] for i in range(size)], [target[0][j] - W[0][j] for j in range(size)]
         axes.append([{i for i in range(size) if move[i]} for move in moves])
         assumes.append(Hypothesis(f"entry (1, 1) of target {c}", target[0][0], "=", 1))
         assumes += [Hypothesis(f"axes along which client {c} leaves e1", len(axis), "=", 1) for axis in axes[-1]]
-    other = sum(len(one ^ beside) for one, beside in zip(*axes, strict=True))
-    assumes.append(Hypothesis("axes that one of the clients has", other, ">=", 1))
+    both = sum(len(one & beside) for one, beside in zip(*axes, strict=True))
+    assumes.append(Hypothesis("axes that both clients have", both, "=", 0))
     # A step in the bases moves the entries within them towards the target.
     mean = [[Fraction(0)] * size for _ in range(size)]
     for target, (rows, columns) in zip(targets, axes, strict=True):
@@ -70,6 +71,6 @@ def alg_6(values: Values) -> Violation:
         outside = [abs(mean[i][j]) for i in range(size) for j in range(size)
                    if i not in {0, *rows} or j not in {0, *columns}]  # fmt: skip
         missed.append(max(outside, default=Fraction(0)))
-    return Violation(min(missed), 0, assumes=assumes,
+    return Violation(min(missed), 0, assumes=assumes, given={"targets": targets, "mean model": mean},
                      reads="losses |W - T|^2 / 2 from W = e1 e1', one step: an entry of "
                      "the mean model that is 0 in the bases of either client")  # fmt: skip

@@ -8,25 +8,24 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 Array = NDArray[np.float64]
 RATE = 1e-3
 
 
-def features(points: Array, n: int, basis: str) -> Array:
-    """Legendre polynomials by their recurrence (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}."""
+def features(points: Array, n: int) -> Array:
+    """Orthonormal Legendre polynomials by the recurrence (k + 1) P_{k+1} = (2k + 1) x P_k - k P_{k-1}."""
     columns = [np.ones_like(points), points]
     for k in range(1, n - 1):
         columns.append(((2 * k + 1) * points * columns[k] - k * columns[k - 1]) / (k + 1))
-    scale = np.sqrt(2.0 * np.arange(n) + 1.0) if basis == "uniform" else np.ones(n)
-    return np.stack(columns[:n], axis=1) * scale
+    return np.stack(columns[:n], axis=1) * np.sqrt(2.0 * np.arange(n) + 1.0)
 
 
-def gram(x: Array, y: Array, n: int, basis: str) -> Array:
+def gram(x: Array, y: Array, n: int) -> Array:
     """Second derivative of the loss in the entries of W, row by row."""
-    p, q = features(x, n, basis), features(y, n, basis)
+    p, q = features(x, n), features(y, n)
     both = (p[:, :, None] * q[:, None, :]).reshape(len(x), n * n)
     return both.T @ both / len(x)
 
@@ -98,24 +97,23 @@ def fedlrt(
 @replay("fedlrt/claim-hom-clients")
 def claim_hom_clients(values: Values) -> Violation:
     """Distance after some rounds with many clients, against that with one, from the same start on the same points."""
-    rng, basis, many = philox(2024), str(values["basis"]), int(values["clients"])
+    rng, many, rounds = philox(2024), int(values["clients"]), int(values["rounds"])
+    assumes = assuming(
+        Hypothesis("rounds", rounds, ">=", 1),
+        Hypothesis("rounds", rounds, "<=", 2000),
+        Hypothesis("clients", many, ">=", 2),
+        Hypothesis("32 modulo the clients", 32 % many if many else 32, "=", 0),
+    )
     x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
     target = rng.standard_normal((20, 4)) @ rng.standard_normal((4, 20)) / np.sqrt(20.0)
     start = 0.01 * rng.standard_normal((20, 20)) / np.sqrt(20.0)
     distances = []
     for count in (many, 1):
         parts = list(zip(np.array_split(x, count), np.array_split(y, count), strict=True))
-        grams = [gram(a, b, 20, basis) for a, b in parts]
+        grams = [gram(a, b, 20) for a, b in parts]
         shares = np.array([len(a) / len(x) for a, _ in parts])
-        gradients, rounds = slopes(grams, [target] * count), int(values["rounds"])
-        end = fedlrt(start, 8, gradients, "simplified", 20, 0.1, rounds, shares)
+        end = fedlrt(start, 8, slopes(grams, [target] * count), "simplified", 20, 0.1, rounds, shares)
         distances.append(float(np.linalg.norm(end - target)))
-    assumes = (
-        Hypothesis("rounds", int(values["rounds"]), ">=", 1),
-        Hypothesis("features, orthonormal for points that are", basis, "=", "uniform"),
-        Hypothesis("clients", many, ">=", 2),
-        Hypothesis("32 modulo the clients", 32 % many if many else 32, "=", 0),
-    )
     return Violation(distances[0], distances[1], error=1e-9, sampled=DRAWN, assumes=assumes,
                      reads="n = 20, rank 4, 10,000 points, 20 steps of 1e-3, tau = 0.1, "
                      "a start of size 0.01 and rank 8: distance to the minimiser with all these "
@@ -126,21 +124,27 @@ def four_clients() -> tuple[Array, list[Array], Array]:
     """The heterogeneous test: one Gram matrix, four targets of rank 1, a start."""
     rng = philox(2025)
     x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
-    H = gram(x, y, 10, "uniform")
+    H = gram(x, y, 10)
     targets = [np.outer(rng.standard_normal(10), rng.standard_normal(10)) / np.sqrt(10.0) for _ in range(4)]
     return H, targets, rng.standard_normal((10, 10)) / np.sqrt(10.0)
 
 
-def _setting(values: Values) -> list[Hypothesis]:
+def setting(values: Values) -> tuple[Hypothesis, ...]:
     """The setting of Section 4.1."""
     stated = {"n": 10, "clients": 4, "steps": 100, "points": 10_000}
-    return [Hypothesis(name, int(values[name]), "=", number) for name, number in stated.items()]
+    return assuming(*(Hypothesis(name, int(values[name]), "=", number) for name, number in stated.items()))
+
+
+def followed_rounds(values: Values) -> tuple[Hypothesis, ...]:
+    """The setting, and rounds that can be followed."""
+    rounds = int(values["rounds"])
+    return setting(values) + assuming(Hypothesis("rounds", rounds, ">=", 1), Hypothesis("rounds", rounds, "<=", 2000))
 
 
 @replay("fedlrt/claim-het-plateau")
 def claim_het_plateau(values: Values) -> Violation:
     """FedAvg: every client's local steps, their mean; the distance it comes to."""
-    H, targets, W = four_clients()
+    assumes, (H, targets, W) = followed_rounds(values), four_clients()
     for _ in range(int(values["rounds"])):
         ends = []
         for T in targets:
@@ -155,7 +159,7 @@ def claim_het_plateau(values: Values) -> Violation:
         away,
         error=1e-9,
         sampled=DRAWN,
-        assumes=_setting(values),
+        assumes=assumes,
         reads="steps of 1e-3, targets of rank 1: 1e-5, above which FedAvg should stand still, and its distance",
     )
 
@@ -163,10 +167,10 @@ def claim_het_plateau(values: Values) -> Violation:
 @replay("fedlrt/fig-1")
 def fig_1(values: Values) -> Violation:
     """FeDLRT without correction: the distance it comes to."""
-    H, targets, W = four_clients()
+    assumes, (H, targets, W) = followed_rounds(values), four_clients()
     end = fedlrt(W, 5, slopes([H] * 4, targets), "none", 100, 0.01, int(values["rounds"]))
     away = float(np.linalg.norm(end - np.mean(targets, axis=0)))
-    return Violation(1e-5, away, error=1e-9, sampled=DRAWN, assumes=_setting(values),
+    return Violation(1e-5, away, error=1e-9, sampled=DRAWN, assumes=assumes,
                      reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank "
                      "5: 1e-5, above which it should stand still without correction, and its distance")  # fmt: skip
 
@@ -174,7 +178,7 @@ def fig_1(values: Values) -> Violation:
 @replay("fedlrt/claim-het-converge")
 def claim_het_converge(values: Values) -> Violation:
     """Some times the rounds of FeDLRT with full correction to 1e-5, against those of FedLin."""
-    H, targets, start = four_clients()
+    assumes, (H, targets, start) = setting(values), four_clients()
     mean, rank = np.mean(targets, axis=0), 5
 
     def rounds(step: Callable[[Array], Array]) -> int:
@@ -204,5 +208,5 @@ def claim_het_converge(values: Values) -> Violation:
     theirs = rounds(fedlin)
     ours = rounds(low_rank)
     return Violation(Fraction(values["much"]) * ours, theirs, error=Fraction(1, 2), sampled=DRAWN,
-                     assumes=_setting(values), reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank "
+                     assumes=assumes, reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank "
                      "5: rounds of FeDLRT to 1e-5 times what should be the gain, and those of FedLin")  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values, fractions, square
+from paper_checks.stored_values import Values, followed, fractions, square
 
 LOSSES = "two clients, L = 1, rank 1, losses ±(P w11 + Q w22 + w11 w22) + <slope, w>, P and Q the parts apart"
 Entries = list[Fraction]
@@ -63,7 +63,7 @@ def opposite(values: Values) -> Opposite:
     """Follows Algorithm 5 and checks Assumption 1 at every step of every client."""
     start, size, delta, rate, theta = fractions(values, "start", "norm", "delta", "step", "theta")
     P, Q = fractions(values, "apart_inside", "apart_outside")
-    slope, steps = entries(values["slope"]), int(values["steps"])
+    slope, steps = entries(values["slope"]), followed(values, "steps")
     assumes = [
         Hypothesis("squared norm of the gradient", inner(slope, slope), "=", size**2),
         Hypothesis("norm of the gradient", size, ">", 0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
@@ -19,9 +19,10 @@ def claim_simplified_sufficient(values: Values) -> Violation:
     """
     curvatures, centres = ([Fraction(v) for v in values[name]] for name in ("curvatures", "centres"))
     step, steps = Fraction(values["step"]), int(values["steps"])
+    clients = assuming(Hypothesis("clients", len(curvatures), "=", 2), Hypothesis("centres", len(centres), "=", 2))
     slope = sum((h * -t for h, t in zip(curvatures, centres, strict=True)), Fraction(0)) / 2
     assumes = (
-        Hypothesis("clients", len(curvatures), "=", 2),
+        *clients,
         Hypothesis("smallest h", min(curvatures), ">", 0),
         Hypothesis("largest h, at most L", max(curvatures), "<=", 1),
         Hypothesis("gradient of the mean loss at e1 e1'", slope, "=", 0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
@@ -12,12 +12,12 @@ from paper_checks.stored_values import Values
 def table_4(values: Values) -> Violation:
     """Samples used in a round by clients that share 3000 samples evenly, and the rounds that keep their number."""
     samples, epochs, clients, rounds = 3000, values["epochs"], values["clients"], values["rounds with 3"]
-    of_round = {N: sum(Fraction(samples, N) * epochs for _ in range(N)) for N in (3, clients)}
-    assumes = (
+    assumes = assuming(
         Hypothesis("clients", clients, ">", 3),
         Hypothesis("passes over the data in a round", epochs, ">=", 1),
         Hypothesis("rounds with 3 clients", rounds, ">=", 1),
     )
+    of_round = {N: sum(Fraction(samples, N) * epochs for _ in range(N)) for N in (3, clients)}
     return Violation(
         rounds * of_round[3] / of_round[clients], rounds, assumes=assumes, strict=True,
         reads="SST-2, rounds that use the same number of samples if a round is 20 passes of every client over its own "

@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import ceil
 
 from paper_checks.enclosures import enclosed, rational_root
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -19,15 +19,8 @@ def lem_5_3(values: Values) -> Violation:
     With T within 1/50 of 0 and R within 1/75 of 1 every step fails: the new squared sine grows with the move.
     """
     s, sine, q = fractions(values, "s", "sine", "q")
-    m, cosine = int(values["samples"]), rational_root(1 - sine**2)
-    low, high = (2 * s * (cosine + sine * T) * sine * R for T, R in ((Fraction(-1, 50), Fraction(74, 75)),
-                                                                     (Fraction(1, 50), Fraction(76, 75))))  # fmt: skip
-    least = (cosine * low - sine) ** 2 / (1 + high**2)
-    # Both readings of the bracket in (9).
-    most = max(sine**2 * (1 - s * bracket) for bracket in (1 - sine**2, (1 - sine) ** 2))
-    x, n = Fraction(1, 2500), m // 2  # (1 + x)^n >= 1 + n x + n (n - 1) x^2 / 2
-    missed = 1 / (1 + n * x + n * (n - 1) * x**2 / 2) + 2 * (m - 1) / (Fraction(m, 75) - 1) ** 2
-    assumes = (
+    m = int(values["samples"])
+    assumes = assuming(
         Hypothesis("eta |b*|^2", s, ">", 0),
         Hypothesis("eta |b*|^2", s, "<=", 1),
         Hypothesis("delta_0", sine, ">", 0),
@@ -35,6 +28,16 @@ def lem_5_3(values: Values) -> Violation:
         Hypothesis("q", q, ">", 2),
         Hypothesis("samples, against q", m, ">=", q),
         Hypothesis("samples, for Chebyshev", m, ">", 75),
+    )
+    cosine = rational_root(1 - sine**2)
+    low, high = (2 * s * (cosine + sine * T) * sine * R for T, R in ((Fraction(-1, 50), Fraction(74, 75)),
+                                                                     (Fraction(1, 50), Fraction(76, 75))))  # fmt: skip
+    least = (cosine * low - sine) ** 2 / (1 + high**2)
+    # Both readings of the bracket in (9).
+    most = max(sine**2 * (1 - s * bracket) for bracket in (1 - sine**2, (1 - sine) ** 2))
+    x, n = Fraction(1, 2500), m // 2  # (1 + x)^n >= 1 + n x + n (n - 1) x^2 / 2
+    missed = 1 / (1 + n * x + n * (n - 1) * x**2 / 2) + 2 * (m - 1) / (Fraction(m, 75) - 1) ** 2
+    assumes += (
         Hypothesis("least move, beyond the minimiser", cosine * low, ">=", sine),
         Hypothesis("least squared sine after the step, against both bounds", least, ">", most),
     )
@@ -46,16 +49,16 @@ def lem_5_3(values: Values) -> Violation:
 UNLIMITED = "c = s = eta |b*|^2, delta_0 = sine, eps = target, unlimited samples, the least T"
 
 
-def end(values: Values) -> tuple[Fraction, Fraction, list[Hypothesis]]:
+def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
     """Squared sine after T iterations for infinitely many samples, eps, and what is assumed."""
     c, sine, eps = fractions(values, "s", "sine", "target")
-    assumes = [
+    assumes = assuming(
         Hypothesis("c", c, ">", 0),
         Hypothesis("c", c, "<", 1),
         Hypothesis("eps", eps, ">", 0),
         Hypothesis("eps, against delta_0", eps, "<", sine),
         Hypothesis("delta_0", sine, "<", 1),
-    ]
+    )
     least, most = (ceil(2 / (c * (1 - sine**2)) * log) for log in enclosed("ln", sine / eps))
     if least != most or most > 6:
         raise ValueError(f"{least} to {most} iterations are not followed in fractions")

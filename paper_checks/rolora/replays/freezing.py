@@ -32,4 +32,5 @@ def s5_saturate(values: Values) -> Violation:
         Hypothesis("squared sine between a and a*", across, ">", 0),
         Hypothesis("|b*|^2", sum(b * b for b in b_star), ">", 0),
     )
-    return Violation(0, value, assumes=assumes, strict=True, reads="0 < the objective at b = s b*")
+    return Violation(0, value, assumes=assumes, strict=True, given={"X": X, "s": s},
+                     reads="0 < the objective at b = s b*")  # fmt: skip

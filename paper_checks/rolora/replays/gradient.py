@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.enclosures import enclosed
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values
 
@@ -19,7 +19,10 @@ def lem_A_10(values: Values) -> Violation:
     at most 1 / (1 + m eps'^2 / 2).
     """
     at = thresholds(values)
+    enough = assuming(Hypothesis("samples, for the mode", at.m, ">=", 5))
     (e_0, e_1, e_2), m, k = at.e, at.m, Fraction(at.m - 1, 2)
+    if e_2 >= (1 - e_0) * (1 - e_1):
+        raise ValueError("thresholds too large for this bound")
     tilde, level = e_2 / (1 - e_0), e_2 / ((1 - e_0) * (1 - e_1))
     room = tilde * (level**2 + level) / (Fraction(4, 5) - level * Fraction(3, 5))
     # Far from the mode the density of chi-square is at most that at it, 1/sqrt(8 pi (k - 1)) (Stirling), pi > 3.
@@ -28,9 +31,7 @@ def lem_A_10(values: Values) -> Violation:
     assumes = (
         *at.assumes,
         Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1),
-        Hypothesis("samples, for the mode", m, ">=", 5),
-        Hypothesis("|R - 1| that the bound allows", room, ">", 0),
-        Hypothesis("|R - 1| that the bound allows", room, "<", 1),
+        *enough,
     )
     return Violation(
         1 - within - outside, 2 * at.q[0] ** -10, assumes=assumes,

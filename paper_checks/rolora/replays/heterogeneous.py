@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.enclosures import enclosed
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.rolora.replays.iterations import inside, iteration_count
 from paper_checks.stored_values import Values, fractions
 
@@ -42,13 +42,15 @@ def thm_A_14(values: Values) -> Violation:
     """Squares of the sine by the quotient of eqs. (262) and (267)."""
     delta_0, s, c, quotient = fractions(values, "delta_0", "step", "c", "quotient")
     T = int(values["T"])
-    assumes = (
+    assumes = assuming(
         *inside("delta_0", delta_0),
         *inside("c", c),
+        Hypothesis("epsilon / delta_0", quotient, ">", 0),
         Hypothesis("eta L_max^2", s, ">", 0),
         Hypothesis("eta L_max^2", s, "<=", Fraction(1, 2)),
-        Hypothesis("T, against its bound", T, ">=", enclosed("ln", 1 / quotient)[1] / (c * (1 - delta_0**2))),
+        Hypothesis("T, for exact squares", T, "<=", 6),
     )
+    assumes += (Hypothesis("T, against its bound", T, ">=", enclosed("ln", 1 / quotient)[1] / (c * (1 - delta_0**2))),)
     square = delta_0**2
     for _ in range(T):
         square = square * (1 - 2 * s * (1 - square)) ** 2 / (1 + 4 * s**2 * square * (1 - square))

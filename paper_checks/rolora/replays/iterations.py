@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.enclosures import enclosed
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -18,8 +18,8 @@ def iteration_count(values: Values) -> Violation:
     """Both numbers of iterations; printed is exact > simple, so the witness has simple > exact."""
     delta_0, c, quotient, root = fractions(values, "delta_0", "c", "quotient", "root")
     y = c * (1 - delta_0**2)
-    assumes = (*inside("delta_0", delta_0), *inside("c", c), *inside("epsilon / delta_0", quotient),
-               Hypothesis("factor of the logarithm", root, ">=", 1))  # fmt: skip
+    assumes = assuming(*inside("delta_0", delta_0), *inside("c", c), *inside("epsilon / delta_0", quotient),
+                       Hypothesis("factor of the logarithm", root, ">=", 1))  # fmt: skip
     low, high = enclosed("ln", 1 / quotient)
     return Violation(root * low / y, root * high / enclosed("ln", 1 / (1 - y))[0], assumes=assumes,
                      reads="quotient = epsilon / delta_0; simple number of iterations, from below, against the exact "
