@@ -33,6 +33,15 @@ def test_extremes_beside_a_top_atom_and_for_a_direction_that_misses_it():
     assert tiny.eigenvalue(1) == pytest.approx(1.0, abs=1e-12)
 
 
+def test_eigenvalues_above_a_point_are_counted_with_and_without_spikes():
+    for spikes in SPIKES:
+        draw = draw_rotated(SpikedModel(spikes, MarchenkoPastur(0.5), 0.6), 40, np.random.default_rng(2))
+        values = dense(draw)
+        for point in (-2.5, -0.1, 0.3, 0.7, 1.5, 4.0):
+            assert draw.count_above(point) == int((values > point).sum())
+    assert RotatedDraw(SpikedModel(), np.array([2.0, 1.0, 1.0]), np.empty((3, 0))).count_above(1.0) == 1
+
+
 def test_stable_rank_is_that_of_the_dense_matrix():
     for spikes in SPIKES:
         draw = draw_rotated(SpikedModel(spikes, MarchenkoPastur(0.5), 0.6), 50, np.random.default_rng(1))

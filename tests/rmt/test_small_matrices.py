@@ -247,6 +247,12 @@ def test_rows_keep_as_many_eigenvalues_as_they_determine():
     assert draw_banded(model, 20, rng, top=7, bottom=3, rows=20).top_kept == 7
 
 
+def test_one_spike_needs_the_rows_of_its_decay():
+    """A spike of 3 decays by 3 in a row: 13 rows to a millionth, whose square is the tolerance, and 15 to spare."""
+    for spikes, end in (((3.0,), {"top": 1}), ((-3.0,), {"top": 0, "bottom": 1})):
+        assert draw_banded(SpikedModel(spikes), 10**9, np.random.default_rng(0), **end).rows == 13 + 15
+
+
 def test_a_spike_at_the_other_end_needs_its_own_rows():
     model = SpikedModel((4.0, -1.2, -3.0))
     rows = {count: draw_banded(model, 10**9, np.random.default_rng(0), top=0, bottom=count).rows for count in (1, 2, 3)}
