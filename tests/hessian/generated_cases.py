@@ -257,13 +257,13 @@ def problem(number: int, network: str, meaning: str) -> Problem:
         options["count"] = chosen.count
     if network == "batch norm, training":
         options["batch_norm"] = "running"
-    way = choice.choice(["", "weights only", "vmap", "kept graphs"])
-    if way == "weights only" and network in ("mlp", "layer norm"):
-        options["parameters"] = "*weight"
-    elif way == "vmap" and network not in ("rnn", "lstm"):  # which have no batching rule
-        options["vectorize"] = 2
-    elif way == "kept graphs":
-        options["keep_graph"] = True
+    ways: dict[str, dict[str, Any]] = {"": {}, "kept graphs": {"keep_graph": True}}
+    if network not in ("rnn", "lstm"):  # which have no batching rule
+        ways["vmap"] = {"vectorize": 2}
+    if network in ("mlp", "layer norm"):
+        ways["weights only"] = {"parameters": "*weight"}
+    way = choice.choice(list(ways))
+    options |= ways[way]
     made_of = (network, meaning, batching, str(dtype), container)
     return Problem(
         f"{number}: {', '.join(made_of)}{f', {way}' if way else ''}",
