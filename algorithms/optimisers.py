@@ -86,7 +86,7 @@ class Sgd:
         if self.weight_decay:
             slopes = _add(slopes, w, self.weight_decay)
         if self.momentum:
-            v = _add(_scale(structure.flatten_up_to(state.velocity), self.momentum), slopes, 1.0)
+            v = _add_to(structure.flatten_up_to(state.velocity), self.momentum, slopes)
             slopes = _add(slopes, v, self.momentum) if self.nesterov else v
             state = Velocity(structure.unflatten(v))
         return structure.unflatten(_add(w, slopes, -rate)), state
@@ -166,10 +166,11 @@ def _unbiasing(beta: float, steps: Tensor) -> Tensor:
     return -torch.expm1(steps * (math.log(beta) if beta else -math.inf))
 
 
-def _singly(tensors: Tensors) -> bool:
+def _singly(*given: Tensors) -> bool:
     """`torch._foreach` takes neither no tensors nor those of `torch.func`, and does not differentiate all it does."""
-    recorded = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-    return not tensors or recorded or torch._C._are_functorch_transforms_active()
+    if not given[0] or torch._C._are_functorch_transforms_active():
+        return True
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensors in given for tensor in tensors)
 
 
 def _scale(a: Tensors, factor: float) -> Tensors:
@@ -178,35 +179,47 @@ def _scale(a: Tensors, factor: float) -> Tensors:
 
 def _add(a: Tensors, b: Tensors, factor: float) -> Tensors:
     """A + factor b."""
-    if _singly(a):
+    if _singly(a, b):
         return [torch.add(x, y, alpha=factor) for x, y in zip(a, b, strict=True)]
     return list(torch._foreach_add(a, b, alpha=factor))
 
 
+def _add_to(a: Tensors, factor: float, b: Tensors) -> Tensors:
+    """Factor a + b, rounded in between."""
+    scaled = _scale(a, factor)
+    if _singly(scaled, b):
+        return [x + y for x, y in zip(scaled, b, strict=True)]
+    torch._foreach_add_(scaled, b)  # new tensors, written once more: memory costs more than arithmetic here
+    return scaled
+
+
 def _lerp(a: Tensors, b: Tensors, share: float) -> Tensors:
     """A + share (b - a)."""
-    if _singly(a):
+    if _singly(a, b):
         return [torch.lerp(x, y, share) for x, y in zip(a, b, strict=True)]
     return list(torch._foreach_lerp(a, b, share))
 
 
 def _add_squares(s: Tensors, g: Tensors, beta: float) -> Tensors:
     """Beta s + (1 - beta) g^2."""
-    s = _scale(s, beta)
-    if _singly(s):
-        return [torch.addcmul(x, y, y, value=1.0 - beta) for x, y in zip(s, g, strict=True)]
-    return list(torch._foreach_addcmul(s, g, g, value=1.0 - beta))
+    scaled = _scale(s, beta)
+    if _singly(scaled, g):
+        return [torch.addcmul(x, y, y, value=1.0 - beta) for x, y in zip(scaled, g, strict=True)]
+    torch._foreach_addcmul_(scaled, g, g, value=1.0 - beta)
+    return scaled
 
 
 def _subtract_quotients(w: Tensors, m: Tensors, s: Tensors, ahead: Tensor, spread: Tensor, eps: float) -> Tensors:
     """W - ahead m / (sqrt(s)/spread + eps)."""
-    if _singly(w):
+    if _singly(w, m, s):
         return [
             x - ahead.to(x.dtype) * y / (z.sqrt() / spread.to(x.dtype) + eps) for x, y, z in zip(w, m, s, strict=True)
         ]
-    below = torch._foreach_div(torch._foreach_sqrt(s), spread.to(w[0].dtype))
-    below = torch._foreach_div(torch._foreach_add(below, eps), -ahead.to(w[0].dtype))
-    return list(torch._foreach_addcdiv(w, m, list(below)))
+    below = list(torch._foreach_sqrt(s))
+    torch._foreach_div_(below, spread.to(w[0].dtype))
+    torch._foreach_add_(below, eps)
+    torch._foreach_div_(below, -ahead.to(w[0].dtype))
+    return list(torch._foreach_addcdiv(w, m, below))
 
 
 def _check(**values: float) -> None:
