@@ -10,7 +10,8 @@ goes on.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -178,7 +179,7 @@ class PersonalFedLoRU(FedLoRU):
 
     def personal_weights(self, fed: Federation, state: FedLoRUState, client: int) -> Tree:
         """The model of one client."""
-        mine = fed.state.personal[client]["LU"]
+        mine = fed.personal(client)["LU"]
         return self.personal_adapter.weights(self.weights(state), mine)
 
     def _draws(self, client: Client, rng: np.random.Generator) -> tuple[Tensor, Tensor] | None:
@@ -190,9 +191,11 @@ def train_personal_then_shared(client: Client, memory: Memory, factors: AB, algo
     shared, own, base = algorithm.adapter, algorithm.personal_adapter, memory.shared["base"]
     first, second = (None, None) if memory.drawn is None else memory.drawn
     start = memory.personal["LU"]
-    LU = descend(client, start, algorithm.personal, Memory(drawn=first), own.over(shared.weights(base, factors)))
+    LU = descend(
+        client, start, algorithm.personal, replace(memory, drawn=first), own.over(shared.weights(base, factors))
+    )
     with_own = own.weights(base, LU)
-    trained = descend(client, factors, algorithm.local, Memory(drawn=second), shared.over(with_own))
+    trained = descend(client, factors, algorithm.local, replace(memory, drawn=second), shared.over(with_own))
     return Reply(upload=trained, personal={"LU": LU})
 
 
@@ -230,22 +233,17 @@ class NestedFedLoRU(FedLoRU):
         """
         if len(self.ranks) != len(fed.clients):
             raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
-        fed.agree(turn=state.rounds)
-        uploads = fed.gather(
-            train_nested, to=cohort, draw=self.local.draw, factors=state.factors, algorithm=self
-        )  # fmt: skip
-        recovered = [self._recovered(state.factors, upload) for upload in uploads]
-        return self._accumulated(fed, state, fed.average(recovered, of=cohort))
-
-    def ranks_of(self, client: int | None) -> tuple[int, int] | None:
-        """The ranks of a client, by its number; without one, those that all clients have.
-
-        Raises:
-            FederationError: No number, and clients of several ranks.
-        """
-        if client is None and len(set(self.ranks)) > 1:
-            raise FederationError("clients of several ranks cannot be stacked; use the sequential executor")
-        return self.ranks[client or 0]
+        factors = fed.mean(
+            train_nested,
+            to=cohort,
+            draw=self.local.draw,
+            each={"ranks": {number: self.ranks[number] for number in cohort}},
+            then=partial(self.recovered, state.factors),
+            factors=state.factors,
+            turn=state.rounds,
+            algorithm=self,
+        )
+        return self._accumulated(fed, state, factors)
 
     def fresh(self, factors: AB, ranks: tuple[int, int], turn: int) -> Nested:
         """Nested factors whose products are zero: A_u with orthonormal rows, B_d with orthonormal columns, zeros.
@@ -268,7 +266,8 @@ class NestedFedLoRU(FedLoRU):
         a, b = (self.nested_scale * rank for rank in ranks)
         return AB(factors.A + a * (nested.A_d @ nested.A_u), factors.B + b * (nested.B_d @ nested.B_u))
 
-    def _recovered(self, factors: AB, upload: AB | Nested | Mapping[str, Tree]) -> AB:
+    def recovered(self, factors: AB, upload: AB | Nested | Mapping[str, Tree]) -> AB:
+        """A and B as a client that sent its changes has them."""
         if isinstance(upload, AB):
             return upload
         if isinstance(upload, Nested):
@@ -281,13 +280,15 @@ def _orthonormal(columns: Tensor) -> Tensor:
     return torch.linalg.qr(columns)[0]
 
 
-def train_nested(client: Client, memory: Memory, factors: AB, algorithm: NestedFedLoRU) -> Reply:
+def train_nested(
+    client: Client, memory: Memory, factors: AB, ranks: tuple[int, int] | None, turn: int, algorithm: NestedFedLoRU
+) -> Reply:
     """Local steps in the nested factors; or in A and B, for a client that opts out."""
-    base, ranks = memory.shared["base"], algorithm.ranks_of(memory.number)
+    base = memory.shared["base"]
     outer = algorithm.adapter.over(base)
     if ranks is None:
         return Reply(upload=descend(client, factors, algorithm.local, memory, outer))
-    start = algorithm.fresh(factors, ranks, memory.shared["turn"])
+    start = algorithm.fresh(factors, ranks, turn)
     nested = descend(
         client, start, algorithm.local, memory, lambda parts: outer(algorithm.changed(factors, parts, ranks))
     )

@@ -106,17 +106,17 @@ def coefficient_descent(
     G_St: Tree | None = None,
 ) -> Reply:
     """Local steps in the coefficients; with the mean gradient G_St, or its block G_S, they are corrected by it."""
-    Ubar, Vbar = (memory.round["Ubar"], memory.round["Vbar"]) if Ubar is None or Vbar is None else (Ubar, Vbar)
+    Ubar, Vbar = (memory.kept["Ubar"], memory.kept["Vbar"]) if Ubar is None or Vbar is None else (Ubar, Vbar)
     Ut, Vt, St = widened(memory, Ubar, Vbar)
     correction = None
     if G_St is not None:
-        correction = G_St - memory.round["G_St"]
+        correction = G_St - memory.kept["G_St"]
     elif G_S is not None:
-        correction = padded(G_S - memory.round["G_S"], Ut, Vt)
+        correction = padded(G_S - memory.kept["G_S"], Ut, Vt)
     return Reply(upload=descend(projected(client, Ut, Vt), St, settings, memory, correction=correction))
 
 
 def widened(memory: Memory, Ubar: Tree, Vbar: Tree) -> tuple[Tree, Tree, Tree]:
     """The wide bases, and the coefficients in them."""
-    Ut, Vt = beside(memory.round["U"], Ubar), beside(memory.round["V"], Vbar)
-    return Ut, Vt, padded(memory.round["S"], Ut, Vt)
+    Ut, Vt = beside(memory.kept["U"], Ubar), beside(memory.kept["V"], Vbar)
+    return Ut, Vt, padded(memory.kept["S"], Ut, Vt)

@@ -177,28 +177,22 @@ class FlexLoRA(_LoRA):
             raise FederationError(f"split must be one of {SPLITS}, got {self.split!r}")
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
-        """One round.
-
-        Raises:
-            FederationError: The product of a client's factors overflows.
-        """
-        uploads = fed.gather(
+        """One round."""
+        update = fed.mean(
             train_factors,
             to=cohort,
             draw=self.local.draw,
+            then=product_of,
             factors=state.factors,
             local=self.local,
             adapter=self.adapter,
         )
-        products = [A @ B for A, B in uploads]
-        for number, product in zip(cohort, products, strict=True):
-            if not product.is_finite:
-                raise FederationError(
-                    f"round {fed.state.round}, client {number}: the product of its factors is not finite; "
-                    "lower the learning rate"
-                )
-        update = fed.average(products, of=cohort)
         return state._replace(factors=best_factors(update, self.adapter.rank, self.split))
+
+
+def product_of(factors: AB) -> Tree:
+    """$AB$."""
+    return factors.A @ factors.B
 
 
 def best_factors(update: Tree, rank: int, split: str) -> AB:
@@ -294,4 +288,4 @@ def minimise_b(client: Any, memory: Memory, a: Tree) -> Reply:
 
 def slope_in_a(client: Client, memory: Memory, b: Tree) -> Reply:
     """The gradient in a at the mean b."""
-    return Reply(upload=gradient(client, memory.round["a"], lambda a: a @ b))
+    return Reply(upload=gradient(client, memory.kept["a"], lambda a: a @ b))

@@ -5,7 +5,7 @@ The model of client k is $W + \alpha_p L_kU_k$; W travels in full, L and U never
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -56,7 +56,7 @@ class PersonalFedLoRA:
 
     def personal_weights(self, fed: Federation, w: Tree, client: int) -> Tree:
         """The model of one client."""
-        mine = fed.state.personal[client]["LU"]
+        mine = fed.personal(client)["LU"]
         return self.adapter.weights(w, mine)
 
     def together(self) -> Descent:
@@ -92,8 +92,8 @@ def train_in_turn(client: Client, memory: Memory, w: Tree, algorithm: PersonalFe
     own = algorithm.adapter
     first, second = (None, None) if memory.drawn is None else memory.drawn
     start = memory.personal["LU"]
-    LU = descend(client, start, algorithm.personal, Memory(drawn=first), own.over(w))
-    trained = descend(client, w, algorithm.local, Memory(drawn=second), lambda W: own.weights(W, LU))
+    LU = descend(client, start, algorithm.personal, replace(memory, drawn=first), own.over(w))
+    trained = descend(client, w, algorithm.local, replace(memory, drawn=second), lambda W: own.weights(W, LU))
     return Reply(upload=trained, personal={"LU": LU})
 
 

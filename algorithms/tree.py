@@ -36,7 +36,14 @@ class Tree(Mapping[str, Tensor]):
         return f"Tree({', '.join(f'{name}: {tuple(entry.shape)}' for name, entry in self.items())})"
 
     def map(self, function: Callable[..., Tensor], *others: Mapping[str, Tensor]) -> Tree:
-        """The function of each entry and of the others' entries of the same name."""
+        """The function of each entry and of the others' entries of the same name.
+
+        Raises:
+            ValueError: One of them has other names.
+        """
+        for other in others:
+            if len(other) != len(self) or not all(name in other for name in self):
+                raise ValueError(f"the trees differ in {', '.join(sorted(set(self) ^ set(other)))}")
         return Tree({name: function(entry, *(other[name] for other in others)) for name, entry in self.items()})
 
     def __add__(self, other: Mapping[str, Tensor]) -> Tree:
@@ -68,10 +75,18 @@ class Tree(Mapping[str, Tensor]):
         """Sum of the squares of all entries, a scalar."""
         return torch.stack([(entry**2).sum() for entry in self.values()]).sum()
 
-    @property
-    def is_finite(self) -> bool:
-        """No entry is infinite or not a number."""
-        return all(bool(torch.isfinite(entry).all()) for entry in self.values())
+    def only(self, names: Iterable[str]) -> Tree:
+        """The entries of some names, in their order.
+
+        Raises:
+            KeyError: A name that is not there.
+        """
+        return Tree({name: self._entries[name] for name in names})
+
+    def but(self, names: Iterable[str]) -> Tree:
+        """All entries but those of some names."""
+        left_out = set(names)
+        return Tree({name: entry for name, entry in self.items() if name not in left_out})
 
 
 def weighted_sum(terms: Iterable[tuple[float, Any]]) -> Any:

@@ -15,6 +15,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError
 from algorithms.fedloru import FedLoRU
 from algorithms.lora import Adapter, FedLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from figures.figure import Figure, Scale, Settings
@@ -79,8 +80,7 @@ def course(problem: Problem, method: str, tau: int, rounds: int, seed: int) -> l
     for number in range(rounds + 1):
         if number:
             try:
-                fed.begin()
-                state = algorithm.round(fed, fed.everyone, state)
+                state = one_round(algorithm.round, fed, state)
             except FederationError:
                 break
         model = algorithm.weights(state)

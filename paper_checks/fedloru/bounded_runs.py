@@ -21,6 +21,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Client, Cohort, Federation, FederationState
 from algorithms.fedloru import FedLoRU, FedLoRUState
 from algorithms.lora import AB, Adapter
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 
 
@@ -252,10 +253,9 @@ def _round(setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list
             visited.append(here)
         for cohort, script in setting.outcomes():
             fed = Federation(setting.clients, state=FederationState(t - 1, shared={"base": node.base}))
-            fed.begin()
             algorithm = FedLoRU(Scripted(setting.steps, setting.rate, script=script), setting.adapter, setting.tau,
                                 setting.restart)  # fmt: skip
-            after = algorithm.round(fed, cohort, node)
+            after = one_round(algorithm.round, fed, node, cohort)
             following.append(after)
             mean_A, mean_B = torch.zeros_like(A), torch.zeros_like(B)
             drift_A, drift_B = -in_A, -in_B

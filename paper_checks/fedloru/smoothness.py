@@ -12,6 +12,7 @@ from torch import Tensor
 from algorithms.federation import Federation
 from algorithms.fedloru import FedLoRU
 from algorithms.lora import AB, Adapter
+from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -159,12 +160,10 @@ def _grow(slopes: Tensor, A: Tensor, B: Tensor, rate: float, steps: int, tau: in
     script = {id(client): torch.full((steps, 1), int(sizes.argmax()))}
     fed = Federation((client,))
     algorithm = FedLoRU(Scripted(steps, rate, script=script), Adapter(A.shape[1]), tau, restart)
-    state = algorithm.start(fed, Tree(W=torch.zeros(slopes.shape[1:], dtype=torch.float64)))
-    state = state._replace(factors=AB(Tree(W=A), Tree(W=B)))
+    before = algorithm.start(fed, Tree(W=torch.zeros(slopes.shape[1:], dtype=torch.float64)))
+    before = before._replace(factors=AB(Tree(W=A), Tree(W=B)))
     start, ends = float(A.norm() + B.norm()), []
-    for t in range(1, rounds + 1):
-        fed.begin()
-        state = algorithm.round(fed, (0,), state)
+    for t, state in enumerate(go_on(algorithm.round, fed, before, rounds, (0,)), 1):
         reached = fed.state.shared["accumulated"] if t % tau == 0 else state.factors
         ends.append((t, float(reached.A["W"].norm() + reached.B["W"].norm())))
         if t % tau == 0 and restart != "momentum":

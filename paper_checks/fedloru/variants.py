@@ -13,6 +13,7 @@ from algorithms.federation import Federation
 from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, NestedFedLoRU, PersonalFedLoRU
 from algorithms.lora import AB, Adapter
 from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -84,7 +85,7 @@ def _personal(run: Run, own: AB, scale: float, restart: str) -> Last:
     start = algorithm.start(fed, Tree(W=run.W))
     fed.agree(fresh=own)
     last = _last(run, algorithm, fed, start, lambda state: algorithm.personal_weights(fed, state, 0))
-    mine = fed.state.personal[0]["LU"]
+    mine = fed.personal(0)["LU"]
     sent = fed.ledger.count("up", run.rounds) / len(run.clients)
     return replace(last, personal=mine.A["W"] @ mine.B["W"], alphas=(run.alpha, scale),
                    uploads=(sent, run.A.numel() + run.B.numel()))  # fmt: skip
@@ -248,10 +249,8 @@ def run_pfedlora(context: Context) -> list[Served]:
             fed = Federation(run.clients)
             w = algorithm.start(fed, Tree(W=run.W))
             fed.agree(fresh=own)
-            for _ in range(run.rounds):
-                fed.begin()
-                w = algorithm.round(fed, fed.everyone, w)
-            mine: AB = fed.state.personal[0]["LU"]
+            w = final(go_on(algorithm.round, fed, w, run.rounds), w)
+            mine: AB = fed.personal(0)["LU"]
             case = None if run.case is None else {**run.case, "jointly": jointly}
             sent = fed.ledger.count("up", run.rounds) // len(run.clients)
             model = algorithm.personal_weights(fed, w, 0)["W"]

@@ -14,6 +14,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation, augment, beside, factorise, product
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from toymodels.quadratic import Quadratic, mean_of, random_quadratics
 
@@ -236,8 +237,7 @@ def trace(
     def by_algorithm(truncation: Truncation) -> torch.Tensor:
         fed = Federation(list(clients))
         algorithm = FeDLRT(local, rank, truncation, correction)
-        fed.begin()
-        return algorithm.weights(algorithm.round(fed, fed.cohort(), factors))["W"]
+        return algorithm.weights(one_round(algorithm.round, fed, factors))["W"]
 
     scale = max(1.0, max(float(slope.abs().max()) for slope in slopes))
     if float((by_algorithm(Truncation(0.0)) - star).abs().max()) > 1e-12 * scale:

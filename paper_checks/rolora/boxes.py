@@ -11,11 +11,12 @@ from torch import Tensor
 
 from algorithms.descent import Descent
 from algorithms.lora import AB, Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, LoRAState, RoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, judge_promises, same
-from paper_checks.watched import Trip, Watched
+from paper_checks.watched import Seen, Watched
 from toymodels.quadratic import Quadratic, random_quadratics
 from toymodels.regression import Regressor
 
@@ -41,7 +42,7 @@ class Round:
     base: Tensor
     before: AB
     after: AB
-    trips: tuple[Trip, ...]
+    trips: tuple[Seen, ...]
     up: tuple[float, ...]
     alpha: float
 
@@ -63,9 +64,7 @@ def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[R
         fed.agree(A=factors.A, B=factors.B)
         state = LoRAState(base, factors)
         for turn in range(1, rounds + 1):
-            fed.begin()
-            fed.trips.clear()
-            before, state = state, chosen.round(fed, fed.everyone, state)
+            before, state = state, one_round(chosen.round, fed, state)
             up = tuple(entry.entries / len(fed.clients) for entry in fed.ledger.entries
                        if entry.round == turn and entry.direction == "up")  # fmt: skip
             found.append(Round(tuple(made.clients), base["W"], before.factors, state.factors, tuple(fed.trips), up,
@@ -295,9 +294,7 @@ def exact_iterations(context: Context, population: bool, frozen: bool = False) -
         fed = Watched(clients)
         state = algorithm.start(fed, Tree(W=torch.from_numpy(rng.standard_normal((d, d)))))
         for turn in (1, 2):
-            fed.begin()
-            fed.trips.clear()
-            before, state = state, algorithm.round(fed, fed.everyone, state)
+            before, state = state, one_round(algorithm.round, fed, state)
             up = tuple(entry.entries / N for entry in fed.ledger.entries
                        if entry.round == turn and entry.direction == "up")  # fmt: skip
             found.append(Iteration(X, truth, own_b, before.A["W"], state.A["W"], state.B["W"], eta, len(fed.trips), up))

@@ -17,6 +17,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.lora import SPLITS, ExactRoLoRA, FlexLoRA
 from algorithms.low_rank import Truncation
 from algorithms.naive_fedlrt import NaiveFeDLRT, own_bases
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 
@@ -134,8 +135,7 @@ def test_naive_fedlrt_as_printed_puts_the_mean_coefficients_in_the_first_clients
     for cohort in by_hand.COHORTS:
         sent = [own_bases(clients()[k], None, *state, local).upload for k in cohort]
         S = mean(cohort, [upload.S["W"].numpy() for upload in sent])
-        fed.begin()
-        state = algorithm.round(fed, cohort, state)
+        state = one_round(algorithm.round, fed, state, cohort)
         expected = sent[0].U["W"].numpy() @ S @ sent[0].V["W"].numpy().T
         np.testing.assert_allclose(algorithm.weights(state)["W"].numpy(), expected, atol=1e-13)
 
@@ -171,8 +171,7 @@ def test_exact_rolora_is_its_box(frozen):
     algorithm, start = ExactRoLoRA(0.05, frozen), rng.standard_normal((4, 3))
     state, a = algorithm.start(fed, Tree(W=torch.from_numpy(start))), np.linalg.svd(start)[0][:, 0]
     for cohort in by_hand.COHORTS:
-        fed.begin()
-        state = algorithm.round(fed, cohort, state)
+        state = one_round(algorithm.round, fed, state, cohort)
         b = mean(cohort, [(X @ a) @ X @ target / ((X @ a) ** 2).sum() for X, target in (data[k] for k in cohort)])
         before = a
         if not frozen:
