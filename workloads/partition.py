@@ -230,6 +230,28 @@ def held_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:
     return np.sort(order[size:]), np.sort(order[:size])
 
 
+def held_out_each(parts: Parts, share: float, seed: int) -> tuple[Parts, Parts]:
+    """Divides every client's samples into those it trains on and its own test set, drawn at random.
+
+    Each client keeps at least one sample of both; the test sets have the share, rounded.
+
+    Raises:
+        PartitionError: A share that is not between 0 and 1, or a client with one sample only.
+    """
+    if not 0 < share < 1:
+        raise PartitionError(f"the share held out of each client must be between 0 and 1, got {share}")
+    if parts.sizes.min() < 2:
+        raise PartitionError(
+            f"client {int(parts.sizes.argmin())} has one sample, so none can be held out; choose fewer clients"
+        )
+    rng, train, test = _generator(seed, 5), [], []
+    for part in parts:
+        order, size = rng.permutation(part), min(max(1, round(share * len(part))), len(part) - 1)
+        train.append(order[size:])
+        test.append(order[:size])
+    return Parts.joined(train), Parts.joined(test)
+
+
 def _checked(labels: ArrayLike, clients: int) -> NDArray[np.int64]:
     given = np.asarray(labels)
     if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or (len(given) and given.min() < 0):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError, Parts, held_out
+from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError, Parts, held_out, held_out_each
 
 SEEDS = st.integers(0, 2**32)
 LABELS = st.lists(st.integers(0, 9), min_size=1, max_size=80)
@@ -58,6 +58,18 @@ def test_held_out_samples_and_the_others_are_all(count, seed, data):
     assert sorted([*train.tolist(), *validation.tolist()]) == list(range(count))
     assert (np.diff(train) > 0).all()
     assert np.array_equal(validation, held_out(count, size, seed)[1])
+
+
+@given(sizes=st.lists(st.integers(2, 9), min_size=1, max_size=6), share=st.floats(0.01, 0.99), seed=SEEDS)
+def test_every_client_keeps_some_of_both(sizes, share, seed):
+    ends = np.cumsum([0, *sizes])
+    parts = Parts(np.random.default_rng(seed).permutation(ends[-1]), ends)
+    train, test = held_out_each(parts, share, seed)
+    for whole, own, tested in zip(parts, train, test, strict=True):
+        assert sorted([*own, *tested]) == sorted(whole)
+        assert min(len(own), len(tested)) >= 1
+        assert abs(len(tested) - share * len(whole)) <= 1
+    assert np.array_equal(test.order, held_out_each(parts, share, seed)[1].order)
 
 
 def test_the_printed_validation_split():
@@ -197,5 +209,9 @@ def test_what_cannot_be_divided_is_named(tmp_path):
         ByLabel("pairs")
     with pytest.raises(PartitionError, match=r"holds 0 files of indices .* for 2 clients"):
         Files(str(tmp_path)).parts([0, 1], 2, 0)
+    with pytest.raises(PartitionError, match="between 0 and 1, got 1"):
+        held_out_each(Even().parts([0, 1], 1, 0), 1, 0)
+    with pytest.raises(PartitionError, match="client 0 has one sample, so none can be held out"):
+        held_out_each(Even().parts([0, 1], 2, 0), 0.5, 0)
     with pytest.raises(PartitionError, match="from 0 to 9 of 10 samples, got 10"):
         held_out(10, 10, 0)
