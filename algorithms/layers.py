@@ -145,7 +145,10 @@ def _placed(network: Factorable, weights: Mapping[str, Weight], followed: frozen
         if not norm.training or not norm.track_running_stats:
             continue
         if not own & followed:
-            changes.append((norm.__dict__, "track_running_stats", False))
+            changes += [
+                (norm.__dict__, "track_running_stats", False),
+                *((norm._buffers, key, None) for key in norm._buffers),
+            ]
             continue
         if norm.momentum is None:
             raise FederationError("running statistics of momentum None cannot be followed: give the layer a momentum")
