@@ -17,7 +17,7 @@ BLOCKS = {10: (1, 1, 1, 1), 18: (2, 2, 2, 2)}
 """Basic blocks of the four stages, by depth."""
 NORMS = ("batch", "group")
 GROUPS = 2
-"""Groups of a group norm, as Hsieh et al. (2020) have them where batch norm fails on clients of few labels."""
+"""Groups of a group norm, which Hsieh et al. (2020) propose where batch norm fails: on clients of few labels."""
 
 
 class BasicBlock(nn.Module):
