@@ -13,13 +13,14 @@ from torch import Tensor, nn
 
 from algorithms.federation import FederationError
 from hessian.factories import data_of, model_of
+from hessian.symmetric import CurvatureError
 from runs.network_problem import NetworkProblem, network_problem
 from runs.settings import RunError
 from workloads.augmentation import Preparation
 from workloads.datasets import REGISTRY, DataError, ImageSet, load
 from workloads.models import ModelSettings, model
 from workloads.networks import levels
-from workloads.partition import ByLabel, Dirichlet, Even, Files, Indices, held_out, held_out_each
+from workloads.partition import Even, Indices, Partition, held_out, held_out_each
 
 Split = tuple[Tensor, Tensor]
 
@@ -51,7 +52,7 @@ class ImageFederation:
     data: str = "fashion-mnist"
     model: str = "resnet10"
     clients: int = 20
-    partition: Even | Dirichlet | ByLabel | Files = Even()  # noqa: RUF009 - a frozen value
+    partition: Partition = Even()  # noqa: RUF009 - a frozen value
     side: int | None = None
     width: int | None = None
     norm: Literal["batch", "group"] = "batch"
@@ -118,15 +119,15 @@ class ImageFederation:
         if ":" not in self.data:
             train = load(self.data, root)
             return self._images(train), self._images(load(self.data, root, "test")), train.classes
-        found = data_of(self.data)
         try:
-            train_split, test_split = found
-            (_, y), (_, y_test) = train_split, test_split
-            return train_split, test_split, int(max(y.max(), y_test.max())) + 1
-        except (TypeError, AttributeError, ValueError) as error:
-            raise RunError(
-                f"{self.data} must return ((inputs, labels), (test inputs, test labels)) of tensors"
-            ) from error
+            (x, y), (x_test, y_test) = given = data_of(self.data)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, CurvatureError):
+                raise
+            given = ()
+        if not given or not all(isinstance(part, Tensor) for split in given for part in split):
+            raise RunError(f"{self.data} must return ((inputs, labels), (test inputs, test labels)), four tensors")
+        return (x, y), (x_test, y_test), int(max(y.max(), y_test.max())) + 1
 
     def _images(self, data: ImageSet) -> Split:
         images = torch.from_numpy(data.images)

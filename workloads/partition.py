@@ -7,7 +7,7 @@ arguments alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol, overload
@@ -208,6 +208,15 @@ class Files:
             sample = parts.order[order[twice[0]]]
             raise PartitionError(f"sample {sample} stands in {files[first]} and in {files[second]}; leave one out")
         return parts
+
+
+PARTITIONS: Mapping[str, type[Partition]] = {
+    "even": Even,
+    "dirichlet": Dirichlet,
+    "by-label": ByLabel,
+    "files": Files,
+}
+"""Ways of dividing by name."""
 
 
 def held_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:

@@ -81,7 +81,8 @@ def own(monkeypatch):
     module.data = lambda: ((x, (x[:, 0] > 0).long()), (x[:8], (x[:8, 0] > 0).long()))
     module.network = lambda: nn.Linear(6, 2)
     module.three = lambda: (1, 2, 3)
-    module.numbers = lambda: ((x, [1] * 40), (x, [1] * 40))
+    module.numbers = lambda: ((x.numpy(), [1] * 40), (x.numpy(), [1] * 40))
+    module.none = lambda: None
     monkeypatch.setitem(sys.modules, "own", module)
 
 
@@ -105,7 +106,8 @@ def test_own_data_and_network_by_name(own):
         ({"model": "vgg16"}, RunError, "VGG16 takes images of 32 x 32, got 4 x 4; adapt='pad'"),
         ({"own_share": 1.5}, DataError, "between 0 and 1, got 1.5"),
         ({"data": "own:three", "model": "own:network"}, RunError, "own:three must return"),
-        ({"data": "own:numbers", "model": "own:network"}, RunError, "own:numbers must return"),
+        ({"data": "own:numbers", "model": "own:network"}, RunError, "own:numbers must return .*, four tensors"),
+        ({"data": "own:none", "model": "own:network"}, RunError, "own:none returned None"),
         ({"data": "own:data"}, RunError, r"convnet takes images, not inputs of shape \(6,\); name a model of yours"),
         ({"model": "own:network"}, FederationError, "cannot take the training data, of shape"),
         ({"model": "own:nothing"}, RunError, "nothing"),
