@@ -258,8 +258,8 @@ class Federation:
         wrong = first_that_is_not_finite(receipts)
         if wrong is not None:
             raise FederationError(
-                f"round {self._round}, client {wrong}: {trip.name} sent numbers that are not finite"
-                f"{'' if trip.then is None else ', or lead to such'}; lower the learning rate or look at its data"
+                f"round {self._round}, client {wrong}: {trip.name} came to numbers that are not finite; "
+                "lower the learning rate or look at its data"
             )
         for receipt in receipts:
             if receipt.keep:

@@ -51,5 +51,6 @@ def corrected_descent(client: Client, memory: Memory, G: Tree, settings: Descent
     """Local steps with the difference of the mean and the client's own gradient added."""
     V = G - memory.kept["G_c"]
     # Outside the bracket, + V is - rate * (- V / rate).
-    correction = V * (-1.0 / settings.learning_rate) if as_printed else V
-    return Reply(upload=descend(client, memory.kept["w"], settings, memory, correction=correction))
+    correction = V * (-1.0 / settings.rate(memory.round)) if as_printed else V
+    trained, personal = descend(client, memory.kept["w"], settings, memory, correction=correction)
+    return Reply(upload=trained, personal=personal)

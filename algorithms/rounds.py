@@ -38,7 +38,8 @@ class FederatedProblem(Protocol):
     """Clients and where they start.
 
     It says how good weights are by ``evaluate(weights, fed)``, numbers by name; or by ``loss(weights)`` and `measures`,
-    further functions of the weights.
+    further functions of the weights. ``evaluate_personal(weights_of, fed)``, where it is there, says how good the
+    clients' own models are.
     """
 
     @property
@@ -163,9 +164,12 @@ def rounds(
     if evaluate_every < 1:
         raise FederationError(f"evaluate_every must be at least 1, got {evaluate_every}")
     ledger = resume[1] if resume else Ledger()
+    clients, shares = problem.clients, problem.weights
+    if hasattr(algorithm, "gathered"):  # central training: one client in place of all
+        clients, shares = algorithm.gathered(clients, shares)
     fed = Federation(
-        problem.clients,
-        weights=problem.weights,
+        clients,
+        weights=shares,
         seed=seed,
         executor=executor,
         ledger=ledger,
@@ -185,14 +189,14 @@ def rounds(
 def _metrics(
     problem: FederatedProblem, algorithm: Algorithm, state: Any, fed: Federation, number: int, evaluated: bool
 ) -> dict[str, float]:
-    found = _evaluated(problem, algorithm.weights(state), fed) if evaluated else {}
+    found = _evaluated(problem, algorithm, state, fed) if evaluated else {}
     for name, value in found.items():
         if name.endswith("loss") and not isfinite(value):
             if number == 0:
                 raise FederationError(f"the {name} at the start is {value}; lower heterogeneity")
             raise FederationError(f"round {number}: the {name} is {value}; {_REMEDY}")
-    factors = getattr(state, "S", None)
-    ranks = {"rank": float(max(S.shape[0] for S in factors.values()))} if factors is not None else {}
+    bases = getattr(state, "U", None)
+    ranks = {"rank": float(max(U.shape[1] for U in bases.values()))} if bases is not None else {}
     return {
         "round": number,
         **found,
@@ -202,7 +206,11 @@ def _metrics(
     }
 
 
-def _evaluated(problem: Any, w: Tree, fed: Federation) -> dict[str, float]:
-    if hasattr(problem, "evaluate"):
-        return dict(problem.evaluate(w, fed))
-    return {"loss": problem.loss(w), **{name: measure(w) for name, measure in problem.measures.items()}}
+def _evaluated(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict[str, float]:
+    w = algorithm.weights(state)
+    if not hasattr(problem, "evaluate"):
+        return {"loss": problem.loss(w), **{name: measure(w) for name, measure in problem.measures.items()}}
+    found = dict(problem.evaluate(w, fed))
+    if hasattr(algorithm, "personal_weights") and hasattr(problem, "evaluate_personal"):
+        found |= problem.evaluate_personal(lambda client: algorithm.personal_weights(fed, state, client), fed)
+    return found

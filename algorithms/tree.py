@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -101,6 +101,34 @@ def weighted_sum(terms: Iterable[tuple[float, Any]]) -> Any:
 def tensors(message: Any) -> list[Tensor]:
     """The tensors of a message; what is no tensor is no part of it."""
     return [leaf for leaf in pytree.tree_leaves(message) if isinstance(leaf, Tensor)]
+
+
+def without(message: Any, names: Collection[str]) -> Any:
+    """A message whose trees lack the entries of some names."""
+    if not names:
+        return message
+    return pytree.tree_map(lambda tree: tree.but(names) if isinstance(tree, Tree) else tree, message, is_leaf=_is_tree)
+
+
+def restored(message: Any, part: Any, others: Mapping[str, Tensor]) -> Any:
+    """A message with the entries of a part of it, the others' entries of the same name, and else its own.
+
+    Args:
+        message: As it was, before `without`.
+        part: What `without` left, with other entries.
+        others: Entries by name.
+    """
+
+    def joined(tree: Any, some: Any) -> Any:
+        if not isinstance(tree, Tree):
+            return some
+        return Tree({name: some.get(name, others.get(name, entry)) for name, entry in tree.items()})
+
+    return pytree.tree_map(joined, message, part, is_leaf=_is_tree)
+
+
+def _is_tree(message: Any) -> bool:
+    return isinstance(message, Tree)
 
 
 pytree.register_pytree_node(

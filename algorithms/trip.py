@@ -190,7 +190,8 @@ class Receipt:
         number: Of the client.
         entries: Numbers that it sent.
         bytes: The same in bytes.
-        finite: Whether all of them are finite, and what the server made of them; a scalar on their device, or nothing.
+        finite: Whether all of them are finite, what the server made of them, and what stays with the client for good; a
+            scalar on their device, or nothing.
         keep: Stays with the client until the round ends; empty where a worker holds it.
         personal: Stays with the client for good.
     """
@@ -207,7 +208,14 @@ class Receipt:
         """The receipt for a reply, and for what the server made of it."""
         sent = tensors(reply.upload)
         entries, size = sum(leaf.numel() for leaf in sent), sum(leaf.numel() * leaf.element_size() for leaf in sent)
-        return Receipt(number, entries, size, _finite([*sent, *tensors(made)]), reply.keep, reply.personal)
+        return Receipt(
+            number,
+            entries,
+            size,
+            _finite([*sent, *tensors(made), *tensors(reply.personal)]),
+            reply.keep,
+            reply.personal,
+        )
 
 
 class Executor(Protocol):
@@ -244,27 +252,66 @@ class Sequential:
         """Nothing to do: all clients are here."""
 
 
-def fold(trip: Trip, replies: Iterable[Reply], shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+PARTS = 16
+"""At most so many sums of a cohort are added up: of one client each in small cohorts."""
+
+
+def part_size(clients: int) -> int:
+    """Clients whose uploads make one partial sum; it depends on the cohort alone, and not on who adds up."""
+    return max(1, -(-clients // PARTS))
+
+
+def fold(
+    trip: Trip, replies: Iterable[Reply], shares: Sequence[float], size: int | None = None
+) -> tuple[Any, list[Receipt]]:
     """Adds share times upload up as replies arrive, in the order of the cohort; one upload is held at a time.
+
+    Partial sums of some clients each are added, so that several processes come to the same bits.
+
+    Args:
+        trip: The trip.
+        replies: In the order of its cohort.
+        shares: Of the clients.
+        size: Of the parts; default: `part_size`.
 
     Raises:
         FederationError: Uploads of several structures.
     """
-    total: list[Any] = []
+    size = size or part_size(len(trip.cohort))
+    total: list[Any] | None = None
+    partial: list[Any] = []
     form: Any = None
-    receipts = []
+    receipts: list[Receipt] = []
     for number, share, reply in zip(trip.cohort, shares, replies, strict=True):
         made = reply.upload if trip.then is None else trip.then(reply.upload)
         receipts.append(Receipt.of(number, reply, () if trip.then is None else made))
         leaves, structure = pytree.tree_flatten(made)
-        part = [leaf * share for leaf in leaves]
-        if form is None:
-            total, form = part, structure
-            continue
-        if structure != form:
-            raise FederationError(f"client {number} sent other things than those before it; a mean needs one structure")
-        total = [_added(one, other) for one, other in zip(total, part, strict=True)]
-    return pytree.tree_unflatten(total, form), receipts
+        if form is not None:
+            require_same(structure, form, number)
+        form = structure
+        product = [leaf * share for leaf in leaves]
+        partial = product if len(receipts) % size == 1 or size == 1 else add_up(partial, product)
+        if len(receipts) % size == 0 or len(receipts) == len(trip.cohort):
+            total = partial if total is None else add_up(total, partial)
+    return pytree.tree_unflatten(total or [], form), receipts
+
+
+def require_same(structure: Any, form: Any, number: int) -> None:
+    """Checks that a client sent what those before it did.
+
+    Raises:
+        FederationError: It did not.
+    """
+    if structure != form:
+        raise FederationError(f"client {number} sent other things than those before it; a mean needs one structure")
+
+
+def add_up(total: Sequence[Any], part: Sequence[Any]) -> list[Any]:
+    """The sums; in place where a sum is a tensor of the part's shape: the total is nobody else's."""
+    return [
+        one.add_(other) if isinstance(one, Tensor) and one.shape == other.shape else torch.add(one, other)
+        for one, other in zip(total, part, strict=True)
+    ]
 
 
 def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:
@@ -276,13 +323,6 @@ def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:
     if bool(flags.all()):
         return None
     return known[int((~flags).nonzero()[0, 0])].number
-
-
-def _added(total: Any, part: Any) -> Any:
-    """In place where the sum is a tensor of the part's shape: the total is nobody else's."""
-    if not isinstance(total, Tensor) or total.shape != part.shape:
-        return torch.add(total, part)
-    return total.add_(part)
 
 
 def _finite(leaves: Sequence[Tensor]) -> Tensor | None:

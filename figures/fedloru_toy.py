@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 import torch
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError
-from algorithms.fedloru import FedLoRU
-from algorithms.lora import Adapter, FedLoRA
+from algorithms.fedlora import FedLoRA
+from algorithms.fedloru import FedLoRU, Restart
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
@@ -58,7 +59,7 @@ def algorithm_of(method: str, tau: int, seed: int) -> Any:
     local, adapter = Descent(STEPS, RATE), Adapter(RANK, seed=seed)
     if method == "FedAvg":
         return FedAvg(local)
-    return FedLoRA(local, adapter) if method == "FedLoRA" else FedLoRU(local, adapter, tau, method)
+    return FedLoRA(local, adapter) if method == "FedLoRA" else FedLoRU(local, adapter, tau, cast(Restart, method))
 
 
 def toy_problem(settings: Settings, case: str, seed: int) -> Problem:

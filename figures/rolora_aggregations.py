@@ -10,11 +10,16 @@ import numpy as np
 import pandas as pd
 import torch
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError
+from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import FedLoRU
-from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.flexlora import FlexLoRA
+from algorithms.rolora import RoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from figures.figure import Figure, Scale, Settings

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from algorithms.adapter import AB
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import AB, ExactRoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from toymodels.problem import Problem

@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation
-from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, FineTuneFedLoRU, PairsState
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, Restart
+from algorithms.fedloru_finetuning import FineTuneFedLoRU, PairsState
 from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
@@ -130,7 +131,7 @@ def executed(run: Run, algorithm: FedLoRU, fed: Federation, state: FedLoRUState)
         yield FedLoRUState(base, aggregated, t), state
 
 
-def follow(run: Run, restart: str) -> Followed:
+def follow(run: Run, restart: Restart) -> Followed:
     """Runs Algorithm 1; `momentum` is the listing, which has no restart."""
     algorithm = FedLoRU(run.local, run.adapter, run.tau, restart)
     fed = Federation(run.clients)

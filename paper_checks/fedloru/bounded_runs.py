@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Client, Cohort, Federation, FederationState
-from algorithms.fedloru import FedLoRU, FedLoRUState
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import FedLoRU, FedLoRUState, Restart
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 
@@ -125,7 +125,7 @@ class Setting:
     alpha: float = 1.0
     noisy: bool = False
     size: int | None = None
-    restart: str = "random"
+    restart: Restart = "random"
     share: float = 0.01
     case: Mapping[str, Any] | None = None
 

@@ -10,11 +10,12 @@ import sympy
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation
-from algorithms.fedloru import FedLoRU, NestedFedLoRU
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import FedLoRU
+from algorithms.mfedloru import NestedFedLoRU
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
-from algorithms.lora import Adapter
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, claim

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB
 from algorithms.federation import Cohort
 from algorithms.fedloru import FedLoRU
-from algorithms.lora import AB
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.federation import Federation
-from algorithms.fedloru import FedLoRU
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import FedLoRU, Restart
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
@@ -153,7 +153,7 @@ STEEPEST_OF_FOUR = {"slopes": "-2 0 0 0", "A": 1, "B": 1, "rate": "0.5", "steps"
 """One weight, four samples of which one has gradient -2 and three 0: the second moment is 1."""
 
 
-def _grow(slopes: Tensor, A: Tensor, B: Tensor, rate: float, steps: int, tau: int, rounds: int, restart: str,
+def _grow(slopes: Tensor, A: Tensor, B: Tensor, rate: float, steps: int, tau: int, rounds: int, restart: Restart,
           case: Mapping[str, Any] | None = None) -> Growth:  # fmt: skip
     client = Linear(slopes)
     sizes = slopes.flatten(1).norm(dim=1)

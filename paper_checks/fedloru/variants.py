@@ -9,10 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.federation import Federation
-from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, NestedFedLoRU, PersonalFedLoRU
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, Restart
+from algorithms.mfedloru import NestedFedLoRU
 from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
@@ -78,7 +80,7 @@ def run_personal(context: Context) -> Endings:
     return {restart: tuple(_personal(*one, restart) for one in drawn) for restart in RESTARTS}
 
 
-def _personal(run: Run, own: AB, scale: float, restart: str) -> Last:
+def _personal(run: Run, own: AB, scale: float, restart: Restart) -> Last:
     algorithm = PersonalFedLoRU(run.local, run.adapter, run.tau, restart, personal=run.local,
                                 personal_adapter=Adapter(1, scale))  # fmt: skip
     fed = Federation(run.clients)
@@ -191,7 +193,7 @@ def run_nested(context: Context) -> Endings:
             for restart in RESTARTS}  # fmt: skip
 
 
-def _nested(run: Run, ranks: tuple[Any, ...], restart: str) -> Last:
+def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
     algorithm = NestedFedLoRU(run.local, run.adapter, run.tau, restart, ranks=ranks)
     fed = Federation(run.clients)
     last = _last(run, algorithm, fed, algorithm.start(fed, Tree(W=run.W)), algorithm.weights)

@@ -230,7 +230,7 @@ def trace(
     for client, add in zip(own, added, strict=True):
         walk = [corner]
         for _ in range(local.steps):
-            walk.append(walk[-1] - local.learning_rate * (client.gradient({"W": walk[-1]})["W"] + add))
+            walk.append(walk[-1] - local.rate() * (client.gradient({"W": walk[-1]})["W"] + add))
         points.append(torch.stack(walk))
     star = Ut["W"] @ torch.stack([walk[-1] for walk in points]).mean(dim=0) @ Vt["W"].mT
 
@@ -244,7 +244,7 @@ def trace(
         raise ValueError(f"{name}: the algorithm ends elsewhere")
     end = by_algorithm(Truncation(0.0, most=kept)) if kept is not None else star
     return Trace(
-        name, tuple(clients), local.steps, local.learning_rate, rank, Ut["W"].numpy(), Vt["W"].numpy(),
+        name, tuple(clients), local.steps, local.rate(), rank, Ut["W"].numpy(), Vt["W"].numpy(),
         W["W"].numpy(), torch.stack(points).numpy(), torch.stack(added).numpy(), star.numpy(), end.numpy(),
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ def round_of_fedlrt(
     wide, end = after(Truncation(0.0)), after(Truncation(0.0, most=kept))
     lost = float(torch.linalg.vector_norm(wide["W"] - end["W"]))
     return Truncated(
-        name, local.steps, local.learning_rate, float(whole.loss(end) - whole.loss(w)), slope,
+        name, local.steps, local.rate(), float(whole.loss(end) - whole.loss(w)), slope,
         float(torch.linalg.vector_norm(whole.gradient(wide)["W"])), lost, lost if theta is None else theta, witness,
     )  # fmt: skip
 

@@ -8,9 +8,12 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation
-from algorithms.lora import Adapter, FedLoRA, FFALoRA, RoLoRA
+from algorithms.fedlora import FedLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.rolora import RoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim

@@ -14,8 +14,8 @@ import numpy as np
 import sympy
 import torch
 
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, claim

@@ -13,8 +13,8 @@ from math import ceil, log, sqrt
 import numpy as np
 import torch
 
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim

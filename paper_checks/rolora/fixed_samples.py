@@ -12,8 +12,9 @@ from itertools import product
 import numpy as np
 import torch
 
+from algorithms.adapter import AB
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import AB, ExactRoLoRA
 from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context

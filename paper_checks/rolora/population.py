@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.lora import AB, ExactRoLoRA
+from algorithms.adapter import AB
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context

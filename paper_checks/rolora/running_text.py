@@ -12,9 +12,12 @@ import torch
 from scipy.optimize import minimize_scalar
 from scipy.stats import beta
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FlexLoRA
+from algorithms.fedlora import FedLoRA
+from algorithms.flexlora import FlexLoRA
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim

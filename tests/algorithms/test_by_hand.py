@@ -12,9 +12,13 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, Sequential
 from algorithms.fedlin import FedLin
-from algorithms.fedloru import RESTARTS, FedLoRU, FineTuneFedLoRU, PersonalFedLoRU
-from algorithms.lora import FedLoRA, FFALoRA, RoLoRA
+from algorithms.fedlora import FedLoRA
+from algorithms.fedloru import RESTARTS, FedLoRU
+from algorithms.fedloru_finetuning import FineTuneFedLoRU
+from algorithms.ffa_lora import FFALoRA
 from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rolora import RoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap

@@ -4,16 +4,23 @@ import numpy as np
 import pytest
 import torch
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, Sequential
 from algorithms.fedlin import FedLin
-from algorithms.fedloru import FedLoRU, FineTuneFedLoRU, NestedFedLoRU, PersonalFedLoRU
+from algorithms.fedlora import FedLoRA
+from algorithms.fedloru import FedLoRU
+from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
-from algorithms.lora import Adapter, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.flexlora import FlexLoRA
 from algorithms.low_rank import Truncation, factorise, product
+from algorithms.mfedloru import NestedFedLoRU
 from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rolora import RoLoRA
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from toymodels.problem import ProblemError
