@@ -14,12 +14,13 @@ from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
 from algorithms.federation import FederationError
+from algorithms.layers import Factorable, call, factorable, observe
 from algorithms.tree import Tree
+from algorithms.weights import Weight
 from workloads.augmentation import Offsets, Preparation
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -42,35 +43,33 @@ class Batch(NamedTuple):
     """What one local step looks at.
 
     Attributes:
-        samples: Indices among the client's samples, int64 (n,).
-        offsets: Of crops and flips.
-        noise: Seed of drop-out, a scalar on the host.
+        samples: Indices among the client's samples, int64 (n,), on the device of the data.
+        offsets: Of crops and flips, likewise.
+        noise: Seed of drop-out.
     """
 
     samples: Tensor
     offsets: Offsets | None = None
-    noise: Tensor | None = None
+    noise: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A module as a function of its weights.
+    """A module as a function of its weights, which are tensors, or values that its layers compute through.
 
     Attributes:
         training: The module in training mode.
         quiet: The same without drop-out, for losses of all samples.
         testing: The module in evaluation mode.
         loss: Maps outputs and targets to the mean loss, a scalar.
-        names: Of the parameters that are trained.
         statistics: Names of the running statistics that travel with the weights.
         preparation: Of the inputs.
     """
 
-    training: nn.Module
-    quiet: nn.Module
-    testing: nn.Module
+    training: Factorable
+    quiet: Factorable
+    testing: Factorable
     loss: Loss
-    names: tuple[str, ...]
     statistics: frozenset[str]
     preparation: Preparation | None
 
@@ -79,55 +78,46 @@ class Network:
         """Whether the module drops features at random in training mode."""
         return self.quiet is not self.training
 
-    def loss_and_statistics(self, w: Mapping[str, Tensor], data: Labelled, batch: Batch) -> tuple[Tensor, Tree]:
+    def loss_and_statistics(
+        self, w: Mapping[str, Weight], data: Labelled, batch: Batch
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of samples in training mode, and what the running statistics become; differentiable in w.
 
         Raises:
             FederationError: Other names than the network's, or one sample where batch norm needs several.
         """
         inputs, targets = self.taken(data, batch)
-        # The statistics are written in place, on copies: those that were given stay.
-        statistics = {name: w[name].detach().clone() for name in self.statistics if name in w}
-        module: nn.Module = self.quiet
+        module = self.quiet
         drawn: AbstractContextManager[None] = nullcontext()
         if batch.noise is not None:
             module, drawn = self.training, _drawn_from(batch.noise, inputs.device)
         try:
             with drawn:
-                value = self.loss(self._called(module, {**w, **statistics}, inputs), targets)
+                outputs, statistics = observe(module, w, inputs)
         except ValueError as error:
             if "more than 1 value per channel" not in str(error):
                 raise
             raise FederationError(
                 "batch norm cannot train on a batch of one sample; choose another batch size, or a group norm"
             ) from error
-        return value, Tree(statistics)
+        return self.loss(outputs, targets), statistics
 
     def taken(self, data: Labelled, batch: Batch) -> Labelled:
         """Samples of a split, prepared."""
-        samples = batch.samples.to(data.x.device, non_blocking=True)
-        inputs = data.x[samples]
-        return Labelled(
-            inputs if self.preparation is None else self.preparation(inputs, batch.offsets), data.y[samples]
-        )
+        inputs, targets = data.x[batch.samples], data.y[batch.samples]
+        return Labelled(inputs if self.preparation is None else self.preparation(inputs, batch.offsets), targets)
 
     @torch.no_grad()
-    def test(self, w: Mapping[str, Tensor], data: Labelled, rows: int) -> dict[str, float]:
+    def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
         """Loss, and for classes top-1 accuracy, over a split in evaluation mode; ``rows`` samples at a time."""
         total = torch.zeros(2, dtype=torch.float64, device=data.x.device)
         for x, y in zip(data.x.split(rows), data.y.split(rows), strict=True):
-            outputs = self._called(self.testing, w, x if self.preparation is None else self.preparation(x))
+            outputs = call(self.testing, w, x if self.preparation is None else self.preparation(x))
             total[0] += self.loss(outputs, y) * len(x)
             if _classes(y):
                 total[1] += (outputs.argmax(dim=1) == y).sum()
         loss, accuracy = (total / len(data.x)).tolist()
         return {"loss": loss, "accuracy": accuracy} if _classes(data.y) else {"loss": loss}
-
-    def _called(self, module: nn.Module, w: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
-        if len(w) != len(self.names) + len(self.statistics) or not all(name in w for name in self.names):
-            odd = sorted({*w} ^ {*self.names, *self.statistics})
-            raise FederationError(f"the weights and the network differ in {', '.join(odd)}")
-        return functional_call(module, dict(w), (inputs,))
 
 
 def network_of(module: nn.Module, loss: Loss, preparation: Preparation | None, statistics: str) -> tuple[Network, Tree]:
@@ -150,25 +140,32 @@ def network_of(module: nn.Module, loss: Loss, preparation: Preparation | None, s
         if isinstance(norm, _NormBase) and norm.track_running_stats:
             if norm.momentum is None:
                 raise FederationError(f"{prefix} averages over all batches ever seen; give it a momentum, such as 0.1")
-            norm.num_batches_tracked = None  # a counter, which a fixed momentum does not look at
             if statistics == "batch":
-                norm.track_running_stats, norm.running_mean, norm.running_var = False, None, None
+                norm.track_running_stats = False
+                norm.running_mean = norm.running_var = norm.num_batches_tracked = None
             else:
+                running = {"running_mean": norm.running_mean, "running_var": norm.running_var}
                 travelling |= {
-                    f"{prefix}.{of}".lstrip("."): getattr(norm, of) for of in ("running_mean", "running_var")
+                    f"{prefix}.{of}".lstrip("."): value for of, value in running.items() if value is not None
                 }
     parameters = {of: p.detach().clone() for of, p in twin.named_parameters() if p.requires_grad}
     if not parameters:
         raise FederationError("the network has no parameter that needs a gradient, so there is nothing to train")
-    twin.requires_grad_(False).train()
-    quiet = twin
+    training = _prepared(twin.train())
+    quiet = training
     if any(isinstance(layer, _DropoutNd) and layer.p > 0 for layer in twin.modules()):
-        quiet = copy.deepcopy(twin)
-        for layer in quiet.modules():
+        quiet = _prepared(copy.deepcopy(twin))
+        for layer in quiet.module.modules():
             layer.training = not isinstance(layer, _DropoutNd)
-    testing = copy.deepcopy(twin).eval()
-    network = Network(twin, quiet, testing, loss, tuple(parameters), frozenset(travelling), preparation)
+    testing = _prepared(copy.deepcopy(twin).eval())
+    network = Network(training, quiet, testing, loss, frozenset(travelling), preparation)
     return network, Tree({**parameters, **{of: value.clone() for of, value in travelling.items()}})
+
+
+def _prepared(module: nn.Module) -> Factorable:
+    """Which layers are given as factors is the algorithm's choice: all that have a matrix may be."""
+    matrices = any(parameter.ndim >= 2 for parameter in module.parameters())
+    return factorable(module, "*" if matrices else None)
 
 
 def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
@@ -178,6 +175,8 @@ def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
         FederationError: Names the sample.
     """
     x, y = data
+    if not isinstance(x, Tensor) or not isinstance(y, Tensor):
+        raise FederationError(f"the {split} data must be two tensors, got {type(x).__name__} and {type(y).__name__}")
     if len(x) == 0 or len(x) != len(y):
         raise FederationError(f"the {split} data have {len(x)} inputs and {len(y)} labels; each input needs one label")
     for what, values in (("input", x), ("label", y)):
@@ -198,7 +197,7 @@ def require_fit(network: Network, start: Tree, split: str, data: Labelled) -> No
     inputs, targets = network.taken(data, Batch(few))
     try:
         with torch.no_grad():
-            outputs = functional_call(network.testing, dict(start), (inputs,))
+            outputs = call(network.testing, start, inputs)
     except (RuntimeError, ValueError, TypeError) as error:
         raise FederationError(
             f"the network cannot take the {split} data, of shape {tuple(inputs.shape)} on {inputs.device}: "
@@ -238,11 +237,22 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled) -> Non
     """
     if len(data.x) < 2:
         return
-    before = {name: buffer.clone() for name, buffer in network.quiet.named_buffers() if name not in start}
+    # A call of the prepared module would undo the change.
+    module = copy.deepcopy(network.quiet.module)
+    before = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    few = torch.arange(2, device=data.x.device)
     with torch.no_grad():
-        network.loss_and_statistics(start, data, Batch(torch.arange(2, device=data.x.device)))
-    after = dict(network.quiet.named_buffers())
-    changed = [name for name, buffer in before.items() if not torch.equal(buffer, after[name])]
+        module(network.taken(data, Batch(few)).x)
+    known = {
+        f"{name}.num_batches_tracked".lstrip(".")
+        for name, part in module.named_modules()
+        if isinstance(part, _NormBase)
+    }
+    changed = [
+        name
+        for name, buffer in module.named_buffers()
+        if name not in start and name not in known and not torch.equal(buffer, before[name])
+    ]
     if changed:
         raise FederationError(
             f"training changes the buffer {changed[0]}; of its state only norms' running statistics can travel"
@@ -254,8 +264,8 @@ def _classes(y: Tensor) -> bool:
 
 
 @contextmanager
-def _drawn_from(noise: Tensor, device: torch.device) -> Iterator[None]:
+def _drawn_from(noise: int, device: torch.device) -> Iterator[None]:
     """Draws drop-out from a seed of its own, and leaves the global random state as it was."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(int(noise))
+        torch.manual_seed(noise)
         yield

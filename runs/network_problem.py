@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from algorithms.federation import Federation, FederationError
 from algorithms.tree import Tree
+from algorithms.weights import Weight
 from runs.network_function import (
     Batch,
     Labelled,
@@ -27,8 +28,8 @@ from runs.network_function import (
     require_fit,
     require_no_other_state,
 )
-from workloads.augmentation import Preparation
-from workloads.partition import Parts
+from workloads.augmentation import Offsets, Preparation
+from workloads.partition import Indices, Parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,8 @@ class NetworkClient:
         data: The samples of all clients.
         indices: Which of them are this client's, int64 (n,).
     """
+
+    takes_values: ClassVar[bool] = True
 
     network: Network
     data: Labelled
@@ -55,12 +58,12 @@ class NetworkClient:
         """Names in the weights that are no parameters: they are replaced after a step, and never differentiated."""
         return self.network.statistics
 
-    def loss(self, w: Mapping[str, Tensor], batch: Batch | Tensor | None = None) -> Tensor:
+    def loss(self, w: Mapping[str, Weight], batch: Batch | Tensor | None = None) -> Tensor:
         """The mean loss of a batch in training mode; of all samples, neither cropped nor flipped, by default."""
         return self.loss_and_statistics(w, batch)[0]
 
     def loss_and_statistics(
-        self, w: Mapping[str, Tensor], batch: Batch | Tensor | None = None
+        self, w: Mapping[str, Weight], batch: Batch | Tensor | None = None
     ) -> tuple[Tensor, Mapping[str, Tensor]]:
         """The same, and what the running statistics become."""
         if isinstance(batch, Batch):
@@ -69,19 +72,20 @@ class NetworkClient:
             own = Batch(self.indices if batch is None else self.indices[batch])
         return self.network.loss_and_statistics(w, self.data, own)
 
-    def batches(self, rng: np.random.Generator, indices: Sequence[Tensor]) -> Sequence[Tensor | Batch]:
-        """What the steps with these samples look at: with crops, flips and noise drawn here."""
-        prepare, random = self.network.preparation, self.network.random
-        if not random and (prepare is None or not prepare.random):
-            return indices
-        return [
-            Batch(
-                samples,
-                None if prepare is None else prepare.draw(rng, len(samples)),
-                torch.tensor(rng.integers(2**63), device="cpu") if random else None,
-            )
-            for samples in indices
-        ]
+    def batches(self, rng: np.random.Generator, indices: Sequence[Tensor]) -> Sequence[Batch]:
+        """What the steps with these samples look at: with crops, flips and noise drawn here.
+
+        All of it is brought to the device of the data at once, so that no step waits for a copy.
+        """
+        prepare, device, sizes = self.network.preparation, self.data.x.device, [len(samples) for samples in indices]
+        samples = torch.cat(list(indices)).to(device).split(sizes)
+        if prepare is None or not prepare.random:
+            offsets: list[Offsets | None] = [None] * len(sizes)
+        else:
+            drawn = (part.to(device).split(sizes) for part in prepare.draw(rng, sum(sizes)))
+            offsets = [Offsets(*parts) for parts in zip(*drawn, strict=True)]
+        noise = rng.integers(2**63, size=len(sizes)).tolist() if self.network.random else [None] * len(sizes)
+        return [Batch(*parts) for parts in zip(samples, offsets, noise, strict=True)]
 
     def tensors(self) -> Mapping[str, Tensor]:
         """What distinguishes it from other clients."""
@@ -115,7 +119,14 @@ class NetworkClients(Sequence[NetworkClient]):
         return len(self.parts)
 
     def __getitem__(self, number: Any) -> Any:
-        return NetworkClient(self.network, self.data, torch.from_numpy(self.parts[number]))
+        return self._client(self.parts[number])
+
+    def pooled(self) -> NetworkClient:
+        """One client with the samples of all, for central training."""
+        return self._client(self.parts.order)
+
+    def _client(self, indices: Indices) -> NetworkClient:
+        return NetworkClient(self.network, self.data, torch.from_numpy(indices).to(self.data.x.device))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +154,7 @@ class NetworkProblem:
         """Of the clients in averages: the sizes of their data."""
         return None
 
-    def evaluate(self, w: Mapping[str, Tensor], fed: Federation | None = None) -> dict[str, float]:
+    def evaluate(self, w: Mapping[str, Weight], fed: Federation | None = None) -> dict[str, float]:
         """Loss and top-1 accuracy in evaluation mode, on every split."""
         network = self.clients.network
         return {
@@ -153,7 +164,7 @@ class NetworkProblem:
         }
 
     def evaluate_personal(
-        self, weights_of: Callable[[int], Mapping[str, Tensor]], fed: Federation | None = None
+        self, weights_of: Callable[[int], Mapping[str, Weight]], fed: Federation | None = None
     ) -> dict[str, float]:
         """Loss and accuracy of each client's own weights on its own held-out samples: plain means over the clients.
 

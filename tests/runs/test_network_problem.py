@@ -1,18 +1,24 @@
 """A network in a federation is the network itself: losses, gradients, statistics, evaluation, and what is refused."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from algorithms.descent import Descent
+from algorithms.central_training import CentralTraining
+from algorithms.descent import Descent, descend
 from algorithms.fedavg import FedAvg
-from algorithms.federation import FederationError
+from algorithms.federation import FederationError, Memory
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
-from runs.network_problem import network_problem
+from algorithms.vmap import Vmap
+from algorithms.weights import Added, dense_tree
+from runs.network_function import Labelled
+from runs.network_problem import NetworkClient, network_problem
+from tests.algorithms.synchronisations import Synchronisations
 from workloads.augmentation import Preparation
 from workloads.initial import initialised
 from workloads.networks import perceptron
@@ -132,6 +138,66 @@ def test_after_training_the_module_with_averaged_statistics_gives_the_evaluated_
     assert found["accuracy"] == float((outputs.argmax(1) == y).double().mean())
 
 
+def test_statistics_follow_the_steps_and_are_averaged():
+    module, (x, y) = convnet(), images()
+    made = problem(module, statistics="averaged")
+    found = trained(made, rounds_=1, steps=3, batch=None).state.algorithm
+    trained_apart = []
+    for client in made.clients:
+        own = copy.deepcopy(module).train()
+        optimiser = torch.optim.SGD(own.parameters(), lr=0.1)
+        for _ in range(3):
+            optimiser.zero_grad()
+            nn.functional.cross_entropy(own(x[client.indices]), y[client.indices]).backward()
+            optimiser.step()
+        trained_apart.append(own.state_dict())
+    for name, value in found.items():
+        mean = torch.stack([own[name] for own in trained_apart]).mean(0)
+        torch.testing.assert_close(value, mean, rtol=1e-12, atol=1e-13)
+        assert not torch.equal(value, made.start[name])
+
+
+def test_a_loss_through_factors_is_that_of_their_product():
+    made = problem(convnet())
+    generator = torch.Generator().manual_seed(2)
+    values = {}
+    for name, weight in made.start.items():
+        values[name] = weight
+        if weight.ndim >= 2:
+            A = torch.randn(len(weight), 2, generator=generator, dtype=torch.float64)
+            B = torch.randn(2, weight[0].numel(), generator=generator, dtype=torch.float64)
+            values[name] = Added(weight, 0.5, A, B)
+    assert any(isinstance(weight, Added) for weight in values.values())
+    client, batch = made.clients[0], torch.arange(4)
+    expected = client.loss(dense_tree(values), batch)
+    torch.testing.assert_close(client.loss(values, batch), expected, rtol=1e-12, atol=1e-13)
+    assert made.evaluate(values)["loss"] == pytest.approx(made.evaluate(dense_tree(values))["loss"], rel=1e-12)
+
+
+def test_all_clients_at_once_are_each_alone():
+    made, local = problem(convnet("group")), Descent(steps=3, batch=4, learning_rate=0.1)
+    apart = list(rounds(FedAvg(local), made, rounds=2))[-1].state.algorithm
+    at_once = list(rounds(FedAvg(local), made, rounds=2, executor=Vmap()))[-1].state.algorithm
+    for name, value in apart.items():
+        torch.testing.assert_close(at_once[name], value, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("statistics", ["averaged", "batch"])
+def test_a_local_step_never_waits_for_the_device(statistics):
+    """Data and weights on a device that has no values; what is drawn lies on the host."""
+    made = problem(convnet(), preparation=Preparation(1, True), statistics=statistics)
+    network, meta = made.clients.network, torch.device("meta")
+    data = Labelled(*(part.to(meta) for part in made.clients.data))
+    client = NetworkClient(network, data, made.clients[0].indices.to(meta))
+    local = Descent(steps=3, batch=2, learning_rate=0.1)
+    memory = Memory(drawn=local.draw(client, np.random.default_rng(0)))
+    start = made.start.map(lambda value: value.to(meta))
+    with Synchronisations() as counted:
+        descend(client, start, local, memory)
+    assert counted.operations > 50
+    assert not counted.found
+
+
 def test_statistics_of_the_batch_alone_do_not_travel():
     made = problem(convnet(), statistics="batch")
     assert not made.clients[0].statistics
@@ -152,6 +218,22 @@ def test_big_and_small_evaluation_batches_give_the_same(rows):
     assert found["accuracy"] == pytest.approx(float((outputs.argmax(1) == y).double().mean()), abs=1e-15)
     assert found["loss"] == pytest.approx(float(nn.functional.cross_entropy(outputs, y)), rel=1e-12)
     assert set(found) == {"loss", "accuracy", "validation_loss", "validation_accuracy"}
+
+
+def test_central_training_has_the_samples_of_all():
+    made = problem()
+    assert made.clients.pooled().indices.sort().values.tolist() == list(range(SAMPLES))
+    last = list(rounds(CentralTraining(Descent(epochs=3, batch=4, learning_rate=0.2)), made, rounds=3))[-1]
+    assert made.clients.pooled().loss(last.state.algorithm) < made.clients.pooled().loss(made.start)
+
+
+def test_clients_survive_the_way_to_another_process():
+    made = problem(convnet(), preparation=Preparation(1, True))
+    there = pickle.loads(pickle.dumps(made.clients))
+    assert len(there) == len(made.clients)
+    assert there.network.random is made.clients.network.random is False
+    for here, other in zip(made.clients, there, strict=True):
+        assert torch.equal(here.loss(made.start), other.loss(made.start))
 
 
 def test_parameters_that_need_no_gradient_stay():
@@ -191,8 +273,8 @@ def test_crops_and_flips_come_from_the_round_and_the_client():
     inputs = prepare(x[client.indices[indices[0]]], batches[0].offsets)
     expected = nn.functional.cross_entropy(perceptron_on_images()(inputs), y[client.indices[indices[0]]])
     torch.testing.assert_close(client.loss(made.start, batches[0]), expected, rtol=0, atol=0)
-    plain = problem().clients[1]
-    assert plain.batches(np.random.default_rng(5), indices) is indices
+    plain = problem().clients[1].batches(np.random.default_rng(5), indices)
+    assert [(batch.samples.tolist(), *batch[1:]) for batch in plain] == [([0, 2], None, None), ([1], None, None)]
 
 
 def test_drop_out_is_drawn_before_the_work():
@@ -239,9 +321,7 @@ def test_regression_has_a_loss_and_no_accuracy():
 
 
 def test_a_diverging_run_names_round_client_and_remedy():
-    with pytest.raises(
-        FederationError, match=r"round 1, client \d: local_descent sent .* not finite; lower the learning"
-    ):
+    with pytest.raises(FederationError, match=r"round 1, client \d: local_descent .* not finite; lower the learning"):
         trained(problem(), learning_rate=1e308, steps=6)
 
 
@@ -274,6 +354,7 @@ def with_nan():
         (None, with_label(-1), "sample 5 of the training data has label -1"),
         (None, (images()[0], images()[1][:-1]), "24 inputs and 23 labels; each input needs one label"),
         (None, (images()[0][:0], images()[1][:0]), "0 inputs and 0 labels"),
+        (None, (images()[0].numpy(), images()[1]), "the training data must be two tensors, got ndarray and Tensor"),
         (Doubled(perceptron_on_images(), lambda out: (out, out)), None, "returns a tuple; it must return one tensor"),
         (Doubled(perceptron_on_images(), lambda out: {"logits": out}), None, "returns a dict"),
         (Doubled(perceptron_on_images(), lambda out: out.sum()), None, r"outputs of shape \(\) of 2 inputs"),
@@ -312,8 +393,10 @@ def test_more_that_does_not_serve():
     with pytest.raises(FederationError, match="among the 24 of the training data"):
         network_problem(perceptron_on_images(), images(), Parts.joined([[0, 24]]), images(1))
     made = problem()
-    with pytest.raises(FederationError, match=r"the weights and the network differ in 1\.0\.bias, other"):
-        made.evaluate(Tree({**made.start.but(["1.0.bias"]), "other": torch.zeros(1)}))
+    with pytest.raises(FederationError, match=r"the weights lack 1\.0\.bias"):
+        made.evaluate(made.start.but(["1.0.bias"]))
+    with pytest.raises(FederationError, match="the network has no 'other'"):
+        made.evaluate(Tree({**made.start, "other": torch.zeros(1)}))
 
 
 def test_one_sample_has_no_statistics():
