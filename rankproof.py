@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 from figures import command as figures
+from figures import runs_command as runs
 from paper_checks import command as claims
 from runs.command import add_arguments as add_train_arguments
 from workloads import command as data
@@ -148,6 +149,7 @@ def _parser() -> Parser:
         "rankproof train fedlrt --rank 3 --rounds 50",
     )  # fmt: skip
     add_train_arguments(train)
+    runs.declare(commands)
     return parser
 
 

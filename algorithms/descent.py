@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -12,9 +12,14 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import Client, FederationError, Memory
+from algorithms.optimisers import Optimiser
+from algorithms.schedules import Schedule
+from algorithms.tree import restored, without
 
-Assemble = Callable[[Any], Mapping[str, Tensor]]
+Assemble = Callable[[Any], Mapping[str, Any]]
 """From parameters, such as factors, to weights; differentiable."""
+OPTIMISER = "optimiser"
+"""Under which name a client keeps the state of its optimiser."""
 
 
 @dataclass(frozen=True)
@@ -22,31 +27,80 @@ class Descent:
     """Local steps of every client.
 
     Attributes:
-        steps: Number of steps in a round.
-        learning_rate: Of each step.
+        steps: Number of steps in a round, where no epochs are given.
+        learning_rate: Of each step; a number, or a schedule over rounds or steps.
         batch: Samples of a step, drawn without replacement for each; all of them by default.
+        epochs: Passes over the client's samples in a round, each in a new order and in batches, the last of which may
+            be smaller; in place of `steps`.
+        optimiser: Makes steps of gradients; default: plain gradient descent.
+        clip: Largest norm of the gradient of all parameters, any correction of it included; default: none.
+        optimiser_state: `fresh` in every round, or `personal`: kept by the client from one of its rounds to its next.
 
     Raises:
         FederationError: A value out of its range.
     """
 
     steps: int = 1
-    learning_rate: float = 1e-2
+    learning_rate: float | Schedule = 1e-2
     batch: int | None = None
+    epochs: int | None = None
+    optimiser: Optimiser | None = None
+    clip: float | None = None
+    optimiser_state: Literal["fresh", "personal"] = "fresh"
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or not 0.0 < self.learning_rate < float("inf") or (self.batch is not None and self.batch < 1):
+        given = self.learning_rate
+        right = callable(given) or 0.0 < given < float("inf")
+        if self.steps < 1 or not right or (self.batch is not None and self.batch < 1):
             raise FederationError(
                 "steps and batch must be at least 1 and the learning rate positive, got "
                 f"{self.steps}, {self.batch} and {self.learning_rate}"
             )
+        if (self.epochs is not None and self.epochs < 1) or (self.clip is not None and not self.clip > 0.0):
+            raise FederationError(f"epochs must be at least 1 and clip positive, got {self.epochs} and {self.clip}")
+        if self.optimiser_state not in ("fresh", "personal"):
+            raise FederationError(f"optimiser_state must be 'fresh' or 'personal', got {self.optimiser_state!r}")
 
-    def draw(self, client: Client, rng: np.random.Generator) -> Tensor | None:
-        """Indices of the samples of each step, shape ``(steps, batch)``; none for full batches."""
+    def draw(self, client: Client, rng: np.random.Generator) -> Any:
+        """What each step gets: indices of its samples, or what the client makes of them by ``batches(rng, indices)``.
+
+        Indices have shape ``(steps, batch)``; those of epochs are one tensor for each step. None for full batches.
+        """
         if self.batch is None:
             return None
         count = int(client.samples)
-        return torch.from_numpy(np.stack([rng.permutation(count)[: self.batch] for _ in range(self.steps)]))
+        indices: Any
+        if self.epochs is None:
+            indices = torch.from_numpy(np.stack([rng.permutation(count)[: self.batch] for _ in range(self.steps)]))
+        else:
+            orders = [torch.from_numpy(rng.permutation(count)) for _ in range(self.epochs)]
+            indices = [batch for order in orders for batch in order.split(self.batch)]
+        own = getattr(client, "batches", None)
+        return indices if own is None else own(rng, indices)
+
+    def count(self, drawn: Any) -> int:
+        """Number of steps in a round, for what a client drew."""
+        if drawn is None:
+            return self.steps if self.epochs is None else self.epochs
+        return len(drawn)
+
+    def rate(self, round: int = 1, step: int = 0, steps: int = 1) -> float:
+        """The learning rate of a step, counted from 0, in a round, counted from 1, of so many steps."""
+        if not callable(self.learning_rate):
+            return self.learning_rate
+        return self.learning_rate(round - 1 if self.learning_rate.per == "round" else (round - 1) * steps + step)
+
+
+class Descended(NamedTuple):
+    """Where local steps led.
+
+    Attributes:
+        parameters: After the last step.
+        personal: What the client keeps of it for good: the state of its optimiser, where that is personal.
+    """
+
+    parameters: Any
+    personal: Mapping[str, Any]
 
 
 def weights(parameters: Any) -> Mapping[str, Tensor]:
@@ -54,19 +108,31 @@ def weights(parameters: Any) -> Mapping[str, Tensor]:
     return parameters
 
 
-def gradient(client: Client, at: Any, assemble: Assemble = weights, batch: Tensor | None = None) -> Any:
-    """The gradient of a client's loss in every tensor of the parameters.
+def differentiated(loss: Callable[[Any], tuple[Tensor, Any]], at: Any) -> tuple[Any, Any]:
+    """The gradient of a loss in every tensor of its argument, and what the loss gives beside its value.
+
+    Plain autograd; within `torch.func`, that.
+    """
+    if torch._C._are_functorch_transforms_active():
+        return torch.func.grad(loss, has_aux=True)(at)
+    leaves, form = pytree.tree_flatten(at)
+    with torch.enable_grad():
+        variables = [leaf.detach().requires_grad_() for leaf in leaves]
+        value, beside = loss(form.unflatten(variables))
+        if not value.requires_grad:  # a loss that does not depend on them
+            return form.unflatten([torch.zeros_like(leaf) for leaf in leaves]), beside
+        slopes = torch.autograd.grad(value, variables, allow_unused=True, materialize_grads=True)
+    return form.unflatten(list(slopes)), beside
+
+
+def gradient(client: Client, at: Any, assemble: Assemble = weights, batch: Any = None) -> Any:
+    """The gradient of a client's loss in every tensor of the parameters; zero in statistics.
 
     Where the client knows the gradient in its weights, that is pulled back; else the loss is differentiated.
     """
-    own = getattr(client, "gradient", None)
-    if own is None:
-        return torch.func.grad(lambda parameters: client.loss(assemble(parameters), batch))(at)
-    if assemble is weights:
-        return own(at, batch)
-    pulled: Any = torch.func.vjp(assemble, at)
-    w, pull = pulled
-    return pull(own(w, batch))[0]
+    names = statistics_of(client)
+    slope, _ = _slope(client, at, without(at, names), names, assemble, batch)
+    return restored(pytree.tree_map(torch.zeros_like, at), slope, {}) if names else slope
 
 
 def descend(
@@ -76,21 +142,82 @@ def descend(
     memory: Memory,
     assemble: Assemble = weights,
     correction: Any = None,
-) -> Any:
-    """Local steps ``w - rate (gradient + correction)`` from given parameters.
+    slot: str = OPTIMISER,
+) -> Descended:
+    """Local steps along ``gradient + correction`` from given parameters; plainly ``w - rate (gradient + correction)``.
+
+    Statistics of a network, such as running means, follow what the client observes at each step; no step is taken in
+    them.
 
     Args:
         client: Whose loss it is.
         start: Parameters: a tree, or mappings and tuples of trees.
         settings: Number and size of the steps.
-        memory: Its drawn numbers are the batches.
+        memory: Its drawn numbers are the batches, its number of the round is that of a schedule.
         assemble: From parameters to weights.
         correction: Added to every gradient; of the parameters' structure.
+        slot: Name under which a personal state of the optimiser is kept.
     """
-    w = start
-    for step in range(settings.steps):
-        slope = gradient(client, w, assemble, None if memory.drawn is None else memory.drawn[step])
-        if correction is not None:
-            slope = pytree.tree_map(torch.add, slope, correction)
-        w = pytree.tree_map(lambda value, change: value - settings.learning_rate * change, w, slope)
-    return w
+    names = statistics_of(client)
+    at, trained = start, without(start, names)
+    w, form = pytree.tree_flatten(trained)
+    added = None if correction is None else form.flatten_up_to(without(correction, names))
+    state = memory.personal.get(slot) if settings.optimiser_state == "personal" else None
+    if state is None and settings.optimiser is not None:
+        state = settings.optimiser.start(w)
+    steps = settings.count(memory.drawn)
+    for step in range(steps):
+        batch = None if memory.drawn is None else memory.drawn[step]
+        slope, observed = _slope(client, at, trained, names, assemble, batch)
+        slopes = form.flatten_up_to(slope)
+        if added is not None:
+            slopes = [one + other for one, other in zip(slopes, added, strict=True)]
+        if settings.clip is not None:
+            slopes = clipped(slopes, settings.clip)
+        rate = settings.rate(memory.round, step, steps)
+        if settings.optimiser is None:
+            w = [value - rate * change for value, change in zip(w, slopes, strict=True)]
+        else:
+            w, state = settings.optimiser.step(w, slopes, state, rate)
+        trained = form.unflatten(w)
+        at = restored(at, trained, observed) if names else trained
+    return Descended(at, {slot: state} if settings.optimiser_state == "personal" and state is not None else {})
+
+
+def takes_values(client: Client) -> bool:
+    """Whether a client's layers compute through factors; others are given the products."""
+    return bool(getattr(client, "takes_values", False))
+
+
+def statistics_of(client: Client) -> frozenset[str]:
+    """Names of those weights of a client that are observed and not trained, such as running means."""
+    return frozenset(getattr(client, "statistics", ()))
+
+
+def clipped(slopes: Sequence[Tensor], most: float) -> list[Tensor]:
+    """Gradients scaled down together to a norm of at most about `most`, as `torch.nn.utils.clip_grad_norm_` does."""
+    norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(slope) for slope in slopes]))
+    factor = torch.clamp(most / (norm + 1e-6), max=1.0)
+    return [slope * factor for slope in slopes]
+
+
+def _slope(
+    client: Any, at: Any, trained: Any, names: frozenset[str], assemble: Assemble, batch: Any
+) -> tuple[Any, Mapping[str, Tensor]]:
+    """The gradient in what is trained, and what statistics become."""
+    own = getattr(client, "gradient", None)
+    if own is not None:
+        if assemble is weights:
+            return own(trained, batch), {}
+        pulled: Any = torch.func.vjp(assemble, trained)
+        w, pull = pulled
+        return pull(own(w, batch))[0], {}
+
+    def loss(parameters: Any) -> tuple[Tensor, Mapping[str, Tensor]]:
+        w = assemble(restored(at, parameters, {}) if names else parameters)
+        if names:
+            value, observed = client.loss_and_statistics(w, batch)
+            return value, {name: new.detach() for name, new in observed.items()}
+        return client.loss(w, batch), {}
+
+    return differentiated(loss, trained)

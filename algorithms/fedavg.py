@@ -34,4 +34,5 @@ class FedAvg:
 
 def local_descent(client: Client, memory: Memory, w: Tree, settings: Descent) -> Reply:
     """Local steps from the server's weights."""
-    return Reply(upload=descend(client, w, settings, memory))
+    trained, personal = descend(client, w, settings, memory)
+    return Reply(upload=trained, personal=personal)

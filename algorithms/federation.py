@@ -3,99 +3,41 @@
 A round is a plain function of a `Federation` and reads like the box of its paper. It sends work to a cohort with `mean`
 or `gather`; each call is one trip, down and up again. Work is a module-level function of one client: it reads the
 client's memory and what was sent, and answers with a `Reply`. Only tensors travel, and each that does is in the ledger;
-what is no tensor is a setting that everybody knows.
+what is no tensor is a setting that everybody knows. The loop over rounds is `algorithms.rounds`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from algorithms.ledger import Ledger
-from algorithms.tree import tensors, weighted_sum
+from algorithms.tree import weighted_sum
+from algorithms.trip import (
+    Client,
+    Clients,
+    Cohort,
+    Draw,
+    Each,
+    Executor,
+    FederationError,
+    Memory,
+    Receipt,
+    Reply,
+    Sequential,
+    Then,
+    Trip,
+    Work,
+    first_that_is_not_finite,
+)
 
-Cohort = tuple[int, ...]
-"""Numbers of clients, increasing."""
-
-
-class FederationError(ValueError):
-    """A federation or a round that cannot go on; the message names round, client and cause."""
-
-
-class Client(Protocol):
-    """Anything that answers: a closed-form objective, or a network with its data."""
-
-    @property
-    def samples(self) -> float:
-        """Size of its data."""
-        ...
-
-    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss at some weights, a differentiable scalar; of a batch of its samples, if one is named."""
-        ...
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What a client knows beside what is sent.
-
-    Attributes:
-        round: What it kept on earlier trips of this round.
-        personal: What it keeps for good.
-        shared: What every client was told.
-        drawn: Random numbers for this work, drawn before it from (seed, round, trip, client).
-        number: Its own; none where one evaluation stands for several clients.
-    """
-
-    round: Mapping[str, Any] = field(default_factory=dict)
-    personal: Mapping[str, Any] = field(default_factory=dict)
-    shared: Mapping[str, Any] = field(default_factory=dict)
-    drawn: Any = None
-    number: int | None = None
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What one client's work leads to.
-
-    Attributes:
-        upload: Travels to the server: a tree, a tensor, or tuples and mappings of these.
-        keep: Stays with the client until the round ends.
-        personal: Stays with the client for good.
-    """
-
-    upload: Any = ()
-    keep: Mapping[str, Any] = field(default_factory=dict)
-    personal: Mapping[str, Any] = field(default_factory=dict)
-
-
-Work = Callable[..., Reply]
-Draw = Callable[[Client, np.random.Generator], Any]
-
-
-class Executor(Protocol):
-    """Where the work of a trip is done; the answers do not depend on it but for rounding."""
-
-    def run(
-        self, work: Work, clients: Sequence[Client], memories: Sequence[Memory], sent: Mapping[str, Any]
-    ) -> list[Reply]:
-        """One reply for each client, in their order."""
-        ...
-
-
-class Sequential:
-    """One client after the other: the reference."""
-
-    def run(
-        self, work: Work, clients: Sequence[Client], memories: Sequence[Memory], sent: Mapping[str, Any]
-    ) -> list[Reply]:
-        """One reply for each client, in their order."""
-        return [work(client, memory, **sent) for client, memory in zip(clients, memories, strict=True)]
+__all__ = [
+    "Client", "Clients", "Cohort", "Draw", "Each", "Executor", "Federation", "FederationError", "FederationState",
+    "Memory", "Receipt", "Reply", "Sequential", "Then", "Trip", "Work",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -104,13 +46,16 @@ class FederationState:
 
     Attributes:
         round: Rounds done.
-        personal: What each client keeps for good, by its number.
+        personal: What clients keep for good, by number; only clients that worked are there. What a client holds stays
+            the same object until it works again.
         shared: What every client was told.
+        equipped: What every client keeps until its own work changes it.
     """
 
     round: int = 0
     personal: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     shared: Mapping[str, Any] = field(default_factory=dict)
+    equipped: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Federation:
@@ -125,7 +70,7 @@ class Federation:
 
     def __init__(
         self,
-        clients: Sequence[Client],
+        clients: Clients | Sequence[Client],
         *,
         weights: Sequence[float] | None = None,
         seed: int = 0,
@@ -133,7 +78,7 @@ class Federation:
         ledger: Ledger | None = None,
         state: FederationState | None = None,
     ) -> None:
-        """Puts a federation together.
+        """Puts a federation together; a lazy sequence of clients (`Clients`) makes none of them here.
 
         Args:
             clients: At least one, each with data.
@@ -146,35 +91,43 @@ class Federation:
         Raises:
             FederationError: No client, one without data, or weights that do not serve.
         """
-        if not clients:
+        if not len(clients):
             raise FederationError("a federation needs at least one client")
-        for number, client in enumerate(clients):
-            if not client.samples > 0:
-                raise FederationError(f"client {number} has no data; leave it out")
-        given = [float(client.samples) for client in clients] if weights is None else [float(w) for w in weights]
-        if len(given) != len(clients) or not all(np.isfinite(given)) or min(given) < 0.0:
-            raise FederationError(f"expected {len(clients)} finite weights of at least 0, got {given}")
-        self.clients, self.weights, self.seed = tuple(clients), tuple(given), seed
+        lazy = hasattr(clients, "sizes")
+        given = clients.sizes if isinstance(clients, Clients) else [client.samples for client in clients]
+        sizes = np.asarray(given, dtype=np.float64)
+        if not (sizes > 0).all():
+            raise FederationError(f"client {int((~(sizes > 0)).argmax())} has no data; leave it out")
+        shares = sizes if weights is None else np.asarray(weights, dtype=np.float64)
+        if shares.shape != (len(clients),) or not np.isfinite(shares).all() or shares.min() < 0.0:
+            some = shares.reshape(-1)[:10].tolist()
+            raise FederationError(f"expected {len(clients)} finite weights of at least 0, got {shares.size}: {some}")
+        self.clients: Sequence[Client] | Clients = clients if lazy else tuple(clients)  # type: ignore[arg-type]
+        self.weights, self.seed = shares, seed
         self.ledger = ledger if ledger is not None else Ledger()
         self._executor: Executor = executor if executor is not None else Sequential()
         before = state or FederationState()
         self._round, self._trip = before.round, 0
-        self._personal = {number: dict(kept) for number, kept in before.personal.items()}
-        self._shared = dict(before.shared)
-        self._kept: dict[int, dict[str, Any]] = {}
+        self._personal = dict(before.personal)
+        self._shared, self._equipped = dict(before.shared), dict(before.equipped)
+        self._kept: dict[int, Mapping[str, Any]] = {}
 
     @property
     def state(self) -> FederationState:
         """What there is between rounds."""
-        return FederationState(self._round, {n: dict(kept) for n, kept in self._personal.items()}, dict(self._shared))
+        return FederationState(self._round, dict(self._personal), dict(self._shared), dict(self._equipped))
 
     @property
     def everyone(self) -> Cohort:
         """All clients."""
         return tuple(range(len(self.clients)))
 
-    def begin(self) -> int:
-        """Starts a round: forgets what clients kept for the last one. Returns its number, from 1."""
+    def personal(self, number: int) -> Mapping[str, Any]:
+        """What a client keeps for good."""
+        return {**self._equipped, **self._personal.get(number, {})}
+
+    def _begin(self) -> int:
+        """Starts a round: forgets what clients kept for the last one. Returns its number, from 1; for `rounds` only."""
         self._round += 1
         self._trip = 0
         self._kept = {}
@@ -193,46 +146,70 @@ class Federation:
         rng = np.random.default_rng([self.seed, self._round])
         return tuple(sorted(rng.choice(len(self.clients), size, replace=False).tolist()))
 
-    def gather(self, work: Work, *, to: Cohort, draw: Draw | None = None, **sent: Any) -> list[Any]:
+    def gather(
+        self, work: Work, *, to: Cohort, draw: Draw | None = None, each: Each | None = None, **sent: Any
+    ) -> list[Any]:
         """Sends work to a cohort and returns each client's upload, in the order of the cohort.
 
         Args:
             work: A function of a client, its memory and what is sent.
             to: The cohort.
             draw: Draws what the work needs at random, from each client and its generator, before the work.
+            each: What is sent to one client alone: by name, then by the client's number.
             sent: Tensors travel; everything else is a setting.
 
         Raises:
             FederationError: A client's work failed, or sent numbers that are not finite.
         """
-        self._trip += 1
-        name = work.__name__.strip("_")
-        self.ledger.record(self._round, self._trip, "down", name, [sent], copies=len(to))
-        clients = [self.clients[number] for number in to]
-        memories = [self._memory(number, draw) for number in to]
-        try:
-            replies = self._executor.run(work, clients, memories, sent)
-        except FederationError as error:
-            raise FederationError(f"round {self._round}, {name}: {error}") from error
-        for number, reply in zip(to, replies, strict=True):
-            if not all(bool(torch.isfinite(part).all()) for part in tensors(reply.upload)):
-                raise FederationError(
-                    f"round {self._round}, client {number}: {name} sent numbers that are not finite; "
-                    "lower the learning rate or look at its data"
-                )
-            self._kept.setdefault(number, {}).update(reply.keep)
-            if reply.personal:
-                self._personal.setdefault(number, {}).update(reply.personal)
-        self.ledger.record(self._round, self._trip, "up", name, [reply.upload for reply in replies])
-        return [reply.upload for reply in replies]
+        trip, uploads, receipts = self._next(work, to, draw, each, None, sent), [], []
+        with trip.naming_errors():
+            for number, reply in zip(to, self._executor.replies(trip), strict=True):
+                receipts.append(Receipt.of(number, reply))
+                uploads.append(reply.upload)
+        self._settle(trip, receipts)
+        return uploads
 
-    def mean(self, work: Work, *, to: Cohort, draw: Draw | None = None, **sent: Any) -> Any:
-        """Sends work to a cohort and returns the weighted mean of the uploads.
+    def mean(
+        self,
+        work: Work,
+        *,
+        to: Cohort,
+        draw: Draw | None = None,
+        each: Each | None = None,
+        then: Then | None = None,
+        **sent: Any,
+    ) -> Any:
+        """Sends work to a cohort and returns the weighted mean of the uploads, added up as they arrive.
+
+        Args:
+            work: As in `gather`, like `draw` and `each`.
+            to: The cohort.
+            draw: Of random numbers.
+            each: What is sent to one client alone.
+            sent: To all.
+            then: What the server makes of an upload before it is added up.
 
         Raises:
             FederationError: As `gather`; or the cohort has no weight.
         """
-        return self.average(self.gather(work, to=to, draw=draw, **sent), of=to)
+        shares = self.shares(to)
+        trip = self._next(work, to, draw, each, then, sent)
+        with trip.naming_errors():
+            total, receipts = self._executor.sum(trip, shares)
+        self._settle(trip, receipts)
+        return total
+
+    def shares(self, of: Cohort) -> list[float]:
+        """The weights of a cohort, of sum 1.
+
+        Raises:
+            FederationError: They are all 0.
+        """
+        weights = [float(self.weights[number]) for number in of]
+        total = sum(weights)
+        if not total > 0.0:
+            raise FederationError(f"round {self._round}: the clients {list(of)} have total weight 0")
+        return [weight / total for weight in weights]
 
     def average(self, uploads: Sequence[Any], *, of: Cohort) -> Any:
         """The weighted mean of what a cohort sent.
@@ -240,27 +217,59 @@ class Federation:
         Raises:
             FederationError: The cohort has no weight.
         """
-        total = sum(self.weights[number] for number in of)
-        if not total > 0.0:
-            raise FederationError(f"round {self._round}: the clients {list(of)} have total weight 0")
-        return weighted_sum((self.weights[n] / total, upload) for n, upload in zip(of, uploads, strict=True))
+        return weighted_sum(zip(self.shares(of), uploads, strict=True))
 
     def tell(self, **values: Any) -> None:
-        """Sends values to every client, which remembers them from now on."""
+        """Sends values to every client, which remembers them from now on; nothing comes back."""
         self.ledger.record(self._round, self._trip, "down", "tell", [values], copies=len(self.clients))
         self._shared.update(values)
+        everyone = range(len(self.clients))
+        self._executor.tell(self._trip_of(_remember, everyone, None, None, None, values))
 
     def agree(self, **values: Any) -> None:
-        """What every client works out by itself from what it knows; nothing travels."""
+        """Sets what every client can work out by itself from what it knows; costs no communication."""
         self._shared.update(values)
 
     def equip(self, **values: Any) -> None:
-        """What every client keeps for good from now on, until its own work changes it; nothing travels."""
-        for number in self.everyone:
-            self._personal.setdefault(number, {}).update(values)
+        """Sets what every client keeps for good until its own work changes it; costs no communication."""
+        self._equipped.update(values)
+        for number, kept in self._personal.items():
+            if kept.keys() & values.keys():
+                self._personal[number] = {name: value for name, value in kept.items() if name not in values}
 
-    def _memory(self, number: int, draw: Draw | None) -> Memory:
-        drawn = None
-        if draw is not None:
-            drawn = draw(self.clients[number], np.random.default_rng([self.seed, self._round, self._trip, number]))
-        return Memory(self._kept.get(number, {}), self._personal.get(number, {}), self._shared, drawn, number)
+    def _next(
+        self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]
+    ) -> Trip:
+        self._trip += 1
+        trip = self._trip_of(work, to, draw, each, then, sent)
+        self.ledger.record(self._round, self._trip, "down", trip.name, *trip.down())
+        return trip
+
+    def _trip_of(
+        self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]
+    ) -> Trip:
+        return Trip(
+            self._round, self._trip, work, to, self.clients, sent, each or {}, then, self.seed, draw,
+            self._kept, self._personal, self._equipped, self._shared,
+        )  # fmt: skip
+
+    def _settle(self, trip: Trip, receipts: Sequence[Receipt]) -> None:
+        """One check of all that came back, then what clients keep, then the ledger."""
+        wrong = first_that_is_not_finite(receipts)
+        if wrong is not None:
+            raise FederationError(
+                f"round {self._round}, client {wrong}: {trip.name} came to numbers that are not finite; "
+                "lower the learning rate or look at its data"
+            )
+        for receipt in receipts:
+            if receipt.keep:
+                self._kept[receipt.number] = {**self._kept.get(receipt.number, {}), **receipt.keep}
+            if receipt.personal:
+                self._personal[receipt.number] = {**self._personal.get(receipt.number, {}), **receipt.personal}
+        entries, size = sum(receipt.entries for receipt in receipts), sum(receipt.bytes for receipt in receipts)
+        self.ledger.add(self._round, self._trip, "up", trip.name, len(receipts), entries, size)
+
+
+def _remember(client: Client, memory: Memory, **values: Any) -> Reply:
+    """What a client does with what it is told: it remembers it."""
+    return Reply()

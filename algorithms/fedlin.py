@@ -49,7 +49,8 @@ def local_gradient(client: Client, memory: Memory, w: Tree) -> Reply:
 
 def corrected_descent(client: Client, memory: Memory, G: Tree, settings: Descent, as_printed: bool) -> Reply:
     """Local steps with the difference of the mean and the client's own gradient added."""
-    V = G - memory.round["G_c"]
+    V = G - memory.kept["G_c"]
     # Outside the bracket, + V is - rate * (- V / rate).
-    correction = V * (-1.0 / settings.learning_rate) if as_printed else V
-    return Reply(upload=descend(client, memory.round["w"], settings, memory, correction=correction))
+    correction = V * (-1.0 / settings.rate(memory.round)) if as_printed else V
+    trained, personal = descend(client, memory.kept["w"], settings, memory, correction=correction)
+    return Reply(upload=trained, personal=personal)

@@ -1,15 +1,18 @@
-r"""FeDLRT: dynamical low-rank training with variance correction (Algorithms 1, 5 and 6 of the paper).
+r"""FeDLRT: dynamical low-rank training with variance correction (Algorithms 1 and 5 of the paper).
 
 The weights are $U S V^T$. A round widens both bases by the mean gradients of the factors, lets every client descend in
-the coefficients of the wide bases, averages these, and truncates.
+the coefficients of the wide bases, averages these, and truncates. What is not factorised is trained and averaged beside
+the coefficients; a correction of the clients' drift is that of FedLin there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
+from algorithms.kernels import CONVOLUTIONS
 from algorithms.low_rank import (
     COMPLETIONS,
     USV,
@@ -22,7 +25,9 @@ from algorithms.low_rank import (
     product,
     projected,
     truncated,
+    values,
 )
+from algorithms.moving_bases import following, kept_with_bases
 from algorithms.tree import Tree
 
 CORRECTIONS = ("none", "full", "simplified")
@@ -33,11 +38,14 @@ class FeDLRT:
     """Algorithm 1 (`none`, `full`) and Algorithm 5 (`simplified`); the state is the factors.
 
     Attributes:
-        local: Local steps in the coefficients.
+        local: Local steps in the coefficients; a personal state of the optimiser follows the bases.
         rank: Of the start.
         truncation: Which singular values stay.
-        correction: Of the drift of the clients' coefficient gradients.
+        correction: Of the drift of the clients' coefficient gradients: `none`, `full` or `simplified`.
         completion: Of a basis where the gradient does not determine it.
+        layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
+            matrices.
+        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
 
     Raises:
         FederationError: An unknown word.
@@ -48,6 +56,8 @@ class FeDLRT:
     truncation: Truncation = field(default_factory=Truncation)
     correction: str = "simplified"
     completion: str = "orthogonal"
+    layers: str | None = None
+    convolution: str = CONVOLUTIONS[0]
 
     def __post_init__(self) -> None:
         if self.correction not in CORRECTIONS or self.completion not in COMPLETIONS:
@@ -58,7 +68,7 @@ class FeDLRT:
 
     def start(self, fed: Federation, w: Tree) -> USV:
         """The state before the first round: the best factors of the start's rank."""
-        return factorise(w, self.rank)
+        return factorise(w, self.rank, self.layers, self.convolution)
 
     def round(self, fed: Federation, cohort: Cohort, state: USV) -> USV:
         """One round: two trips, three with the full correction."""
@@ -73,13 +83,19 @@ class FeDLRT:
         else:
             sent = {"G_S": G["S"]} if simplified else {}
             S_star = fed.mean(
-                coefficient_descent, to=cohort, draw=self.local.draw, settings=self.local, Ubar=Ubar, Vbar=Vbar, **sent
+                coefficient_descent,
+                to=cohort,
+                draw=self.local.draw,
+                settings=self.local,
+                Ubar=Ubar,
+                Vbar=Vbar,
+                **sent,
             )
         return truncated(Ut, S_star, Vt, self.truncation)
 
     def weights(self, state: USV) -> Tree:
-        """The model."""
-        return product(state)
+        """The model; where layers are named, their weights are values, since factors do not tell a kernel's shape."""
+        return product(state) if self.layers is None else values(state)
 
 
 def factor_gradients(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, with_S: bool) -> Reply:
@@ -106,17 +122,20 @@ def coefficient_descent(
     G_St: Tree | None = None,
 ) -> Reply:
     """Local steps in the coefficients; with the mean gradient G_St, or its block G_S, they are corrected by it."""
-    Ubar, Vbar = (memory.round["Ubar"], memory.round["Vbar"]) if Ubar is None or Vbar is None else (Ubar, Vbar)
+    Ubar, Vbar = (memory.kept["Ubar"], memory.kept["Vbar"]) if Ubar is None or Vbar is None else (Ubar, Vbar)
     Ut, Vt, St = widened(memory, Ubar, Vbar)
-    correction = None
+    correction: Any = None
     if G_St is not None:
-        correction = G_St - memory.round["G_St"]
+        correction = G_St - memory.kept["G_St"]
     elif G_S is not None:
-        correction = padded(G_S - memory.round["G_S"], Ut, Vt)
-    return Reply(upload=descend(projected(client, Ut, Vt), St, settings, memory, correction=correction))
+        correction = padded(G_S - memory.kept["G_S"], Ut, Vt)
+    inside = projected(client, Ut, Vt)
+    memory = replace(memory, personal=following(memory.personal, inside, St, Ut, Vt))
+    S_star, personal = descend(inside, St, settings, memory, correction=correction)
+    return Reply(upload=S_star, personal=kept_with_bases(personal, Ut, Vt))
 
 
 def widened(memory: Memory, Ubar: Tree, Vbar: Tree) -> tuple[Tree, Tree, Tree]:
     """The wide bases, and the coefficients in them."""
-    Ut, Vt = beside(memory.round["U"], Ubar), beside(memory.round["V"], Vbar)
-    return Ut, Vt, padded(memory.round["S"], Ut, Vt)
+    Ut, Vt = beside(memory.kept["U"], Ubar), beside(memory.kept["V"], Vbar)
+    return Ut, Vt, padded(memory.kept["S"], Ut, Vt)

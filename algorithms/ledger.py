@@ -35,10 +35,13 @@ class Entry:
 
 
 class Ledger:
-    """All messages of a run, in their order."""
+    """All messages of a run, in their order; totals are kept as they come in."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self.entries = list(entries)
+        self.entries: list[Entry] = []
+        self._totals: dict[Direction, tuple[int, int]] = {"down": (0, 0), "up": (0, 0)}
+        for entry in entries:
+            self._append(entry)
 
     def record(
         self, round: int, trip: int, direction: Direction, what: str, messages: Iterable[Any], copies: int = 1
@@ -47,22 +50,35 @@ class Ledger:
         parts = [tensors(message) for message in messages]
         numbers = copies * sum(leaf.numel() for part in parts for leaf in part)
         size = copies * sum(leaf.numel() * leaf.element_size() for part in parts for leaf in part)
-        if numbers:
-            self.entries.append(Entry(round, trip, direction, what, copies * len(parts), numbers, size))
+        self.add(round, trip, direction, what, copies * len(parts), numbers, size)
+
+    def add(
+        self, round: int, trip: int, direction: Direction, what: str, clients: int, entries: int, bytes: int
+    ) -> None:
+        """Adds messages that were counted elsewhere; nothing is added where no tensor travels."""
+        if entries:
+            self._append(Entry(round, trip, direction, what, clients, entries, bytes))
 
     def bytes(self, direction: Direction | None = None, round: int | None = None) -> int:
         """Bytes in a direction, or both; of one round, or all."""
-        return sum(entry.bytes for entry in self._some(direction, round))
+        if round is None:
+            return sum(self._totals[one][1] for one in self._totals if direction in (None, one))
+        return sum(entry.bytes for entry in self._of(direction, round))
 
     def count(self, direction: Direction | None = None, round: int | None = None) -> int:
         """Numbers in a direction, or both; of one round, or all."""
-        return sum(entry.entries for entry in self._some(direction, round))
+        if round is None:
+            return sum(self._totals[one][0] for one in self._totals if direction in (None, one))
+        return sum(entry.entries for entry in self._of(direction, round))
 
     def trips(self, round: int) -> int:
         """Trips of a round: each goes down to the clients and up again."""
         return max((entry.trip for entry in self.entries if entry.round == round), default=0)
 
-    def _some(self, direction: Direction | None, round: int | None) -> Iterable[Entry]:
-        return (
-            entry for entry in self.entries if direction in (None, entry.direction) and round in (None, entry.round)
-        )
+    def _append(self, entry: Entry) -> None:
+        self.entries.append(entry)
+        entries, size = self._totals[entry.direction]
+        self._totals[entry.direction] = entries + entry.entries, size + entry.bytes
+
+    def _of(self, direction: Direction | None, round: int) -> Iterable[Entry]:
+        return (entry for entry in self.entries if direction in (None, entry.direction) and entry.round == round)

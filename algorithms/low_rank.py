@@ -12,16 +12,25 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from algorithms.descent import gradient
+from algorithms.adapter import factorised, fitting
+from algorithms.descent import gradient, statistics_of, takes_values
 from algorithms.federation import Client, FederationError
+from algorithms.kernels import CONVOLUTIONS, as_matrix
 from algorithms.tree import Tree
+from algorithms.weights import Factored
 
 COMPLETIONS = ("orthogonal", "none")
 TRUNCATIONS = ("after", "printed")
 
 
 class USV(NamedTuple):
-    r"""$U S V^T$ for every layer: U ``(m, r)`` and V ``(n, r)`` with orthonormal columns, S ``(r, r)``."""
+    r"""$U S V^T$ for every layer.
+
+    Attributes:
+        U: ``(m, r)``, orthonormal columns, of a weight that is read as a matrix ``(m, n)``.
+        S: ``(r, r)``; and the weights that are not factorised, which travel and descend with the coefficients.
+        V: ``(n, r)``, orthonormal columns.
+    """
 
     U: Tree
     S: Tree
@@ -29,25 +38,46 @@ class USV(NamedTuple):
 
 
 def product(factors: USV) -> Tree:
-    r"""$U S V^T$."""
-    return factors.U @ factors.S @ factors.V.T
+    r"""$U S V^T$ as matrices, and the weights that are not factorised."""
+    U, S, V = factors
+    if len(S) == len(U):
+        return U @ S @ V.T
+    return Tree({**(U @ S.only(U) @ V.T), **S.but(U)})
 
 
-def factorise(w: Tree, rank: int) -> USV:
+def values(factors: USV) -> Tree:
+    r"""$U S V^T$ as values that layers compute through, of any shape, and the weights that are not factorised."""
+    U, S, V = factors
+    layers: dict[str, Any] = {name: Factored(U[name], S[name], V[name]) for name in U}
+    return Tree({**layers, **S.but(U)})
+
+
+def made(client: Client, factors: USV) -> Tree:
+    """The weights as a client takes them: values, or matrices."""
+    return values(factors) if takes_values(client) else product(factors)
+
+
+def factorise(w: Tree, rank: int, layers: str | None = None, convolution: str = CONVOLUTIONS[0]) -> USV:
     """The best approximation of given rank of every matrix.
+
+    Args:
+        w: Weights.
+        rank: Of all.
+        layers: Patterns for the names of the layers that are factorised; default: all weights.
+        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
 
     Raises:
         FederationError: A rank that is not between 1 and the smaller side, or an entry that is no matrix.
     """
     parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
-    for name, W in w.items():
-        if W.ndim != 2:
-            raise FederationError(f"{name} has shape {tuple(W.shape)}; only matrices are factorised")
-        if not 1 <= rank <= min(W.shape):
-            raise FederationError(f"rank {rank} does not fit {name} of shape {tuple(W.shape)}")
-        U, sigma, Vh = torch.linalg.svd(W, full_matrices=False)
+    for name in factorised(w, layers):
+        if layers is None and w[name].ndim != 2:
+            raise FederationError(f"{name} has shape {tuple(w[name].shape)}; name the layers that are factorised")
+        fitting(name, w[name], rank, convolution)
+        U, sigma, Vh = torch.linalg.svd(as_matrix(w[name], convolution), full_matrices=False)
         parts[name] = (U[:, :rank], torch.diag(sigma[:rank]), Vh[:rank].T)
-    return USV(*(Tree({name: part[i] for name, part in parts.items()}) for i in range(3)))
+    U, S, V = (Tree({name: part[i] for name, part in parts.items()}) for i in range(3))
+    return USV(U, Tree({**S, **w.but(parts)}), V)
 
 
 def augment(U: Tree, G: Tree, completion: str = "orthogonal") -> Tree:
@@ -83,14 +113,15 @@ def beside(U: Tree, Ubar: Tree) -> Tree:
 
 
 def padded(S: Tree, like_rows: Tree, like_columns: Tree) -> Tree:
-    """S in the upper left corner of zeros, as large as the augmented bases have columns."""
-    return S.map(
-        lambda s, rows, columns: torch.nn.functional.pad(
-            s, (0, columns.shape[-1] - s.shape[-1], 0, rows.shape[-1] - s.shape[-2])
-        ),
-        like_rows,
-        like_columns,
-    )
+    """S in the upper left corner of zeros, as large as the augmented bases have columns; what has no bases stays."""
+
+    def pad(name: str, s: Tensor) -> Tensor:
+        if name not in like_rows:
+            return s
+        right, below = like_columns[name].shape[-1] - s.shape[-1], like_rows[name].shape[-1] - s.shape[-2]
+        return torch.nn.functional.pad(s, (0, right, 0, below))
+
+    return Tree({name: pad(name, s) for name, s in S.items()})
 
 
 @dataclass(frozen=True)
@@ -140,34 +171,48 @@ class Truncation:
 
 
 def truncated(U: Tree, S: Tree, V: Tree, truncation: Truncation) -> USV:
-    """The factors with S made diagonal and small singular values left out."""
+    """The factors with S made diagonal and small singular values left out; what has no bases stays."""
     parts = {}
-    for name in S:
+    for name in U:
         P, sigma, Qh = torch.linalg.svd(S[name], full_matrices=False)
         try:
             r = truncation.rank(sigma)
         except FederationError as error:
             raise FederationError(f"layer {name}: {error}") from error
         parts[name] = (U[name] @ P[..., :r], torch.diag_embed(sigma[..., :r]), V[name] @ Qh[..., :r, :].mT)
-    return USV(*(Tree({name: part[i] for name, part in parts.items()}) for i in range(3)))
+    cut = USV(*(Tree({name: part[i] for name, part in parts.items()}) for i in range(3)))
+    return cut if len(S) == len(U) else cut._replace(S=Tree({**cut.S, **S.but(U)}))
 
 
 @dataclass(frozen=True)
 class Projected:
-    """A client seen through bases: its loss as a function of the coefficients S alone."""
+    """A client seen through bases: its loss as a function of the coefficients S, and of the weights without bases."""
 
-    client: Client
+    client: Any
     U: Tree
     V: Tree
 
     @property
     def samples(self) -> float:
         """Size of the client's data."""
-        return self.client.samples
+        return float(self.client.samples)
 
-    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
+    @property
+    def statistics(self) -> frozenset[str]:
+        """Names of weights that are observed and not trained."""
+        return statistics_of(self.client)
+
+    def loss(self, w: Mapping[str, Tensor], batch: Any = None) -> Tensor:
         """The loss at coefficients."""
-        return self.client.loss(product(USV(self.U, Tree(w), self.V)), batch)
+        loss: Tensor = self.client.loss(self._weights(w), batch)
+        return loss
+
+    def loss_and_statistics(self, w: Mapping[str, Tensor], batch: Any = None) -> Any:
+        """The loss at coefficients, and what statistics become."""
+        return self.client.loss_and_statistics(self._weights(w), batch)
+
+    def _weights(self, w: Mapping[str, Tensor]) -> Tree:
+        return made(self.client, USV(self.U, Tree(w), self.V))
 
 
 def factor_gradient(client: Client, factors: USV) -> USV:
@@ -176,7 +221,9 @@ def factor_gradient(client: Client, factors: USV) -> USV:
     A client that has a loss of the factors, ``factored(U, S, V)``, never forms their product.
     """
     own = getattr(client, "factored", None)
-    return gradient(client, factors, product) if own is None else torch.func.grad(lambda at: own(*at))(factors)
+    if own is None:
+        return gradient(client, factors, lambda at: made(client, at))
+    return torch.func.grad(lambda at: own(*at))(factors)
 
 
 def projected(client: Client, U: Tree, V: Tree) -> Any:

@@ -8,11 +8,24 @@ bases of the first client.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from algorithms.descent import Descent, gradient
+from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
-from algorithms.low_rank import USV, Truncation, augment, beside, factorise, product, projected, truncated
+from algorithms.kernels import CONVOLUTIONS
+from algorithms.low_rank import (
+    USV,
+    Truncation,
+    augment,
+    beside,
+    factorise,
+    made,
+    product,
+    projected,
+    truncated,
+    values,
+)
 from algorithms.tree import Tree
 
 
@@ -25,44 +38,61 @@ class NaiveFeDLRT:
         rank: Of the start, and at most of what clients keep between steps.
         truncation: Which singular values stay at the server.
         as_printed: Average coefficients across bases.
+        layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
+            matrices.
+        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
+
+    Raises:
+        FederationError: Settings of the local steps beside their number, rate and batch.
     """
 
     local: Descent
     rank: int
     truncation: Truncation = field(default_factory=Truncation)
     as_printed: bool = False
+    layers: str | None = None
+    convolution: str = CONVOLUTIONS[0]
+
+    def __post_init__(self) -> None:
+        if self.local.optimiser is not None or self.local.clip is not None:
+            raise FederationError("the naive scheme takes plain gradient steps: its bases change at every step")
 
     def start(self, fed: Federation, w: Tree) -> USV:
         """The state before the first round."""
-        if self.local.batch is not None:
-            raise FederationError("the naive scheme takes full batches")
-        return factorise(w, self.rank)
+        return factorise(w, self.rank, self.layers, self.convolution)
 
     def round(self, fed: Federation, cohort: Cohort, state: USV) -> USV:
         """One round."""
-        uploads = fed.gather(own_bases, to=cohort, U=state.U, S=state.S, V=state.V, local=self.local)
+        sent: dict[str, Any] = {"draw": self.local.draw, "U": state.U, "S": state.S, "V": state.V, "local": self.local}
         if self.as_printed:
+            uploads = fed.gather(own_bases, to=cohort, **sent)
             S = fed.average([upload.S for upload in uploads], of=cohort)
             return truncated(uploads[0].U, S, uploads[0].V, self.truncation)
-        whole = fed.average([product(upload) for upload in uploads], of=cohort)
-        return truncated(_identity(whole, 0), whole, _identity(whole, 1), self.truncation)
+        whole = fed.mean(own_bases, to=cohort, then=product, **sent)
+        layers = whole.only(state.U)
+        return truncated(_identity(layers, 0), whole, _identity(layers, 1), self.truncation)
 
     def weights(self, state: USV) -> Tree:
         """The model."""
-        return product(state)
+        return product(state) if self.layers is None else values(state)
 
 
 def own_bases(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, local: Descent) -> Reply:
     """Local steps in bases of the client's own; the last one is sent as it is, wide."""
     factors = USV(U, S, V)
-    most = max(entry.shape[1] for entry in U.values())
-    for step in range(local.steps):
+    most, steps = max(entry.shape[1] for entry in U.values()), local.count(memory.drawn)
+    for step in range(steps):
+        batch = None if memory.drawn is None else memory.drawn[step]
         if step:
             factors = truncated(*factors, Truncation(0.0, least=1, most=most))
-        slopes = gradient(client, factors, product)
+        slopes = gradient(client, factors, lambda at: made(client, at), batch)
         Ut, Vt = beside(factors.U, augment(factors.U, slopes.U)), beside(factors.V, augment(factors.V, slopes.V))
-        St = Ut.T @ product(factors) @ Vt
-        factors = USV(Ut, St - local.learning_rate * gradient(projected(client, Ut, Vt), St), Vt)
+        whole = product(factors)
+        St = Tree({**whole, **(Ut.T @ whole.only(Ut) @ Vt)})
+        one = Descent(1, local.rate(memory.round, step, steps))
+        drawn = None if batch is None else [batch]
+        stepped, _ = descend(projected(client, Ut, Vt), St, one, replace(memory, drawn=drawn))
+        factors = USV(Ut, stepped, Vt)
     return Reply(upload=factors)
 
 

@@ -5,15 +5,15 @@ The model of client k is $W + \alpha_p L_kU_k$; W travels in full, L and U never
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent, descend
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
-from algorithms.lora import AB, Adapter
+from algorithms.pfedloru import PERSONAL, pair
 from algorithms.tree import Tree
 
 
@@ -42,7 +42,7 @@ class PersonalFedLoRA:
 
     def start(self, fed: Federation, w: Tree) -> Tree:
         """The state before the first round."""
-        fed.equip(LU=self.adapter.factors(w))
+        fed.equip(LU=self.adapter.pair(w))
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
@@ -56,8 +56,7 @@ class PersonalFedLoRA:
 
     def personal_weights(self, fed: Federation, w: Tree, client: int) -> Tree:
         """The model of one client."""
-        mine = fed.state.personal[client]["LU"]
-        return self.adapter.weights(w, mine)
+        return self.adapter.weights(w, fed.personal(client)["LU"])
 
     def together(self) -> Descent:
         """The joint steps of variant 2.
@@ -66,40 +65,38 @@ class PersonalFedLoRA:
             FederationError: Two learning rates or batches.
         """
         one, other = self.local, self.personal
-        if (one.learning_rate, one.batch) != (other.learning_rate, other.batch):
+        if replace(one, steps=1, epochs=None) != replace(other, steps=1, epochs=None) or (
+            (one.epochs is None) != (other.epochs is None)
+        ):
             raise FederationError("joint steps need one learning rate and one batch for both kinds")
-        return Descent(one.steps + other.steps, one.learning_rate, one.batch)
+        epochs = None if one.epochs is None or other.epochs is None else one.epochs + other.epochs
+        return replace(one, steps=one.steps + other.steps, epochs=epochs)
 
-    def _draws(self, client: Client, rng: np.random.Generator) -> Tensor | tuple[Tensor, Tensor] | None:
+    def _draws(self, client: Client, rng: np.random.Generator) -> Any:
         if self.jointly:
             return self.together().draw(client, rng)
         return pair(self.personal.draw(client, rng), self.local.draw(client, rng))
-
-
-def pair(first: Tensor | None, second: Tensor | None) -> tuple[Tensor, Tensor] | None:
-    """Batches of two kinds of steps.
-
-    Raises:
-        FederationError: Batches for one kind only.
-    """
-    if (first is None) != (second is None):
-        raise FederationError("name a batch for both kinds of local steps, or for none")
-    return None if first is None or second is None else (first, second)
 
 
 def train_in_turn(client: Client, memory: Memory, w: Tree, algorithm: PersonalFedLoRA) -> Reply:
     """Eq. (84), then eq. (85): the personal factors at the server's weights, then the weights."""
     own = algorithm.adapter
     first, second = (None, None) if memory.drawn is None else memory.drawn
-    start = memory.personal["LU"]
-    LU = descend(client, start, algorithm.personal, Memory(drawn=first), own.over(w))
-    trained = descend(client, w, algorithm.local, Memory(drawn=second), lambda W: own.weights(W, LU))
-    return Reply(upload=trained, personal={"LU": LU})
+    LU, kept = descend(
+        client, memory.personal["LU"], algorithm.personal, replace(memory, drawn=first), own.over(client, w),
+        slot=PERSONAL,
+    )  # fmt: skip
+    trained, personal = descend(
+        client, w, algorithm.local, replace(memory, drawn=second), lambda W: own.made(client, W, LU)
+    )
+    return Reply(upload=trained, personal={"LU": LU, **kept, **personal})
 
 
 def train_jointly(client: Client, memory: Memory, w: Tree, algorithm: PersonalFedLoRA) -> Reply:
     """Eq. (86): weights and personal factors in the same steps."""
     own = algorithm.adapter
     start = Both(w, memory.personal["LU"])
-    W, LU = descend(client, start, algorithm.together(), memory, lambda both: own.weights(both.W, both.LU))
-    return Reply(upload=W, personal={"LU": LU})
+    (W, LU), personal = descend(
+        client, start, algorithm.together(), memory, lambda both: own.made(client, both.W, both.LU)
+    )
+    return Reply(upload=W, personal={"LU": LU, **personal})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -36,7 +36,14 @@ class Tree(Mapping[str, Tensor]):
         return f"Tree({', '.join(f'{name}: {tuple(entry.shape)}' for name, entry in self.items())})"
 
     def map(self, function: Callable[..., Tensor], *others: Mapping[str, Tensor]) -> Tree:
-        """The function of each entry and of the others' entries of the same name."""
+        """The function of each entry and of the others' entries of the same name.
+
+        Raises:
+            ValueError: One of them has other names.
+        """
+        for other in others:
+            if len(other) != len(self) or not all(name in other for name in self):
+                raise ValueError(f"the trees differ in {', '.join(sorted(set(self) ^ set(other)))}")
         return Tree({name: function(entry, *(other[name] for other in others)) for name, entry in self.items()})
 
     def __add__(self, other: Mapping[str, Tensor]) -> Tree:
@@ -68,10 +75,18 @@ class Tree(Mapping[str, Tensor]):
         """Sum of the squares of all entries, a scalar."""
         return torch.stack([(entry**2).sum() for entry in self.values()]).sum()
 
-    @property
-    def is_finite(self) -> bool:
-        """No entry is infinite or not a number."""
-        return all(bool(torch.isfinite(entry).all()) for entry in self.values())
+    def only(self, names: Iterable[str]) -> Tree:
+        """The entries of some names, in their order.
+
+        Raises:
+            KeyError: A name that is not there.
+        """
+        return Tree({name: self._entries[name] for name in names})
+
+    def but(self, names: Iterable[str]) -> Tree:
+        """All entries but those of some names."""
+        left_out = set(names)
+        return Tree({name: entry for name, entry in self.items() if name not in left_out})
 
 
 def weighted_sum(terms: Iterable[tuple[float, Any]]) -> Any:
@@ -86,6 +101,34 @@ def weighted_sum(terms: Iterable[tuple[float, Any]]) -> Any:
 def tensors(message: Any) -> list[Tensor]:
     """The tensors of a message; what is no tensor is no part of it."""
     return [leaf for leaf in pytree.tree_leaves(message) if isinstance(leaf, Tensor)]
+
+
+def without(message: Any, names: Collection[str]) -> Any:
+    """A message whose trees lack the entries of some names."""
+    if not names:
+        return message
+    return pytree.tree_map(lambda tree: tree.but(names) if isinstance(tree, Tree) else tree, message, is_leaf=_is_tree)
+
+
+def restored(message: Any, part: Any, others: Mapping[str, Tensor]) -> Any:
+    """A message with the entries of a part of it, the others' entries of the same name, and else its own.
+
+    Args:
+        message: As it was, before `without`.
+        part: What `without` left, with other entries.
+        others: Entries by name.
+    """
+
+    def joined(tree: Any, some: Any) -> Any:
+        if not isinstance(tree, Tree):
+            return some
+        return Tree({name: some.get(name, others.get(name, entry)) for name, entry in tree.items()})
+
+    return pytree.tree_map(joined, message, part, is_leaf=_is_tree)
+
+
+def _is_tree(message: Any) -> bool:
+    return isinstance(message, Tree)
 
 
 pytree.register_pytree_node(

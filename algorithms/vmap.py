@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from algorithms.federation import Client, FederationError, Memory, Reply, Work
+from algorithms.federation import Client, FederationError, Memory, Receipt, Reply, Trip
+from algorithms.trip import fold
 
-Columns = tuple[list[Tensor], list[int | None], Any]
-"""One tensor for all clients, stacked along 0 or common to them (None), in the order of a structure."""
+_TENSOR = object()
+"""Stands in a structure where a tensor does."""
 
 
 class StackableClient(Client, Protocol):
@@ -28,79 +29,131 @@ class StackableClient(Client, Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Columns:
+    """What several clients hold, of one structure: one tensor for all of them in place of each one's.
+
+    Attributes:
+        tensors: Stacked along 0, or common to all.
+        places: 0 or none, for each tensor.
+        leaves: Of the first client, with a mark where a tensor stands.
+        form: The structure.
+    """
+
+    tensors: list[Tensor]
+    places: list[int | None]
+    leaves: list[Any]
+    form: Any
+
+    def whole(self, given: Sequence[Tensor]) -> Any:
+        """What one client holds, of its tensors."""
+        own = iter(given)
+        return pytree.tree_unflatten([next(own) if leaf is _TENSOR else leaf for leaf in self.leaves], self.form)
+
+
 class Vmap:
-    """The work of all clients in one batched evaluation, which knows no client's number.
+    """The work of all clients in one batched evaluation, in which a client's number is a tensor.
 
     Clients of unequal data must have been brought to equal shapes, by sufficient statistics or by samples of weight
-    zero. The work must not branch on values. The data of the last cohort stay stacked from trip to trip, and what all
-    its clients hold in common is there once.
+    zero; those that hold or are sent different things (ranks, say) form groups of their own. The work must not branch
+    on values. The data of the last cohorts stay stacked from trip to trip, and what all clients hold in common is there
+    once.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[tuple[Client, ...], Columns] | None = None
+        self._last: dict[tuple[int, ...], tuple[tuple[Client, ...], Columns]] = {}
 
-    def run(
-        self, work: Work, clients: Sequence[Client], memories: Sequence[Memory], sent: Mapping[str, Any]
-    ) -> list[Reply]:
+    def replies(self, trip: Trip) -> Iterator[Reply]:
         """One reply for each client, in their order.
 
         Raises:
             FederationError: Clients that cannot be stacked.
         """
-        first: Any = clients[0]
-        if not hasattr(first, "with_tensors"):
-            raise FederationError(f"{type(first).__name__} cannot be stacked; use the sequential executor")
-        shared = memories[0].shared
-        nothing = memories[0].drawn is None
-        data, data_places, data_form = self._data(clients)
-        held, held_places, held_form = _columns([(m.round, m.personal, () if nothing else m.drawn) for m in memories])
-        if not any(place == 0 for place in data_places + held_places):  # all clients are one and the same
-            return [work(first, replace(memories[0], number=None), **sent)] * len(clients)
-        form: list[Any] = []
+        assert trip.clients is not None
+        clients = [trip.clients[number] for number in trip.cohort]
+        if not hasattr(clients[0], "with_tensors"):
+            raise FederationError(f"{type(clients[0]).__name__} cannot be stacked; use the sequential executor")
+        memories = [trip.memory(number, client) for number, client in zip(trip.cohort, clients, strict=True)]
+        own = [{name: values[number] for name, values in trip.each.items()} for number in trip.cohort]
+        held = [(m.kept, m.personal, m.drawn, each) for m, each in zip(memories, own, strict=True)]
+        found: dict[int, Reply] = {}
+        for places in _groups(held):
+            columns = _columns([held[place] for place in places])
+            numbers = torch.tensor([trip.cohort[place] for place in places])
+            found.update(
+                zip(places, self._answers(trip, [clients[place] for place in places], numbers, columns), strict=True)
+            )
+        return iter([found[place] for place in range(len(clients))])
 
-        def one(*given: Tensor) -> list[Tensor]:
-            own = pytree.tree_unflatten(list(given[: len(data)]), data_form)
-            kept, personal, drawn = pytree.tree_unflatten(list(given[len(data) :]), held_form)
-            reply = work(first.with_tensors(own), Memory(kept, personal, shared, None if nothing else drawn), **sent)
-            answer, structure = pytree.tree_flatten((reply.upload, dict(reply.keep), dict(reply.personal)))
-            form[:] = [structure]
-            return answer
+    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+        """The sum of share times upload."""
+        return fold(trip, self.replies(trip), shares)
 
+    def tell(self, trip: Trip) -> None:
+        """Nothing to do: all clients are here."""
+
+    def _answers(self, trip: Trip, clients: Sequence[Client], numbers: Tensor, held: Columns) -> list[Reply]:
+        data, first = self._data(clients), cast(StackableClient, clients[0])
+        forms: list[tuple[Any, list[Any]]] = []
+
+        def one(number: Tensor, *given: Tensor) -> list[Tensor]:
+            client = first.with_tensors(data.whole(given[: len(data.tensors)]))
+            kept, personal, drawn, each = held.whole(given[len(data.tensors) :])
+            reply = trip.work(
+                client, Memory(number, kept, personal, trip.shared, drawn, trip.round), **trip.sent, **each
+            )
+            leaves, form = pytree.tree_flatten((reply.upload, dict(reply.keep), dict(reply.personal)))
+            forms[:] = [(form, [_TENSOR if isinstance(leaf, Tensor) else leaf for leaf in leaves])]
+            return [leaf for leaf in leaves if isinstance(leaf, Tensor)]
+
+        places = (0, *data.places, *held.places)
         try:
-            answers = torch.vmap(one, in_dims=tuple(data_places + held_places))(*data, *held)
+            answers = torch.vmap(one, in_dims=places, randomness="same")(numbers, *data.tensors, *held.tensors)
         except RuntimeError as error:
             if "vmap" not in str(error):
                 raise
             raise FederationError("its steps depend on each client's values; use the sequential executor") from error
-        replies = []
-        for number in range(len(clients)):
-            upload, keep, personal = pytree.tree_unflatten([answer[number] for answer in answers], form[0])
-            replies.append(Reply(upload, keep, personal))
-        return replies
+        (form, leaves) = forms[0]
+        whole = Columns([], [], leaves, form)
+        return [Reply(*whole.whole([answer[place] for answer in answers])) for place in range(len(clients))]
 
     def _data(self, clients: Sequence[Client]) -> Columns:
-        last = self._last
-        if (
-            last is None
-            or len(last[0]) != len(clients)
-            or any(a is not b for a, b in zip(last[0], clients, strict=True))
-        ):
-            columns = _columns([dict(client.tensors()) for client in cast(Sequence[StackableClient], clients)])
-            self._last = last = (tuple(clients), columns)
-        return last[1]
+        key = tuple(map(id, clients))
+        if key not in self._last:
+            items = [dict(client.tensors()) for client in cast(Sequence[StackableClient], clients)]
+            if len(_groups(items)) > 1:
+                raise FederationError(
+                    "the clients' tensors differ in shape: pad their data, or use the sequential executor"
+                )
+            if len(self._last) >= 8:
+                self._last.clear()
+            self._last[key] = (tuple(clients), _columns(items))  # the clients too, so that no other has their ids
+        return self._last[key][1]
+
+
+def _groups(items: Sequence[Any]) -> list[list[int]]:
+    """Places of items that have one structure, tensors of one shape and type, and equal other values."""
+    groups: list[tuple[Any, list[int]]] = []
+    for place, item in enumerate(items):
+        leaves, form = pytree.tree_flatten(item)
+        kind = (form, [(leaf.shape, leaf.dtype) if isinstance(leaf, Tensor) else leaf for leaf in leaves])
+        same = next((places for known, places in groups if known == kind), None)
+        if same is None:
+            groups.append((kind, [place]))
+        else:
+            same.append(place)
+    return [places for _, places in groups]
 
 
 def _columns(items: Sequence[Any]) -> Columns:
-    leaves, structures = zip(*(pytree.tree_flatten(item) for item in items), strict=True)
-    if any(structure != structures[0] for structure in structures):
-        raise FederationError("the clients hold different things; use the sequential executor")
-    shapes = [[leaf.shape if isinstance(leaf, Tensor) else None for leaf in one] for one in leaves]
-    if any(shape != shapes[0] for shape in shapes) or any(None in shape for shape in shapes):
-        raise FederationError("the clients' tensors differ in shape: pad their data, or use the sequential executor")
+    leaves, forms = zip(*(pytree.tree_flatten(item) for item in items), strict=True)
+    stand = [_TENSOR if isinstance(leaf, Tensor) else leaf for leaf in leaves[0]]
     columns = [
-        (column[0], None) if _common(column) else (torch.stack(column), 0) for column in zip(*leaves, strict=True)
+        (column[0], None) if _common(column) else (torch.stack(column), 0)
+        for column in zip(*leaves, strict=True)
+        if isinstance(column[0], Tensor)
     ]
-    return [column for column, _ in columns], [place for _, place in columns], structures[0]
+    return Columns([column for column, _ in columns], [place for _, place in columns], stand, forms[0])
 
 
 def _common(column: Sequence[Tensor]) -> bool:

@@ -33,6 +33,7 @@ from algorithms.federation import Federation
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, factorise, product
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from figures.figure import Settings
@@ -141,12 +142,10 @@ def one_number_of_clients(C: int, starts: int, plain_starts: int, repeats: int) 
     low, full = FeDLRT(LOCAL, RANK, KeepAll()), FedLin(LOCAL)
 
     def our_fedlrt() -> Tensor:
-        fed.begin()
-        return product(low.round(fed, fed.everyone, state))["W"]
+        return product(one_round(low.round, fed, state))["W"]
 
     def our_fedlin() -> Tensor:
-        fed.begin()
-        return full.round(fed, fed.everyone, Tree(W=W))["W"]
+        return one_round(full.round, fed, Tree(W=W))["W"]
 
     began = time.perf_counter()
     A, b = affine_map(full, clients)

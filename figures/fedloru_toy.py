@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 import torch
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError
-from algorithms.fedloru import FedLoRU
-from algorithms.lora import Adapter, FedLoRA
+from algorithms.fedlora import FedLoRA
+from algorithms.fedloru import FedLoRU, Restart
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from figures.figure import Figure, Scale, Settings
@@ -57,7 +59,7 @@ def algorithm_of(method: str, tau: int, seed: int) -> Any:
     local, adapter = Descent(STEPS, RATE), Adapter(RANK, seed=seed)
     if method == "FedAvg":
         return FedAvg(local)
-    return FedLoRA(local, adapter) if method == "FedLoRA" else FedLoRU(local, adapter, tau, method)
+    return FedLoRA(local, adapter) if method == "FedLoRA" else FedLoRU(local, adapter, tau, cast(Restart, method))
 
 
 def toy_problem(settings: Settings, case: str, seed: int) -> Problem:
@@ -79,8 +81,7 @@ def course(problem: Problem, method: str, tau: int, rounds: int, seed: int) -> l
     for number in range(rounds + 1):
         if number:
             try:
-                fed.begin()
-                state = algorithm.round(fed, fed.everyone, state)
+                state = one_round(algorithm.round, fed, state)
             except FederationError:
                 break
         model = algorithm.weights(state)

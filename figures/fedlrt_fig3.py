@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Client, Federation, Memory, Reply, Work
+from algorithms.federation import Federation, Reply, Sequential, Trip
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, Truncation
+from algorithms.rounds import one_round
 from algorithms.tree import Tree, tensors
 from figures.fedlrt_fig3_picture import draw_fig3
 from figures.figure import Figure, Scale, Settings
@@ -66,7 +66,7 @@ FIG3_SIZES: dict[Scale, Fig3Sizes] = {
 }
 
 
-class Counting:
+class Counting(Sequential):
     """One client after the other, with counts of what the first one computes and holds.
 
     Attributes:
@@ -77,16 +77,17 @@ class Counting:
     def __init__(self) -> None:
         self.flops, self.held = 0, 0
 
-    def run(
-        self, work: Work, clients: Sequence[Client], memories: Sequence[Memory], sent: Mapping[str, Any]
-    ) -> list[Reply]:
+    def replies(self, trip: Trip) -> Iterator[Reply]:
         """One reply for each client, in their order."""
+        replies = super().replies(trip)
         with FlopCounterMode(display=False) as counter:
-            first = work(clients[0], memories[0], **sent)
+            first = next(replies)
         self.flops += counter.get_total_flops()
-        arrays = tensors((memories[0].round, dict(sent), first.upload, dict(first.keep)))
+        kept = dict(trip.kept.get(trip.cohort[0], {}))
+        arrays = tensors((kept, dict(trip.sent), first.upload, dict(first.keep)))
         self.held = max(self.held, sum({array.data_ptr(): array.numel() for array in arrays}.values()))
-        return [first, *(work(c, m, **sent) for c, m in zip(clients[1:], memories[1:], strict=True))]
+        yield first
+        yield from replies
 
 
 def counted(method: str, n: int, r: int, rng: np.random.Generator) -> dict[str, float]:
@@ -97,14 +98,13 @@ def counted(method: str, n: int, r: int, rng: np.random.Generator) -> dict[str, 
 
     counting = Counting()
     fed = Federation([OneSample(normal(1, n), normal(1, n), normal()) for _ in range(2)], executor=counting)
-    fed.begin()
     if method in ("FedAvg", "FedLin"):
-        (FedAvg if method == "FedAvg" else FedLin)(_LOCAL).round(fed, fed.everyone, Tree(W=normal(n, n)))
+        one_round((FedAvg if method == "FedAvg" else FedLin)(_LOCAL).round, fed, Tree(W=normal(n, n)))
     else:
         correction = {"FeDLRT": "none", "FeDLRT, simplified": "simplified", "FeDLRT, full": "full"}[method]
         bases = [Tree(W=torch.linalg.qr(normal(n, r))[0]) for _ in range(2)]
         state = USV(bases[0], Tree(W=torch.diag(1.0 + normal(r).abs())), bases[1])
-        FeDLRT(_LOCAL, r, Truncation(0.0, least=1), correction).round(fed, fed.everyone, state)
+        one_round(FeDLRT(_LOCAL, r, Truncation(0.0, least=1), correction).round, fed, state)
     return {
         "communication": fed.ledger.count() / len(fed.clients),
         "client compute": counting.flops,

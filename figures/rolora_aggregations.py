@@ -10,11 +10,17 @@ import numpy as np
 import pandas as pd
 import torch
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError
+from algorithms.fedlora import FedLoRA
 from algorithms.fedloru import FedLoRU
-from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.flexlora import FlexLoRA
+from algorithms.rolora import RoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from figures.figure import Figure, FigureError, Scale, Settings
@@ -109,8 +115,7 @@ def course(
     while done < rounds:
         if number:
             try:
-                fed.begin()
-                state = algorithm.round(fed, fed.everyone, state)
+                state = one_round(algorithm.round, fed, state)
             except FederationError:
                 return None
             done += fed.ledger.trips(number)

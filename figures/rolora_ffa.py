@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from figures.figure import Figure, Scale, Settings
 from figures.rolora_runs import run_exact
@@ -77,8 +78,7 @@ def ffa_plateau(problem: Problem) -> Plateau:
     algorithm = ExactRoLoRA(1.0, rounds_of_b_only=True)
     fed = Federation(problem.clients, weights=problem.weights)
     state = algorithm.start(fed, Tree(problem.start))
-    fed.begin()
-    state = algorithm.round(fed, fed.everyone, state)
+    state = one_round(algorithm.round, fed, state)
     expected, found = in_expectation(problem, constants=False), algorithm.weights(state)
     a, truth = state.A["W"], problem.facts["truth"]
     beside = {"W": a @ (a.mT @ truth) @ problem.facts["mean_B"]}

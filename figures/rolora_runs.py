@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from algorithms.adapter import AB
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import AB, ExactRoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from toymodels.problem import Problem
 from toymodels.regression import with_fresh_data
@@ -42,8 +44,6 @@ def run_exact(
         if fresh is not None and number:
             clients = with_fresh_data(problem, fresh, constants=False).clients
             fed = Federation(clients, weights=problem.weights, state=fed.state, ledger=fed.ledger)
-        fed.begin()
-        state = algorithm.round(fed, fed.everyone, state)
+        state = one_round(algorithm.round, fed, state)
         angles.append(angle_of(problem, state))
-    fed.begin()
-    return np.array(angles), algorithm.refitted(fed, fed.everyone, state)
+    return np.array(angles), one_round(algorithm.refitted, fed, state)

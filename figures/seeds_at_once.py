@@ -18,6 +18,7 @@ from algorithms.federation import Federation
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, Truncation, factorise, product
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from toymodels.product_features import ProductGram
@@ -89,8 +90,7 @@ def run_fedlrt(
                 fed = federations[tuple(numbers)] = Federation(
                     [client.some(numbers) for client in clients], executor=Vmap()
                 )
-            fed.begin()
-            found = everything.round(fed, fed.everyone, state)
+            found = one_round(everything.round, fed, state)
             sigma = torch.diagonal(found.S["W"], dim1=-2, dim2=-1)
             for place, number in enumerate(numbers):
                 r = truncations[number].rank(sigma[place])
@@ -117,11 +117,9 @@ def affine_map(algorithm: FedAvg | FedLin, clients: Sequence[ProductGram]) -> tu
     unit = torch.eye(m * n, dtype=clients[0].B.dtype).reshape(m * n, m, n)
     aimless = [replace(c, B=torch.zeros_like(c.B[0]), c=torch.zeros_like(c.c[0])) for c in clients]
     fed = Federation(aimless, executor=Vmap())
-    fed.begin()
-    linear = algorithm.round(fed, fed.everyone, Tree(W=unit))["W"]
+    linear = one_round(algorithm.round, fed, Tree(W=unit))["W"]
     fed = Federation(clients, executor=Vmap())
-    fed.begin()
-    constant = algorithm.round(fed, fed.everyone, Tree(W=torch.zeros_like(clients[0].B)))["W"]
+    constant = one_round(algorithm.round, fed, Tree(W=torch.zeros_like(clients[0].B)))["W"]
     return linear.flatten(1), constant.flatten(1)
 
 

@@ -23,7 +23,7 @@ def model_of(spec: str) -> nn.Module:
     Raises:
         CurvatureError: The name cannot be resolved, the factory raises, or it gives something else.
     """
-    factory = _named(spec, "model")
+    factory = named_object(spec, "model")
     if isinstance(factory, nn.Module):
         raise CurvatureError(f"{spec} is a model; name a function that returns one, called without arguments")
     model = _called(factory, spec, "model")
@@ -38,7 +38,7 @@ def data_of(spec: str) -> Any:
     Raises:
         CurvatureError: The name cannot be resolved, or the factory raises or gives nothing.
     """
-    data = _called(_named(spec, "data"), spec, "data")
+    data = _called(named_object(spec, "data"), spec, "data")
     if data is None:
         raise CurvatureError(
             f"the data factory {spec} returned None; it must return (inputs, targets), a mapping or batches"
@@ -56,7 +56,7 @@ def loss_of_name(spec: str) -> Loss:
         return LOSSES[spec]()
     if ":" not in spec:
         raise CurvatureError(f"unknown loss {spec!r}; use {', '.join(LOSSES)} or module:function")
-    loss = _named(spec, "loss")
+    loss = named_object(spec, "loss")
     if isinstance(loss, type):
         loss = _called(loss, spec, "loss")
     if not callable(loss):
@@ -70,7 +70,7 @@ def count_of(spec: str) -> Callable[[Any], int]:
     Raises:
         CurvatureError: The name cannot be resolved, or is no function.
     """
-    count = _named(spec, "count")
+    count = named_object(spec, "count")
     if not callable(count):
         raise CurvatureError(f"the count {spec} must be a function of a batch, got {type(count).__name__}")
     function: Callable[[Any], int] = count
@@ -85,7 +85,16 @@ def user_error(error: BaseException, what: str) -> CurvatureError:
     return CurvatureError(f"{what} failed: {type(error).__name__}{place}{': ' if text else ''}{text[:300]}")
 
 
-def _named(spec: str, what: str) -> Any:
+def named_object(spec: str, what: str) -> Any:
+    """What ``module:name`` on a command line stands for.
+
+    Args:
+        spec: The name.
+        what: What it is the name of, an option, for the messages.
+
+    Raises:
+        CurvatureError: It cannot be imported.
+    """
     module, colon, name = spec.partition(":")
     if not colon or not module or not name:
         raise CurvatureError(f"--{what} must look like module:name, got {spec!r}")

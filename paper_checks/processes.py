@@ -1,25 +1,21 @@
-"""Processes that end with the one that started them, however that one ends: by itself, by an error, by any signal.
-
-Each waits in a thread for the closing of a pipe whose other end only its starter holds; the system closes it even for a
-starter that is killed. Pipes and threads work alike on Linux, macOS and Windows.
-"""
+"""Workers and interpreters that end with the process that started them, as `algorithms.executors.lifeline` does it."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
+
+from algorithms.executors.lifeline import end_after, end_with_pipe, uninterrupted, worker_environment
 
 
 class ProcessError(RuntimeError):
@@ -37,11 +33,9 @@ def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """
     context = get_context("spawn")
     watched, held = context.Pipe(duplex=False)
-    # A worker starts where the user stands, whose pickle.py or socket.py is no part of this program.
-    settings = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "PYTHONSAFEPATH"), "1")
     try:
-        with _environment(settings):
-            pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_pipe, initargs=(watched,))
+        with worker_environment():
+            pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=end_with_pipe, initargs=(watched,))
             try:
                 yield pool
             except BaseException:
@@ -56,19 +50,6 @@ def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
     finally:
         held.close()
         watched.close()
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Keeps Ctrl-C waiting, and for good from the processes that are started meanwhile: it is for their starter."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def fresh_interpreter(
@@ -128,21 +109,7 @@ def fresh_interpreter(
 def end_with_input() -> None:
     """Ends this process, at once, when its standard input is closed."""
     # Not through sys.stdin, whose lock a waiting thread would still hold when the interpreter ends.
-    _end_after(lambda: os.read(0, 1))
-
-
-def _end_with_pipe(watched: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _end_after(lambda: watched.poll(None))
-
-
-def _end_after(closed: Callable[[], object]) -> None:
-    def wait() -> None:
-        with suppress(OSError):
-            closed()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
+    end_after(lambda: os.read(0, 1))
 
 
 def _folders_of(packages: Iterable[str]) -> Iterator[str]:
@@ -152,18 +119,3 @@ def _folders_of(packages: Iterable[str]) -> Iterator[str]:
             yield str(Path(spec.submodule_search_locations[0]).resolve().parent)
         elif spec is not None and spec.origin:
             yield str(Path(spec.origin).resolve().parent)
-
-
-@contextmanager
-def _environment(settings: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for the processes that are started meanwhile."""
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

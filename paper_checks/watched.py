@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from algorithms.federation import Cohort, Draw, Federation, Work
+from algorithms.federation import Executor, Federation, Receipt, Reply, Sequential, Trip
+from algorithms.trip import fold
 
 
 @dataclass(frozen=True)
-class Trip:
+class Seen:
     """One trip of a round: the work's name, what was sent, what each client answered."""
 
     work: str
@@ -17,16 +19,39 @@ class Trip:
     uploads: tuple[Any, ...]
 
 
+class Watching:
+    """An executor that keeps the trips of a round; the next round starts anew."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.trips: list[Seen] = []
+        self._executor, self._round = executor, 0
+
+    def replies(self, trip: Trip) -> Iterator[Reply]:
+        """The replies, all at once."""
+        replies = list(self._executor.replies(trip))
+        if trip.round != self._round:
+            self._round = trip.round
+            self.trips.clear()
+        self.trips.append(Seen(trip.work.__name__, dict(trip.sent), tuple(reply.upload for reply in replies)))
+        return iter(replies)
+
+    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+        """The sum of share times upload."""
+        return fold(trip, self.replies(trip), shares)
+
+    def tell(self, trip: Trip) -> None:
+        """Nothing to keep."""
+
+
 class Watched(Federation):
-    """A federation that keeps what travels."""
+    """A federation that keeps what travels.
 
-    def __init__(self, clients: tuple[Any, ...], **options: Any) -> None:
+    Attributes:
+        trips: Of the last round.
+    """
+
+    def __init__(self, clients: Sequence[Any], *, executor: Executor | None = None, **options: Any) -> None:
         """As `Federation`."""
-        super().__init__(clients, **options)
-        self.trips: list[Trip] = []
-
-    def gather(self, work: Work, *, to: Cohort, draw: Draw | None = None, **sent: Any) -> list[Any]:
-        """As `Federation.gather`."""
-        uploads = super().gather(work, to=to, draw=draw, **sent)
-        self.trips.append(Trip(work.__name__, sent, tuple(uploads)))
-        return uploads
+        watching = Watching(executor or Sequential())
+        super().__init__(clients, executor=watching, **options)
+        self.trips = watching.trips

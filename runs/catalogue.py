@@ -1,160 +1,205 @@
-"""Algorithms and toy problems by name."""
+"""Algorithms, problems and executors by name, and the options that each takes."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any, TypeVar
 
-import numpy as np
-
-from algorithms.descent import Descent
+from algorithms.central_training import CentralTraining
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Executor, Sequential
+from algorithms.federation import Executor, FederationError, Sequential
+from algorithms.fedhm import FedHM
 from algorithms.fedlin import FedLin
-from algorithms.fedloru import FedLoRU, FineTuneFedLoRU, NestedFedLoRU, PersonalFedLoRU
+from algorithms.fedlora import FedLoRA
+from algorithms.fedloru import FedLoRU
+from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
-from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
-from algorithms.low_rank import Truncation
+from algorithms.ffa_lora import FFALoRA
+from algorithms.flexlora import FlexLoRA
+from algorithms.local_training import LocalTraining
+from algorithms.mfedloru import NestedFedLoRU
 from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.optimisers import Adam, AdamW, Optimiser, Sgd
 from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rolora import RoLoRA
+from algorithms.rounds import Algorithm
+from algorithms.schedules import Constant, Cosine, Schedule, Step
 from algorithms.vmap import Vmap
-from runs.run import Algorithm, FederatedProblem
-from runs.settings import RunError, TrainSettings
-from toymodels.legendre import heterogeneous, homogeneous
-from toymodels.quadratic import random_quadratics
-from toymodels.regression import regression
-from toymodels.ridges import ridge_problem
+from runs.image_federation import ImageFederation
+from runs.options import Form, Kinds, Option, nearest
+from runs.problems import (
+    HeterogeneousLegendre,
+    Legendre,
+    PopulationRegression,
+    ProblemSettings,
+    Quadratics,
+    Regression,
+    Ridges,
+)
+from runs.settings import RunError, RunSettings
+from workloads.datasets import REGISTRY
+from workloads.partition import PARTITIONS, Partition
 
 T = TypeVar("T")
+Values = Mapping[str, Any]
 
 
-def _local(s: TrainSettings) -> Descent:
-    return Descent(s.steps, s.learning_rate)
+@dataclass(frozen=True)
+class Entry:
+    """What a name stands for.
+
+    Attributes:
+        kind: A dataclass.
+        fixed: Fields that the name decides.
+        derived: Further fields, from the values of all options of the run.
+    """
+
+    kind: type
+    fixed: Values = field(default_factory=dict)
+    derived: Mapping[str, Callable[[Values], Any]] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        """The first line of its documentation."""
+        return (self.kind.__doc__ or "").strip().splitlines()[0]
 
 
-def _adapter(s: TrainSettings) -> Adapter:
-    return Adapter(s.rank, s.scale, s.seed)
+def _half_rank_of_all(values: Values) -> tuple[tuple[int, int], ...]:
+    return ((max(1, values["rank"] // 2),) * 2,) * values["clients"]
 
 
-def _fedlrt(correction: str) -> Callable[[TrainSettings], Algorithm]:
-    return lambda s: FeDLRT(_local(s), s.rank, Truncation(s.truncation), correction)
-
-
-ALGORITHMS: Mapping[str, Callable[[TrainSettings], Algorithm]] = {
-    "fedavg": lambda s: FedAvg(_local(s)),
-    "fedlin": lambda s: FedLin(_local(s)),
-    "fedlrt": _fedlrt("simplified"),
-    "fedlrt-full": _fedlrt("full"),
-    "fedlrt-plain": _fedlrt("none"),
-    "fedlora": lambda s: FedLoRA(_local(s), _adapter(s)),
-    "ffa-lora": lambda s: FFALoRA(_local(s), _adapter(s)),
-    "rolora": lambda s: RoLoRA(_local(s), _adapter(s)),
-    "flexlora": lambda s: FlexLoRA(_local(s), _adapter(s)),
-    "fedloru": lambda s: FedLoRU(_local(s), _adapter(s), s.tau, s.restart),
-    "fedloru-finetune": lambda s: FineTuneFedLoRU(_local(s), _adapter(s), s.tau, s.restart),
-    "pfedloru": lambda s: PersonalFedLoRU(
-        _local(s), _adapter(s), s.tau, s.restart, personal=_local(s), personal_adapter=Adapter(1, s.scale, s.seed + 1)
-    ),
-    "pfedlora-1": lambda s: PersonalFedLoRA(_local(s), _local(s), _adapter(s)),
-    "pfedlora-2": lambda s: PersonalFedLoRA(_local(s), _local(s), _adapter(s), jointly=True),
-    "fedlrt-naive": lambda s: NaiveFeDLRT(_local(s), s.rank, Truncation(s.truncation)),
-    "rolora-exact": lambda s: ExactRoLoRA(s.learning_rate),
-    "mfedloru": lambda s: NestedFedLoRU(
-        _local(s), _adapter(s), s.tau, s.restart, ranks=((max(1, s.rank // 2),) * 2,) * s.clients
-    ),
+ALGORITHMS: Mapping[str, Entry] = {
+    "fedavg": Entry(FedAvg),
+    "fedlin": Entry(FedLin),
+    "fedlrt": Entry(FeDLRT, {"correction": "simplified"}),
+    "fedlrt-full": Entry(FeDLRT, {"correction": "full"}),
+    "fedlrt-plain": Entry(FeDLRT, {"correction": "none"}),
+    "fedlora": Entry(FedLoRA),
+    "ffa-lora": Entry(FFALoRA),
+    "rolora": Entry(RoLoRA),
+    "flexlora": Entry(FlexLoRA),
+    "fedloru": Entry(FedLoRU),
+    "fedloru-finetune": Entry(FineTuneFedLoRU),
+    "pfedloru": Entry(PersonalFedLoRU),
+    "pfedlora-1": Entry(PersonalFedLoRA, {"jointly": False}),
+    "pfedlora-2": Entry(PersonalFedLoRA, {"jointly": True}),
+    "fedlrt-naive": Entry(NaiveFeDLRT),
+    "rolora-exact": Entry(ExactRoLoRA),
+    "fedhm": Entry(FedHM),
+    "local": Entry(LocalTraining),
+    "central": Entry(CentralTraining),
+    "mfedloru": Entry(NestedFedLoRU, {}, {"ranks": _half_rank_of_all}),
 }
-
-
-def _quadratics(low: float) -> Callable[[TrainSettings], FederatedProblem]:
-    def made(s: TrainSettings) -> FederatedProblem:
-        rng = np.random.default_rng(s.seed)
-        return random_quadratics(
-            (s.rows, s.columns), s.clients, rng, curvatures=(low, 1.0), heterogeneity=s.heterogeneity, scale=0.1
-        )
-
-    return made
-
-
-def _regression(population: bool) -> Callable[[TrainSettings], FederatedProblem]:
-    def made(s: TrainSettings) -> FederatedProblem:
-        rng = np.random.default_rng(s.seed)
-        samples = None if population else s.samples
-        return regression(s.rows, s.columns, s.clients, rng, samples=samples, heterogeneity=s.heterogeneity)
-
-    return made
-
-
-def _legendre(s: TrainSettings) -> FederatedProblem:
-    shape, rank = (s.rows, s.columns), min(s.rank, s.rows, s.columns)
-    rng = np.random.default_rng(s.seed)
-    return homogeneous(s.clients, rng, shape=shape, rank=rank, samples=s.samples * s.clients, basis="uniform")
-
-
-def _legendre_heterogeneous(s: TrainSettings) -> FederatedProblem:
-    rng = np.random.default_rng(s.seed)
-    return heterogeneous(s.clients, rng, shape=(s.rows, s.columns), samples=s.samples * s.clients, basis="uniform")
-
-
-def _ridges(profile: str) -> Callable[[TrainSettings], FederatedProblem]:
-    def made(s: TrainSettings) -> FederatedProblem:
-        rng = np.random.default_rng(s.seed)
-        return ridge_problem(
-            (s.rows, s.columns), s.clients, rng, profile=profile, samples=s.samples, heterogeneity=s.heterogeneity
-        )
-
-    return made
-
-
-PROBLEMS: Mapping[str, Callable[[TrainSettings], FederatedProblem]] = {
-    "quadratics": _quadratics(0.1),
-    "indefinite-quadratics": _quadratics(-0.05),
-    "legendre": _legendre,
-    "legendre-heterogeneous": _legendre_heterogeneous,
-    "regression": _regression(population=False),
-    "regression-population": _regression(population=True),
-    "ridges": _ridges("pseudo-huber"),
-    "ridges-nonconvex": _ridges("welsch"),
+TOYS: Mapping[str, Entry] = {
+    "quadratics": Entry(Quadratics, {"least_curvature": 0.1}),
+    "indefinite-quadratics": Entry(Quadratics, {"least_curvature": -0.05}),
+    "legendre": Entry(Legendre),
+    "legendre-heterogeneous": Entry(HeterogeneousLegendre),
+    "regression": Entry(Regression),
+    "regression-population": Entry(PopulationRegression),
+    "ridges": Entry(Ridges, {"profile": "pseudo-huber"}),
+    "ridges-nonconvex": Entry(Ridges, {"profile": "welsch"}),
 }
-ENTRIES: Mapping[str, Callable[[TrainSettings], int]] = {
-    **dict.fromkeys(("quadratics", "indefinite-quadratics"), lambda s: s.clients * (s.rows * s.columns) ** 2),
-    **dict.fromkeys(
-        ("legendre", "legendre-heterogeneous"),
-        lambda s: s.clients * (s.samples + s.rows * s.columns) * s.rows * s.columns,
-    ),
-    "regression": lambda s: s.clients * (s.rows + s.columns) * s.rows + s.samples * s.rows,
-    "regression-population": lambda s: s.clients * (s.rows + s.columns) * s.rows,
-    **dict.fromkeys(("ridges", "ridges-nonconvex"), lambda s: s.clients * s.samples * s.rows * s.columns),
-}
-"""Numbers that a problem holds at least, by its name."""
+IMAGES: Mapping[str, Entry] = {name: Entry(ImageFederation, {"data": name}) for name in REGISTRY}
+PROBLEMS: Mapping[str, Entry] = {**TOYS, **IMAGES}
 EXECUTORS: Mapping[str, Callable[[], Executor]] = {"sequential": Sequential, "vmap": Vmap}
+KINDS: Kinds = {
+    Partition: PARTITIONS,
+    Optimiser: {"sgd": Sgd, "adam": Adam, "adamw": AdamW},
+    Schedule: {"constant": Constant, "step": Step, "cosine": Cosine},
+}
+SUGGESTED: Values = {"rank": 2, "personal_rank": 1, "tau": 10}
+"""Defaults of what algorithms leave open, where the problem suggests none."""
+RUN = Form(RunSettings, seeded=False)
+"""The options of every run."""
 
 
-def algorithm_of(name: str, settings: TrainSettings) -> Algorithm:
-    """An algorithm by its name.
+def algorithm_entry(name: str) -> Entry:
+    """What the name of an algorithm stands for; ``module:Class`` is a dataclass of the user's.
+
+    Raises:
+        RunError: An unknown name, or no algorithm.
+        CurvatureError: The module cannot be imported.
+    """
+    if ":" not in name:
+        return named(ALGORITHMS, "algorithm", name)
+    from hessian.factories import named_object  # brings much along that other runs do not need
+
+    kind = named_object(name, "algorithm")
+    lacking = [part for part in ("start", "round", "weights") if not hasattr(kind, part)]
+    if not isinstance(kind, type) or not is_dataclass(kind) or lacking:
+        raise RunError(f"{name} must be a dataclass with start, round and weights")
+    return Entry(kind)
+
+
+def problem_entry(name: str) -> Entry:
+    """What the name of a problem stands for; ``module:function`` gives data of the user's, for a network.
 
     Raises:
         RunError: An unknown name.
-        FederationError: Settings that it does not take.
     """
-    return _named(ALGORITHMS, "algorithm", name)(settings)
+    return Entry(ImageFederation, {"data": name}) if ":" in name else named(PROBLEMS, "problem", name)
 
 
-def problem_of(name: str, settings: TrainSettings) -> FederatedProblem:
-    """A problem by its name.
+def forms(algorithm: str, problem: str) -> tuple[Form, Form]:
+    """The options of an algorithm and of a problem; the problem suggests defaults to the algorithm.
 
     Raises:
-        RunError: An unknown name, or more numbers than the machine's memory holds.
+        RunError: An unknown name.
     """
-    made = _named(PROBLEMS, "problem", name)
-    remedy = "lower rows, columns, samples or clients"
-    needed, memory = 8 * ENTRIES[name](settings), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
-        raise RunError(f"{name} of this size takes {needed / 1e9:,.0f} GB, {memory / 1e9:,.0f} GB are here; {remedy}")
+    entry, data = algorithm_entry(algorithm), problem_entry(problem)
+    suggests = {**SUGGESTED, **data.kind.suggests}  # type: ignore[attr-defined]
+    fixed = {**entry.fixed, **dict.fromkeys(entry.derived)}
+    return Form(entry.kind, fixed, suggests, KINDS), Form(data.kind, data.fixed, kinds=KINDS)
+
+
+def options_of(algorithm: str, problem: str, given: Values, every: bool = False) -> dict[str, Option]:
+    """The options of a run that decide its numbers, by name.
+
+    Args:
+        algorithm: Name of the algorithm.
+        problem: Name of the problem.
+        given: Values; words among them decide what further options there are.
+        every: Those of every choice.
+
+    Raises:
+        RunError: An unknown name; or an algorithm and a problem that call different things the same.
+    """
+    found: dict[str, Option] = {}
+    for form in (RUN, *reversed(forms(algorithm, problem))):
+        for name, option in form.options(given, every).items():
+            if name in found:
+                raise RunError(f"{algorithm} and {problem} both have an option {option.flag}; rename a field")
+            found[name] = option
+    return found
+
+
+def algorithm_of(name: str, problem: str, values: Values) -> Algorithm:
+    """An algorithm from the values of all options of a run.
+
+    Raises:
+        RunError: An unknown name, or an option without a value.
+        FederationError: Values that it does not take.
+    """
+    entry, (form, _) = algorithm_entry(name), forms(name, problem)
+    fixed = {**entry.fixed, **{part: derive(values) for part, derive in entry.derived.items()}}
     try:
-        return made(settings)
-    except MemoryError as error:
-        raise RunError(f"{name} of this size does not fit in memory; {remedy}") from error
+        return Form(form.kind, fixed, form.defaults, form.kinds).made(values, values["seed"])
+    except TypeError as error:
+        raise FederationError(f"{name}: {error}") from error
+
+
+def problem_settings_of(name: str, values: Values) -> ProblemSettings:
+    """The settings of a problem from the values of all options of a run.
+
+    Raises:
+        RunError: An unknown name, or values that it does not take.
+    """
+    entry = problem_entry(name)
+    return Form(entry.kind, entry.fixed, kinds=KINDS).made(values)
 
 
 def executor_of(name: str) -> Executor:
@@ -163,10 +208,15 @@ def executor_of(name: str) -> Executor:
     Raises:
         RunError: An unknown name.
     """
-    return _named(EXECUTORS, "executor", name)()
+    return named(EXECUTORS, "executor", name)()
 
 
-def _named(known: Mapping[str, T], kind: str, name: str) -> T:
+def named(known: Mapping[str, T], kind: str, name: str) -> T:
+    """The entry of that name.
+
+    Raises:
+        RunError: There is none; the message has the nearest name.
+    """
     if name not in known:
-        raise RunError(f"unknown {kind} {name!r}; known: {', '.join(known)}")
+        raise RunError(f"unknown {kind} {name!r}{nearest(name, known)}")
     return known[name]

@@ -1,33 +1,39 @@
-"""The command line of runs: `rankproof train`. Torch is loaded when a run starts, not when the help is read."""
+"""The command line of runs: `rankproof train`. Torch is loaded when a run is asked for, not with the other commands."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import replace
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, replace
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from runs.settings import OPTIONS, RunError, TrainSettings, default
+from runs.settings import Conduct, RunError
+from workloads.arguments import Parser
 
-_PROBLEM = "quadratics"
+if TYPE_CHECKING:
+    from runs.options import Option
+    from runs.plan import Plan
+
+RESULTS = "results/runs"
+PROBLEM = "quadratics"
+_FLAGS = ("--help", "-h", "--list", "--force", "--tensorboard")
+_RESUMED = "a resumed run keeps its algorithm, settings and folder; only {} may be named"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments of `rankproof train`."""
-    parser.add_argument("algorithm", nargs="?", metavar="ALGORITHM", help="such as fedlrt; see --list")
-    parser.add_argument("--data", metavar="PROBLEM", help=f"default: {_PROBLEM}; see --list")
-    parser.add_argument("--list", action="store_true", help="list algorithms and problems")
-    for name, option in OPTIONS.items():
-        given = "" if option.optional else f"; default: {default(name)}"
-        parser.add_argument(
-            f"--{name.replace('_', '-')}", type=option.kind, metavar="WORD" if option.kind is str else "N",
-            help=f"{option.text}; {option.takes}{given}",
-        )  # fmt: skip
-    parser.add_argument("--out", metavar="DIR", help="folder of the run; default: results/ALGORITHM-PROBLEM")
-    parser.add_argument("--force", action="store_true", help="remove the run that stands in the folder, and start anew")
-    parser.add_argument(
-        "--resume", metavar="DIR", help="go on where the run in this folder stood; --rounds may be raised"
-    )
+def add_arguments(parser: Parser) -> None:
+    """Declares the arguments of `rankproof train`; those of the algorithm and the problem once they are named."""
+    add = parser.add_argument
+    add("algorithm", nargs="?", metavar="ALGORITHM", help="such as fedlrt, or module:Class; see --list")
+    add("--data", metavar="PROBLEM", help=f"what to train on; default: {PROBLEM}; see --list")
+    add("--list", action="store_true", help="list algorithms and problems")
+    add("--out", metavar="DIR", help=f"folder of the run; default: {RESULTS}/ALGORITHM-PROBLEM-HASH OF THE SETTINGS")
+    add("--force", action="store_true", help="remove the run that stands in the folder, and start anew")
+    add("--resume", metavar="DIR", help="go on where the run in this folder stood")
+    parser.fill = lambda words: _fill(parser, words)
 
 
 def train(options: argparse.Namespace) -> int:
@@ -37,44 +43,131 @@ def train(options: argparse.Namespace) -> int:
         RunError: What a user can mend.
         FederationError: A run that cannot go on.
     """
-    from tqdm import tqdm
-
     from runs.catalogue import ALGORITHMS, PROBLEMS
     from runs.folder import METRICS
     from runs.folder import train as run
+    from runs.progress import following
 
     if options.list:
         print(f"algorithms: {', '.join(ALGORITHMS)}\nproblems:   {', '.join(PROBLEMS)}")
         return 0
-    algorithm, problem, settings, folder = _asked(options)
-    with tqdm(total=settings.rounds, unit="round", desc=f"{algorithm} on {problem}", disable=None, leave=False) as bar:
-
-        def progress(metrics: dict[str, float]) -> None:
-            bar.update(metrics["round"] - bar.n)
-            bar.set_postfix(loss=f"{metrics['loss']:.3g}", refresh=False)
-
-        last = run(algorithm, problem, settings, folder, progress, _tell_removed if options.force else None)
-    print(f"{algorithm} on {problem}: " + ", ".join(f"{name} {_shown(value)}" for name, value in last.items()))
+    plan, folder = _asked(options)
+    with following(plan, folder) as progress:
+        last = run(plan, folder, progress, _tell_removed if options.force else None, _tell)
+    shown = ", ".join(f"{name} {_shown(value)}" for name, value in last.items())
+    print(f"{plan.algorithm} on {plan.problem}: {shown}")
     print(folder / METRICS)
     return 0
 
 
-def _asked(options: argparse.Namespace) -> tuple[str, str, TrainSettings, Path]:
-    from runs.folder import stored_run
+def _fill(parser: Parser, words: Sequence[str]) -> None:
+    """Declares the options of what the words name, and refuses those that it lacks."""
+    from runs.catalogue import RUN, forms, options_of
+    from runs.options import Form, nearest
 
-    given = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
+    conduct = Form(Conduct).options({})
+    parts: dict[str, Mapping[str, Option]] = {"how to conduct the run": conduct}
+    resumed = any(word.split("=")[0] == "--resume" for word in words)
+    algorithm, problem = _named(words)
+    if not resumed:
+        parts["every run"] = RUN.options({})
+    if algorithm is not None and not resumed:
+        of_algorithm, of_problem = forms(algorithm, problem)
+        parts[problem] = of_problem.options({}, every=True)
+        parts[algorithm] = of_algorithm.options({}, every=True)
+        options_of(algorithm, problem, {}, every=True)
+    for title, options in parts.items():
+        group = parser.add_argument_group(title)
+        for option in options.values():
+            _declare(group, option)
+    known = [name for name in parser._option_string_actions if name.startswith("--")]
+    for word in words:
+        flag = word.split("=")[0]
+        if flag.startswith("--") and len(flag) > 2 and not any(name.startswith(flag) for name in known):
+            if resumed:
+                raise RunError(_RESUMED.format(", ".join(option.flag for option in conduct.values())))
+            if algorithm is not None:
+                raise RunError(f"{algorithm} on {problem} takes no {flag}{nearest(flag, known)}")
+
+
+def _named(words: Sequence[str]) -> tuple[str | None, str]:
+    """The algorithm and the problem that words name, before it is known which options there are."""
+    algorithm, problem = None, PROBLEM
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        flag, equals, value = word.partition("=")
+        if not word.startswith("-"):
+            algorithm = algorithm or word
+        elif flag not in _flags():
+            value = value if equals else rest.pop(0) if rest else ""
+            if flag == "--data":
+                problem = value
+    return algorithm, problem
+
+
+@cache
+def _flags() -> frozenset[str]:
+    from runs.catalogue import ALGORITHMS, options_of
+
+    found = set(_FLAGS)
+    for name in ALGORITHMS:
+        found |= {
+            form for option in options_of(name, PROBLEM, {}, every=True).values() if option.kind is bool
+            for form in (option.flag, f"--no-{option.flag[2:]}")
+        }  # fmt: skip
+    return frozenset(found)
+
+
+def _declare(group: Any, option: Option) -> None:
+    words = f"one of {', '.join(option.words)}" if option.words else ""
+    default = "needed" if option.default is MISSING else f"default: {_said(option.default)}"
+    parts = (option.help.rstrip("."), words, default if option.default is not None else "")
+    text = "; ".join(filter(None, parts)).replace("%", "%%")
+    if option.kind is bool:
+        group.add_argument(option.flag, action=argparse.BooleanOptionalAction, help=text)
+    else:
+        metavars: dict[type, str] = {int: "N", float: "X", tuple: "X,X", str: "WORD"}
+        group.add_argument(option.flag, metavar=metavars[option.kind], help=text)
+
+
+def _asked(options: argparse.Namespace) -> tuple[Plan, Path]:
+    from runs.catalogue import options_of
+    from runs.options import Form
+    from runs.plan import planned, stored_plan
+
     if "" in (options.out, options.resume):
         raise RunError("a folder needs a name; . is the current one")
+    conducts = Form(Conduct).options({})
+    conduct = _given(options, conducts)
     if options.resume is not None:
-        if options.algorithm or options.data or options.out or options.force or set(given) - {"rounds"}:
-            raise RunError("a resumed run keeps its algorithm, settings and folder; only --rounds may be named")
+        if options.algorithm or options.data or options.out or options.force:
+            raise RunError(_RESUMED.format(", ".join(option.flag for option in conducts.values())))
         folder = Path(options.resume)
-        algorithm, problem, settings = stored_run(folder)
-        return algorithm, problem, replace(settings, **given), folder
+        stored = stored_plan(folder)
+        return replace(stored, conduct=replace(stored.conduct, **conduct)), folder
     if not options.algorithm:
         raise RunError("name an algorithm, or a folder to --resume; --list shows what there is")
-    algorithm, problem = options.algorithm, options.data or _PROBLEM
-    return algorithm, problem, TrainSettings(**given), Path(options.out or f"results/{algorithm}-{problem}")
+    problem = options.data if options.data is not None else PROBLEM
+    given = _given(options, options_of(options.algorithm, problem, {}, every=True))
+    plan = planned(options.algorithm, problem, given, Conduct(**conduct))
+    return plan, Path(options.out or f"{RESULTS}/{plan.folder}")
+
+
+def _given(options: argparse.Namespace, known: Mapping[str, Option]) -> dict[str, Any]:
+    """What was named on the command line, as values."""
+    found = {name: getattr(options, name, None) for name in known}
+    return {
+        name: known[name].read(value) if isinstance(value, str) else value
+        for name, value in found.items()
+        if value is not None
+    }
+
+
+def _tell(text: str) -> None:
+    print(f"rankproof: {' '.join(text.split())}", file=sys.stderr)
 
 
 def _tell_removed(files: Sequence[Path]) -> None:
@@ -82,5 +175,11 @@ def _tell_removed(files: Sequence[Path]) -> None:
         print(f"removed {', '.join(map(str, files))}")
 
 
-def _shown(value: float) -> str:
+def _said(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.4g}"

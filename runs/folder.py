@@ -1,184 +1,251 @@
-"""A run in a folder: settings, metrics of every round, the ledger, and the state to resume from.
-
-The state holds all that a resumed run goes on from, the metrics of earlier rounds too; `metrics.csv` and `ledger.csv`
-are written from it and never read.
-"""
+"""A run in a folder: its settings, a growing table of metrics, the ledger, and checkpoints to go on from."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
+import os
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from algorithms.federation import FederationError
-from runs.catalogue import algorithm_of, executor_of, problem_of
-from runs.run import steps
-from runs.settings import OPTIONS, RunError, TrainSettings
-from runs.storage import STATE, Saved, load, save
-from workloads.files import require_writable, write_whole
+from algorithms.ledger import Entry, Ledger
+from algorithms.rounds import Step, rounds
+from runs.checkpoints import Checkpoint, Checkpoints
+from runs.plan import SETTINGS, Parts, Plan, changed_versions, parts_of, stored_plan, write_plan
+from runs.settings import Conduct, RunError
+from runs.stored import named_types
+from runs.tables import Table, marked, rows_of
+from workloads.files import require_writable
 
-SETTINGS, METRICS, LEDGER = "settings.json", "metrics.csv", "ledger.csv"
-FILES = (STATE, METRICS, LEDGER, SETTINGS)
-"""What a run writes, in the order in which it is removed: a folder that has settings and no state is free."""
-SAVE_EVERY_SECONDS = 2.0
-Progress = Callable[[dict[str, float]], None]
+METRICS, LEDGER, CHECKPOINTS = "metrics.csv", "ledger.csv", "checkpoints"
+SHARE_OF_TIME = 0.05
+"""What checkpoints may take of a run's time, unless the rounds are over."""
+Metrics = dict[str, Any]
+Progress = Callable[[Metrics], None]
 _ELSEWHERE = "name another folder with --out, or start anew with --force"
 
 
 def train(
-    algorithm: str,
-    problem: str,
-    settings: TrainSettings,
+    plan: Plan,
     folder: Path,
     progress: Progress | None = None,
     replace: Callable[[Sequence[Path]], None] | None = None,
-) -> dict[str, float]:
-    """Runs an algorithm on a problem into a folder, or goes on where a run of the same settings stood.
+    say: Callable[[str], None] = lambda text: None,
+) -> Metrics:
+    """Runs a plan into a folder, or goes on where a run of the same settings stood.
 
-    A start that fails writes nothing, and a run without one saved round gives way to any other.
+    A start that fails writes nothing, and a run without a checkpoint gives way to any other.
 
     Args:
-        algorithm: Name of the algorithm.
-        problem: Name of the problem.
-        settings: Their settings.
+        plan: What to run.
         folder: Made if need be. A run that stands there is resumed; its rounds may be raised.
         progress: Told the metrics of every round.
-        replace: Told the files of the run that stood in the folder, after they were removed; default: refuse.
+        replace: Told what was removed of the run that stood in the folder; default: refuse.
+        say: Told, in a line, what a user should know.
 
     Returns:
         The last round's metrics.
 
     Raises:
-        RunError: The run cannot start, or something else stands in the folder.
-        FederationError: The run cannot go on.
+        RunError: The run cannot start or go on, or something else stands in the folder.
+        FederationError: A round failed; the message says which round the folder keeps.
         OSError: The folder cannot be written.
     """
-    runner, executor = algorithm_of(algorithm, settings), executor_of(settings.executor)
     _require_files(folder)
-    saved = _standing(folder, algorithm, problem, settings) if replace is None else None
-    made = steps(
-        problem_of(problem, settings), runner, rounds=settings.rounds, cohort=settings.cohort, seed=settings.seed,
-        executor=executor, resume=(saved.state, saved.ledger) if saved else None,
-    )  # fmt: skip
-    first = next(made, None)
-    folder.mkdir(parents=True, exist_ok=True)
-    require_writable(folder)
-    if replace is not None:
-        replace(_removed(folder))
-    named = _named(algorithm, problem, settings)
-    write_whole({folder / SETTINGS: (json.dumps(named, indent=1) + "\n").encode()})
-    rows = list(saved.rows) if saved else []
-    write_whole({folder / METRICS: _table(rows).encode()})
-    last_save = time.monotonic()
-    try:
-        with (folder / METRICS).open("a", newline="", encoding="utf-8") as stream:
-            for step in chain([first] if first else [], made):
-                stream.write(_table([step.metrics], header=not rows))
-                stream.flush()
-                rows.append(step.metrics)
-                if progress is not None:
-                    progress(step.metrics)
-                number = step.state.round
-                if number == settings.rounds or (number and time.monotonic() - last_save > SAVE_EVERY_SECONDS):
-                    saved = Saved(step.state, step.ledger, rows)
-                    save(folder, _identity(named), saved)
-                    last_save = time.monotonic()
-    except FederationError as error:
-        kept = f"; {folder} keeps round {saved.state.round}" if saved else ""
-        raise FederationError(f"{error}{kept}") from error
-    assert saved is not None  # a run has a round at least, and its last one is saved
-    write_whole({folder / LEDGER: _table([asdict(entry) for entry in saved.ledger.entries]).encode()})
-    return rows[-1]
+    parts = parts_of(plan)
+    with ExitStack() as stack:
+        locked = folder.is_dir()
+        if locked:
+            stack.enter_context(_alone(folder))
+        checkpoints = checkpoints_of(plan, parts, folder)
+        before, tables = _standing(folder, plan, checkpoints, say) if replace is None else (None, {})
+        ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
+        made = rounds(
+            parts.algorithm, parts.problem, rounds=plan.conduct.rounds, cohort=plan.settings["cohort"],
+            seed=plan.settings["seed"], executor=parts.executor, resume=(before.state, ledger) if before else None,
+            evaluate_every=plan.settings["evaluate_every"],
+        )  # fmt: skip
+        first = None if before else next(made)
+        require_writable(folder)
+        if not locked:
+            stack.enter_context(_alone(folder))
+            if (folder / SETTINGS).exists():
+                raise RunError(f"another run has begun in {folder}; name another with --out")
+        if replace is not None:
+            replace(_removed(folder, checkpoints))
+        write_plan(folder, plan)
+        writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger))
+        return writer.follow(first, made, progress)
 
 
-def stored_run(folder: Path) -> tuple[str, str, TrainSettings]:
-    """Algorithm, problem and settings of the run that stands in a folder.
+class _Writer:
+    """Writes the rounds of one run as they come."""
 
-    Raises:
-        RunError: There is none, or its settings cannot be read.
-    """
-    path = folder / SETTINGS
-    if not path.exists():
-        raise RunError(f"{folder} holds no run; leave --resume out to start one there")
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise RunError(f"{path} is no valid JSON; mend it, or start anew with --force") from error
-    expected = {"algorithm", "problem", *OPTIONS}
-    found = set(stored) if isinstance(stored, dict) else set()
-    if found != expected:
-        wrong = [f"lacks {', '.join(sorted(expected - found))}"] * bool(expected - found)
-        wrong += [f"has the unknown {', '.join(sorted(found - expected))}"] * bool(found - expected)
-        raise RunError(f"{path} {' and '.join(wrong)}; mend it, or start anew with --force")
-    algorithm, problem = stored.pop("algorithm"), stored.pop("problem")
-    try:
-        settings = TrainSettings(**stored)
-        if not isinstance(algorithm, str) or not isinstance(problem, str):
-            raise RunError("algorithm and problem must be names")
-    except RunError as error:
-        raise RunError(f"{path}: {error}; mend it, or start anew with --force") from error
-    return algorithm, problem, settings
+    def __init__(
+        self,
+        folder: Path,
+        tables: dict[str, bytes],
+        checkpoints: Checkpoints,
+        conduct: Conduct,
+        before: Checkpoint | None,
+        ledger: Ledger,
+    ) -> None:
+        self._folder, self._checkpoints, self._conduct = folder, checkpoints, conduct
+        self._metrics = Table(folder / METRICS, before=tables.get(METRICS, b""))
+        self._ledger = Table(folder / LEDGER, tuple(Entry.__annotations__), tables.get(LEDGER, b""))
+        self._travelled = len(ledger.entries)
+        self._kept = before.state.round if before else 0
+        self._last: Metrics = rows_of(tables[METRICS])[-1] if before else {}
+        self._started = time.monotonic() - (before.seconds if before else 0.0)
+        self._written = self._kept
+        self._saved_at, self._cost = time.monotonic(), 0.0
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._metrics.close()
+        self._ledger.close()
+
+    def follow(self, first: Step | None, steps: Iterator[Step], progress: Progress | None) -> Metrics:
+        """Writes every round; whatever ends the run before its last one, the rounds that were done are kept."""
+        step = first
+        try:
+            if first is not None:
+                self._write(first, progress)
+            for step in steps:
+                self._write(step, progress)
+                if step.state.round == self._conduct.rounds or self._is_time():
+                    self._save(step)
+        except _UnwritableError:
+            raise
+        except BaseException as error:
+            if step is not None and step.state.round == self._written > self._kept:
+                with suppress(_UnwritableError):
+                    self._save(step)
+            if isinstance(error, FederationError) and self._kept:
+                raise FederationError(f"{error}; {self._keeps}") from error
+            raise
+        return self._last
+
+    def _write(self, step: Step, progress: Progress | None) -> None:
+        with self._writing():
+            self._metrics.append([step.metrics])
+            self._ledger.append([asdict(entry) for entry in step.ledger.entries[self._travelled :]])
+        self._travelled = len(step.ledger.entries)
+        self._last, self._written = step.metrics, step.state.round
+        if progress is not None:
+            progress(step.metrics)
+
+    def _is_time(self) -> bool:
+        passed = time.monotonic() - self._saved_at
+        return passed > self._conduct.save_every and passed * SHARE_OF_TIME >= self._cost
+
+    def _save(self, step: Step) -> None:
+        started = time.monotonic()
+        with self._writing():
+            marks = {table.path.name: table.mark() for table in (self._metrics, self._ledger)}
+            self._checkpoints.save(Checkpoint(step.state, marks, started - self._started))
+        self._kept = step.state.round
+        self._saved_at = time.monotonic()
+        self._cost = self._saved_at - started
+
+    @property
+    def _keeps(self) -> str:
+        return f"{self._folder} keeps round {self._kept}" if self._kept else f"{self._folder} keeps no round"
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Says which round is kept where a file cannot be written."""
+        try:
+            yield
+        except OSError as error:
+            raise _UnwritableError(
+                f"cannot write {error.filename or self._folder}: {error.strerror or error}; {self._keeps}; make room, "
+                f"then go on with --resume {self._folder}"
+            ) from error
 
 
-def _standing(folder: Path, algorithm: str, problem: str, settings: TrainSettings) -> Saved | None:
-    """Where a run of these settings stands in a folder; nothing where the folder is free."""
-    there = [name for name in FILES if (folder / name).exists()]
-    if not there:
-        return None
-    if SETTINGS not in there:
-        raise RunError(f"{folder} holds {', '.join(there)} without {SETTINGS}; {_ELSEWHERE}")
-    before, asked = _named(*stored_run(folder)), _named(algorithm, problem, settings)
-    if STATE not in there:
-        return None
-    changed = [key for key in asked if key != "rounds" and before[key] != asked[key]]
+class _UnwritableError(RunError):
+    """The folder takes no more."""
+
+
+def checkpoints_of(plan: Plan, parts: Parts, folder: Path) -> Checkpoints:
+    """The checkpoints of a run in its folder."""
+    start = next(iter(parts.problem.start.values()))
+    module = sys.modules[type(parts.algorithm).__module__]
+    return Checkpoints(folder / CHECKPOINTS, plan.digest, named_types(module), start.device)
+
+
+def _standing(
+    folder: Path, plan: Plan, checkpoints: Checkpoints, say: Callable[[str], None]
+) -> tuple[Checkpoint | None, dict[str, bytes]]:
+    """Where a run of this plan stands in a folder, and its tables; nothing where the folder is free."""
+    there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if (folder / name).exists()]
+    if not (folder / SETTINGS).exists():
+        if there:
+            raise RunError(f"{folder} holds {', '.join(there)} without {SETTINGS}; {_ELSEWHERE}")
+        return None, {}
+    if not checkpoints.exist:
+        return None, {}
+    standing = stored_plan(folder)
+    changed = plan.changed(standing)
     if changed:
         raise RunError(f"{folder} holds a run with other {', '.join(changed)}; {_ELSEWHERE}")
-    if settings.rounds < before["rounds"]:
+    if plan.conduct.rounds < standing.conduct.rounds:
         raise RunError(
-            f"{folder} holds a run of {before['rounds']} rounds, which can be raised and not lowered to "
-            f"{settings.rounds}; {_ELSEWHERE}"
+            f"{folder} holds a run of {standing.conduct.rounds} rounds, which can be raised and not lowered to "
+            f"{plan.conduct.rounds}; {_ELSEWHERE}"
         )
-    saved = load(folder, _identity(before))
-    if saved.state.round > settings.rounds:
-        raise RunError(f"{folder / STATE} stands at round {saved.state.round} of {settings.rounds}; {_ELSEWHERE}")
-    return saved
+    found, wrong = checkpoints.load()
+    if found.state.round > plan.conduct.rounds:
+        raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}; {_ELSEWHERE}")
+    for text in (*wrong, *changed_versions(folder)):
+        say(f"{text}; going on from round {found.state.round}")
+    return found, {name: marked(folder / name, mark) for name, mark in found.marks.items()}
 
 
 def _require_files(folder: Path) -> None:
-    for name in FILES:
+    for name in (SETTINGS, METRICS, LEDGER):
         if (folder / name).is_dir():
             raise RunError(f"{folder / name} is a folder, where a run writes a file; name another folder with --out")
+    if (folder / CHECKPOINTS).exists() and not (folder / CHECKPOINTS).is_dir():
+        raise RunError(f"{folder / CHECKPOINTS} is a file, where a run has a folder; name another folder with --out")
 
 
-def _removed(folder: Path) -> list[Path]:
+def _removed(folder: Path, checkpoints: Checkpoints) -> list[Path]:
     """Removes what a run wrote, and nothing else."""
-    there = [folder / name for name in FILES if (folder / name).is_file() or (folder / name).is_symlink()]
-    for path in there:
-        path.unlink()
+    files = [folder / name for name in (METRICS, LEDGER, SETTINGS)]
+    there = [path for path in files if path.is_file() or path.is_symlink()]
+    if checkpoints.folder.is_dir():
+        checkpoints.remove()
+        there.insert(0, checkpoints.folder)
+    for path in files:
+        path.unlink(missing_ok=True)
     return there
 
 
-def _named(algorithm: str, problem: str, settings: TrainSettings) -> dict[str, Any]:
-    return {"algorithm": algorithm, "problem": problem, **asdict(settings)}
-
-
-def _identity(named: Mapping[str, Any]) -> dict[str, Any]:
-    """What makes a run this one and no other: all but its rounds."""
-    return {key: value for key, value in named.items() if key != "rounds"}
-
-
-def _table(rows: Sequence[Mapping[str, object]], header: bool = True) -> str:
-    """Rows as comma-separated text."""
-    text = io.StringIO()
-    if rows:
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        if header:
-            writer.writeheader()
-        writer.writerows(rows)
-    return text.getvalue()
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keeps a second run out of the folder, until this one ends in whatever way."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    if not folder.is_dir():
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            flock(descriptor, LOCK_EX | LOCK_NB)
+        except BlockingIOError as error:
+            raise RunError(f"another run is writing into {folder}; wait for it, or name another with --out") from error
+        yield
+    finally:
+        os.close(descriptor)

@@ -13,7 +13,13 @@ Command = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose every complaint is one line, and that reads `verify --root DIR mnist` as `verify mnist ...`."""
+    """A parser whose every complaint is one line, and that reads `verify --root DIR mnist` as `verify mnist ...`.
+
+    Attributes:
+        fill: Declares arguments that depend on the words of the command line, once these are to be read.
+    """
+
+    fill: Callable[[Sequence[str]], None] | None = None
 
     def error(self, message: str) -> NoReturn:
         """Says what is wrong and ends with status 2."""
@@ -22,6 +28,13 @@ class Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         # Help that could not be written is no success; argparse would say nothing.
         (file or sys.stderr).write(message or "")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Reads the arguments that are known."""
+        if self.fill is not None:
+            fill, self.fill = self.fill, None
+            fill(args or ())
+        return super().parse_known_args(args, namespace)
 
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -39,9 +52,7 @@ class Parser(argparse.ArgumentParser):
         return options
 
 
-def add_command(
-    commands: Any, name: str, run: Command, help: str, example: str, several: str | None = None
-) -> argparse.ArgumentParser:
+def add_command(commands: Any, name: str, run: Command, help: str, example: str, several: str | None = None) -> Parser:
     """Declares one command.
 
     Args:
@@ -52,7 +63,7 @@ def add_command(
         example: one command line.
         several: the argument that takes any number of names.
     """
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser: Parser = commands.add_parser(
         name, help=help, description=f"{help[0].upper()}{help[1:]}.", epilog=f"example: {example}"
     )
     parser.set_defaults(command=run, several=several)

@@ -98,6 +98,19 @@ def pool(data: ImageSet, side: int, dtype: torch.dtype = torch.float64) -> Tenso
     Raises:
         ValueError: The side does not divide the images' side.
     """
+    grey = levels(data, side, dtype)
+    if isinstance(data.pixel_mean, float) and isinstance(data.pixel_deviation, float):
+        return (grey - data.pixel_mean) / data.pixel_deviation
+    mean, deviation = (torch.tensor(of, dtype=dtype)[:, None, None] for of in (data.pixel_mean, data.pixel_deviation))
+    return (grey - mean) / deviation
+
+
+def levels(data: ImageSet, side: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Return the images averaged over blocks to (N, side, side), or (N, 3, side, side) in colour, from 0 to 1.
+
+    Raises:
+        ValueError: The side does not divide the images' side.
+    """
     full = data.images.shape[-1]
     if side < 1 or full % side:
         divisors = [d for d in range(1, full + 1) if full % d == 0]
@@ -105,11 +118,7 @@ def pool(data: ImageSet, side: int, dtype: torch.dtype = torch.float64) -> Tenso
     block = full // side
     blocks = data.images.reshape(*data.images.shape[:-2], side, block, side, block)
     # Sums of levels are small integers, hence exact, and need no floating-point copy of the large images.
-    levels = torch.from_numpy(blocks.sum(axis=(-3, -1), dtype="int32")).to(dtype) / (255 * block**2)
-    if isinstance(data.pixel_mean, float) and isinstance(data.pixel_deviation, float):
-        return (levels - data.pixel_mean) / data.pixel_deviation
-    mean, deviation = (torch.tensor(of, dtype=dtype)[:, None, None] for of in (data.pixel_mean, data.pixel_deviation))
-    return (levels - mean) / deviation
+    return torch.from_numpy(blocks.sum(axis=(-3, -1), dtype="int32")).to(dtype) / (255 * block**2)
 
 
 def _positive(name: str, sizes: tuple[int, ...]) -> None:

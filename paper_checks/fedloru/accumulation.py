@@ -9,10 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation
-from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, FineTuneFedLoRU, PairsState
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, Restart
+from algorithms.fedloru_finetuning import FineTuneFedLoRU, PairsState
+from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -124,13 +126,12 @@ def executed(run: Run, algorithm: FedLoRU, fed: Federation, state: FedLoRUState)
     """Every round: the state with the averaged factors before any accumulation, and the state after it."""
     for t in range(1, run.rounds + 1):
         base = state.base
-        fed.begin()
-        state = algorithm.round(fed, fed.everyone, state)
+        state = one_round(algorithm.round, fed, state)
         aggregated = state.factors if t % run.tau else fed.state.shared["accumulated"]
         yield FedLoRUState(base, aggregated, t), state
 
 
-def follow(run: Run, restart: str) -> Followed:
+def follow(run: Run, restart: Restart) -> Followed:
     """Runs Algorithm 1; `momentum` is the listing, which has no restart."""
     algorithm = FedLoRU(run.local, run.adapter, run.tau, restart)
     fed = Federation(run.clients)
@@ -333,11 +334,9 @@ def run_beside(context: Context) -> list[Beside]:
         for kind in (FineTuneFedLoRU, FedLoRU):
             algorithm: Any = kind(run.local, run.adapter, run.tau)
             fed = Federation(run.clients)
-            state = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
+            start = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
             models.append([])
-            for _ in range(run.rounds):
-                fed.begin()
-                state = algorithm.round(fed, fed.everyone, state)
+            for state in go_on(algorithm.round, fed, start, run.rounds):
                 models[-1].append(algorithm.weights(state)["W"])
             states.append(state)
         kept: PairsState = states[0]

@@ -17,10 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Client, Cohort, Federation, FederationState
-from algorithms.fedloru import FedLoRU, FedLoRUState
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import FedLoRU, FedLoRUState, Restart
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 
 
@@ -124,7 +125,7 @@ class Setting:
     alpha: float = 1.0
     noisy: bool = False
     size: int | None = None
-    restart: str = "random"
+    restart: Restart = "random"
     share: float = 0.01
     case: Mapping[str, Any] | None = None
 
@@ -252,10 +253,9 @@ def _round(setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list
             visited.append(here)
         for cohort, script in setting.outcomes():
             fed = Federation(setting.clients, state=FederationState(t - 1, shared={"base": node.base}))
-            fed.begin()
             algorithm = FedLoRU(Scripted(setting.steps, setting.rate, script=script), setting.adapter, setting.tau,
                                 setting.restart)  # fmt: skip
-            after = algorithm.round(fed, cohort, node)
+            after = one_round(algorithm.round, fed, node, cohort)
             following.append(after)
             mean_A, mean_B = torch.zeros_like(A), torch.zeros_like(B)
             drift_A, drift_B = -in_A, -in_B

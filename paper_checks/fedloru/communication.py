@@ -10,11 +10,13 @@ import sympy
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation
-from algorithms.fedloru import FedLoRU, NestedFedLoRU
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import FedLoRU
+from algorithms.mfedloru import NestedFedLoRU
+from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -81,9 +83,7 @@ def count_run(m: int, n: int, r: int, K: int, M: int, T: int, tau: int) -> Count
     for algorithm in (FedAvg(local), FedLoRU(local, Adapter(r), tau)):
         fed = Federation([Flat()] * K)
         state: Any = algorithm.start(fed, start)
-        for _ in range(T):
-            fed.begin()
-            state = algorithm.round(fed, fed.cohort(M), state)
+        state = final(go_on(algorithm.round, fed, state, T, M), state)
         totals.append((fed.ledger.count(), fed.ledger.count("up", 1)))
     down = sum(e.entries for e in fed.ledger.entries if e.round == 1 and e.direction == "down" and e.what != "tell")
     told = sum(e.entries for e in fed.ledger.entries if e.round > 0 and e.what == "tell")
@@ -205,8 +205,7 @@ def count_nested(context: Context) -> list[NestedCount]:
             fed = Federation([Flat()])
             algorithm = NestedFedLoRU(Descent(1, 0.1), Adapter(r), 10, ranks=((a, b),), send_products=products)
             state = algorithm.start(fed, Tree(W=torch.zeros(m, n)))
-            fed.begin()
-            algorithm.round(fed, (0,), state)
+            one_round(algorithm.round, fed, state, (0,))
             sent.append(fed.ledger.count(round=1))
         found.append(NestedCount((m, n, r, a, b), *sent))
     return found
@@ -304,8 +303,7 @@ def _by_hand() -> Ranks:
     state, ranks = algorithm.start(fed, start), []
     for column in ([[1.0], [1.0]], [[1.0], [-2.0]]):
         fresh = AB(Tree(W=torch.tensor(column, dtype=torch.float64)), Tree(W=torch.zeros(1, 2, dtype=torch.float64)))
-        fed.begin()
-        state = algorithm.round(fed, (0,), state._replace(factors=fresh))
+        state = one_round(algorithm.round, fed, state._replace(factors=fresh), (0,))
         ranks.append(int(torch.linalg.matrix_rank(state.base["W"])))
     return Ranks(False, (2, 2, 1), tuple(ranks), SAME_ROWS)
 
@@ -323,10 +321,8 @@ def measure_ranks(context: Context) -> list[Ranks]:
         fed = Federation(made.clients)
         algorithm = FedLoRU(Descent(tau, 0.2), Adapter(r, seed=number), tau, "keep A" if keeps else "random")
         start = Tree(W=made.start["W"])
-        state, ranks = algorithm.start(fed, start), []
-        for t in range(1, tau * (-(-min(m, n) // r) + 1) + 1):
-            fed.begin()
-            state = algorithm.round(fed, fed.everyone, state)
+        before, ranks = algorithm.start(fed, start), []
+        for t, state in enumerate(go_on(algorithm.round, fed, before, tau * (-(-min(m, n) // r) + 1)), 1):
             if t % tau == 0:
                 ranks.append(int(torch.linalg.matrix_rank((state.base - start)["W"], rtol=1e-9)))
         found.append(Ranks(generic, (m, n, r), tuple(ranks), keeps=keeps))

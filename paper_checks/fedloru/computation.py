@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
-from algorithms.lora import Adapter
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
@@ -76,9 +77,8 @@ def _outside_the_steps(algorithm: Callable[[Descent], Any], rounds: int) -> int:
         method, fed = algorithm(Descent(steps, 0.01)), Federation(made.clients)
         state = method.start(fed, Tree(W=made.start["W"]))
         for _ in range(rounds):
-            fed.begin()
             with FlopCounterMode(display=False) as counter:
-                state = method.round(fed, fed.everyone, state)
+                state = one_round(method.round, fed, state)
         counts.append(int(counter.get_total_flops()))
     return 2 * counts[0] - counts[1]
 

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB
 from algorithms.federation import Cohort
 from algorithms.fedloru import FedLoRU
-from algorithms.lora import AB
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -57,8 +58,7 @@ def run_rounds(context: Context) -> list[LocalRun]:
             algorithm = FedLoRU(Scripted(setting.steps, setting.rate, script=script), setting.adapter, 1000)
             state = algorithm.start(fed, Tree(W=setting.W))
             state = state._replace(factors=AB(Tree(W=setting.A), Tree(W=setting.B)))
-            fed.begin()
-            after = algorithm.round(fed, cohort, state)
+            after = one_round(algorithm.round, fed, state, cohort)
             found.append(LocalRun(setting, cohort, script, fed.trips[-1].uploads, after.factors))
     return found
 

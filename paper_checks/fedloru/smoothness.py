@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.federation import Federation
-from algorithms.fedloru import FedLoRU
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import FedLoRU, Restart
+from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -152,19 +153,17 @@ STEEPEST_OF_FOUR = {"slopes": "-2 0 0 0", "A": 1, "B": 1, "rate": "0.5", "steps"
 """One weight, four samples of which one has gradient -2 and three 0: the second moment is 1."""
 
 
-def _grow(slopes: Tensor, A: Tensor, B: Tensor, rate: float, steps: int, tau: int, rounds: int, restart: str,
+def _grow(slopes: Tensor, A: Tensor, B: Tensor, rate: float, steps: int, tau: int, rounds: int, restart: Restart,
           case: Mapping[str, Any] | None = None) -> Growth:  # fmt: skip
     client = Linear(slopes)
     sizes = slopes.flatten(1).norm(dim=1)
     script = {id(client): torch.full((steps, 1), int(sizes.argmax()))}
     fed = Federation((client,))
     algorithm = FedLoRU(Scripted(steps, rate, script=script), Adapter(A.shape[1]), tau, restart)
-    state = algorithm.start(fed, Tree(W=torch.zeros(slopes.shape[1:], dtype=torch.float64)))
-    state = state._replace(factors=AB(Tree(W=A), Tree(W=B)))
+    before = algorithm.start(fed, Tree(W=torch.zeros(slopes.shape[1:], dtype=torch.float64)))
+    before = before._replace(factors=AB(Tree(W=A), Tree(W=B)))
     start, ends = float(A.norm() + B.norm()), []
-    for t in range(1, rounds + 1):
-        fed.begin()
-        state = algorithm.round(fed, (0,), state)
+    for t, state in enumerate(go_on(algorithm.round, fed, before, rounds, (0,)), 1):
         reached = fed.state.shared["accumulated"] if t % tau == 0 else state.factors
         ends.append((t, float(reached.A["W"].norm() + reached.B["W"].norm())))
         if t % tau == 0 and restart != "momentum":

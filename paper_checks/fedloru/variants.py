@@ -9,10 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
 from algorithms.federation import Federation
-from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, NestedFedLoRU, PersonalFedLoRU
-from algorithms.lora import AB, Adapter
+from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, Restart
+from algorithms.mfedloru import NestedFedLoRU
 from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -77,14 +80,14 @@ def run_personal(context: Context) -> Endings:
     return {restart: tuple(_personal(*one, restart) for one in drawn) for restart in RESTARTS}
 
 
-def _personal(run: Run, own: AB, scale: float, restart: str) -> Last:
+def _personal(run: Run, own: AB, scale: float, restart: Restart) -> Last:
     algorithm = PersonalFedLoRU(run.local, run.adapter, run.tau, restart, personal=run.local,
                                 personal_adapter=Adapter(1, scale))  # fmt: skip
     fed = Federation(run.clients)
     start = algorithm.start(fed, Tree(W=run.W))
     fed.agree(fresh=own)
     last = _last(run, algorithm, fed, start, lambda state: algorithm.personal_weights(fed, state, 0))
-    mine = fed.state.personal[0]["LU"]
+    mine = fed.personal(0)["LU"]
     sent = fed.ledger.count("up", run.rounds) / len(run.clients)
     return replace(last, personal=mine.A["W"] @ mine.B["W"], alphas=(run.alpha, scale),
                    uploads=(sent, run.A.numel() + run.B.numel()))  # fmt: skip
@@ -190,7 +193,7 @@ def run_nested(context: Context) -> Endings:
             for restart in RESTARTS}  # fmt: skip
 
 
-def _nested(run: Run, ranks: tuple[Any, ...], restart: str) -> Last:
+def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
     algorithm = NestedFedLoRU(run.local, run.adapter, run.tau, restart, ranks=ranks)
     fed = Federation(run.clients)
     last = _last(run, algorithm, fed, algorithm.start(fed, Tree(W=run.W)), algorithm.weights)
@@ -248,10 +251,8 @@ def run_pfedlora(context: Context) -> list[Served]:
             fed = Federation(run.clients)
             w = algorithm.start(fed, Tree(W=run.W))
             fed.agree(fresh=own)
-            for _ in range(run.rounds):
-                fed.begin()
-                w = algorithm.round(fed, fed.everyone, w)
-            mine: AB = fed.state.personal[0]["LU"]
+            w = final(go_on(algorithm.round, fed, w, run.rounds), w)
+            mine: AB = fed.personal(0)["LU"]
             case = None if run.case is None else {**run.case, "jointly": jointly}
             sent = fed.ledger.count("up", run.rounds) // len(run.clients)
             model = algorithm.personal_weights(fed, w, 0)["W"]

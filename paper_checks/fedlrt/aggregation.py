@@ -15,6 +15,7 @@ from torch import Tensor
 from algorithms.descent import Descent
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation, factorise
+from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -184,10 +185,8 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     for case, rate, rounds in ((single, 0.5, 1), *((c, 0.3 / c.smoothness / 2, 2) for c in draw_cases(context))):
         for rule in RULES:
             algorithm = FeDLRT(Descent(1 if case is single else 2, rate), case.rank, Truncation(TAU, rule), "full")
-            fed, state = Watched(case.clients), case.factors
-            for _ in range(rounds):
-                fed.begin()
-                state = algorithm.round(fed, fed.everyone, state)
+            fed = Watched(case.clients)
+            for state in go_on(algorithm.round, fed, case.factors, rounds):
                 parts = [part["W"] for part in state]
                 found[rule].append(Factors(parts[0], parts[1], parts[2], hand if case is single else None))
     return found

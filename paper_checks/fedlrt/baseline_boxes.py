@@ -14,6 +14,7 @@ from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from algorithms.low_rank import USV, Truncation, factorise, product
 from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -47,8 +48,7 @@ def measure_fedavg(context: Context) -> list[Descents]:
             rate = 0.5 / case.smoothness
             w = product(case.factors)
             fed = Watched(case.clients)
-            fed.begin()
-            after = FedAvg(Descent(steps, rate)).round(fed, fed.everyone, w)["W"]
+            after = one_round(FedAvg(Descent(steps, rate)).round, fed, w)["W"]
             found.append(Descents(case, w["W"], rate, steps, after, after))
     return found
 
@@ -106,9 +106,8 @@ def measure_fedlin(context: Context) -> list[Descents]:
             ends = []
             for as_printed in (False, True):
                 fed = Watched(case.clients)
-                fed.begin()
                 algorithm = FedLin(Descent(steps, rate), as_printed)
-                ends.append(algorithm.round(fed, fed.everyone, Tree(W=from_start))["W"])
+                ends.append(one_round(algorithm.round, fed, Tree(W=from_start))["W"])
             fixed = minimiser if from_start is minimiser else None
             found.append(Descents(case, from_start, rate, steps, ends[0], ends[1], fixed, hand))
     return found
@@ -187,9 +186,8 @@ def measure_naive(context: Context) -> list[Naive]:
         uploads: tuple[Any, ...] = ()
         for as_printed in (True, False):
             fed = Watched(case.clients)
-            fed.begin()
             algorithm = NaiveFeDLRT(Descent(steps, rate), case.rank, Truncation(0.0), as_printed)
-            ends.append(product(algorithm.round(fed, fed.everyone, case.factors))["W"])
+            ends.append(product(one_round(algorithm.round, fed, case.factors))["W"])
             uploads = fed.trips[-1].uploads
         mean = torch.stack([product(upload)["W"] for upload in uploads]).mean(dim=0)
         found.append(Naive(len(case.clients), mean, ends[0], ends[1], numbers))

@@ -11,6 +11,7 @@ from torch import Tensor
 from algorithms.descent import Descent
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, Truncation, augment, beside, product
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
@@ -68,9 +69,7 @@ def watch(case: Case, correction: str, steps: int = STEPS) -> list[Round]:
     fed = Watched(case.clients)
     state, rounds = case.factors, []
     for _ in range(ROUNDS):
-        fed.begin()
-        fed.trips.clear()
-        before, state = state, algorithm.round(fed, fed.everyone, state)
+        before, state = state, one_round(algorithm.round, fed, state)
         bars = next(trip.sent for trip in fed.trips if "Ubar" in trip.sent)
         U, V = beside(before.U, bars["Ubar"]), beside(before.V, bars["Vbar"])
         wide = [client.projected(U, V) for client in case.clients]

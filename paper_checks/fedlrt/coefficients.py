@@ -13,6 +13,7 @@ from torch import Tensor
 
 from algorithms.descent import Descent
 from algorithms.fedlin import FedLin
+from algorithms.rounds import one_round
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.boxes import STEPS, Round, watch
@@ -145,8 +146,7 @@ def measure_simplified(context: Context) -> Simplified:
     """Rounds with the simplified correction."""
     case = draw_cases(context)[0]
     fed = Watched(case.clients)
-    fed.begin()
-    FedLin(Descent(1, 0.01)).round(fed, fed.everyone, case.factors.U @ case.factors.S @ case.factors.V.T)
+    one_round(FedLin(Descent(1, 0.01)).round, fed, case.factors.U @ case.factors.S @ case.factors.V.T)
     return Simplified(tuple(first_rounds(context, "simplified")), len(fed.trips), watch(case, "full")[0].trips)
 
 

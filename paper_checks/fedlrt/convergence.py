@@ -15,6 +15,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
+from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -236,9 +237,7 @@ def _limit(name: str, clients: list[Quadratic], start: Array, rank: int, local: 
     fed = Federation(clients)
     state = algorithm.start(fed, Tree({"W": torch.from_numpy(start)}))
     first = trace(name, clients, start, rank, local, correction, kept)
-    for _ in range(rounds):
-        fed.begin()
-        state = algorithm.round(fed, fed.cohort(), state)
+    state = final(go_on(algorithm.round, fed, state, rounds), state)
     last = trace(name, clients, algorithm.weights(state)["W"].numpy(), rank, local, correction, kept)
     scale = norm(first.slope_at_start)
     return Limit(name, norm(last.gradient) / scale, norm(last.slope_at_start) / scale, correction == "full", witness)

@@ -7,7 +7,7 @@ steps s and the samples b, which say what a cost is at any size.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
@@ -22,14 +22,16 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
-from algorithms.federation import Client, Memory, Reply, Work
+from algorithms.federation import Receipt, Reply, Trip
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.ledger import Direction
 from algorithms.low_rank import USV, Truncation
 from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.rounds import one_round
 from algorithms.tree import Tree, tensors
-from paper_checks.watched import Trip, Watched
+from algorithms.trip import fold
+from paper_checks.watched import Seen, Watched
 
 FULL_RANK = ("FedAvg", "FedLin")
 LOW_RANK = {"FeDLRT": "none", "FeDLRT, simplified": "simplified", "FeDLRT, full": "full"}
@@ -128,16 +130,22 @@ class Recorder(TorchDispatchMode):
         self.operations.append(Operation(self.place, name, shapes, max(results, key=prod, default=())))
         return found
 
-    def run(
-        self, work: Work, clients: Sequence[Client], memories: Sequence[Memory], sent: Mapping[str, Any]
-    ) -> list[Reply]:
+    def replies(self, trip: Trip) -> Iterator[Reply]:
         """The clients' work, one after the other; the operations of the first are noted as the client's."""
-        replies = []
-        for number, (client, memory) in enumerate(zip(clients, memories, strict=True)):
-            self.place = "client" if number == 0 else "another client"
-            replies.append(work(client, memory, **sent))
-        self.place = "server"
-        return replies
+        assert trip.clients is not None
+        for place, number in enumerate(trip.cohort):
+            client = trip.clients[number]
+            self.place = "client" if place == 0 else "another client"
+            reply = trip.work(client, trip.memory(number, client), **trip.sent)
+            self.place = "server"
+            yield reply
+
+    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+        """The sum of share times upload, as replies arrive."""
+        return fold(trip, self.replies(trip), shares)
+
+    def tell(self, trip: Trip) -> None:
+        """Nothing to do: all clients are here."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +178,7 @@ class Counted:
     """
 
     sizes: Sizes
-    trips: tuple[Trip, ...]
+    trips: tuple[Seen, ...]
     operations: tuple[Operation, ...]
     costs: Mapping[str, int]
     messages: Mapping[tuple[int, Direction], int] = field(default_factory=dict)
@@ -208,16 +216,15 @@ def count(method: str, sizes: Sizes, seed: int = 0) -> Counted:
     local = Descent(sizes.s, 1e-2)
     recorder = Recorder()
     fed = Watched(clients, executor=recorder)
-    fed.begin()
     truncation = Truncation(0.0, least=r, most=r)
     bars: Any = ()
     with recorder:
         if method in FULL_RANK:
-            (FedAvg if method == "FedAvg" else FedLin)(local).round(fed, fed.everyone, Tree(W=normal(m, n)))
+            one_round((FedAvg if method == "FedAvg" else FedLin)(local).round, fed, Tree(W=normal(m, n)))
         elif method == "naive":
-            NaiveFeDLRT(local, r, truncation).round(fed, fed.everyone, state)
+            one_round(NaiveFeDLRT(local, r, truncation).round, fed, state)
         else:
-            FeDLRT(local, r, truncation, LOW_RANK[method]).round(fed, fed.everyone, state)
+            one_round(FeDLRT(local, r, truncation, LOW_RANK[method]).round, fed, state)
             bars = next((trip.sent["Ubar"], trip.sent["Vbar"]) for trip in fed.trips if "Ubar" in trip.sent)
     # What a client ends with, and its gradient; a mean gradient that was sent is what it is corrected by.
     last, wide = fed.trips[-1], _numbers((state.U, state.V, bars)) if bars else 0

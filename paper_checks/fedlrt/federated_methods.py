@@ -15,6 +15,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
 from algorithms.low_rank import product
+from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
@@ -104,8 +105,7 @@ def run_local(method: type[FedAvg] | type[FedLin], context: Context) -> list[Loc
     found = []
     for clients, start, rate, steps, still in starts:
         fed = Watched(clients)
-        fed.begin()
-        after = method(Descent(steps, rate)).round(fed, fed.everyone, Tree(W=start))["W"]
+        after = one_round(method(Descent(steps, rate)).round, fed, Tree(W=start))["W"]
         ends = tuple(upload["W"] for upload in fed.trips[-1].uploads)
         found.append(Local(clients, start, rate, steps, ends, after, len(fed.trips), still))
     return found
@@ -246,10 +246,7 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
     for clients, start, smoothness in problems:
         for name, method in (("FedAvg", FedAvg), ("FedLin", FedLin)):
             fed, w = Watched(clients), Tree(W=start)
-            for _ in range(context.size(150, 600)):
-                fed.begin()
-                fed.trips.clear()
-                w = method(Descent(5, 0.5 / (5 * smoothness))).round(fed, fed.everyone, w)
+            w = final(go_on(method(Descent(5, 0.5 / (5 * smoothness))).round, fed, w, context.size(150, 600)), w)
             slope = torch.stack([client.gradient(w)["W"] for client in clients]).mean(dim=0)
             least = None
             if all(isinstance(client, Quadratic) for client in clients):
@@ -309,9 +306,7 @@ def measure_drift(context: Context) -> list[Drift]:
         clients = (centred([[1.0]], [[spread]]), centred([[2.0]], [[0.0]]))
         for steps in (1, 2, 5, 20, 100):
             fed, w = Watched(clients), Tree(W=torch.zeros(1, 1, dtype=torch.float64))
-            for _ in range(1 + 120 // steps):
-                fed.begin()
-                w = FedAvg(Descent(steps, 0.25)).round(fed, fed.everyone, w)
+            w = final(go_on(FedAvg(Descent(steps, 0.25)).round, fed, w, 1 + 120 // steps), w)
             least = spread / 3.0  # (1 * spread + 2 * 0) / (1 + 2)
             found.append(Drift(steps, spread, abs(float(w["W"]) - least), abs(spread / 2.0 - least)))
     return found

@@ -12,6 +12,7 @@ from algorithms.descent import Descent
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation, beside, factorise, product
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -65,11 +66,8 @@ def run_beside(case: Case, rate: float, steps: int, rounds: int, tau: float, ins
     state, w = case.factors, product(case.factors)
     missed = cut = 0.0
     for _ in range(rounds):
-        low.begin()
-        full.begin()
-        low.trips.clear()
         start = product(state)
-        after = FeDLRT(settings, case.rank, Truncation(tau), "full").round(low, low.everyone, state)
+        after = one_round(FeDLRT(settings, case.rank, Truncation(tau), "full").round, low, state)
         bars = next(trip.sent for trip in low.trips if "Ubar" in trip.sent)
         U, V = beside(state.U, bars["Ubar"])["W"], beside(state.V, bars["Vbar"])["W"]
         slopes = [client.gradient(start)["W"] for client in case.clients]

@@ -32,7 +32,7 @@ from paper_checks.methods.promises import Promise, judge_promises
 from toymodels.legendre import BASES, homogeneous
 
 CLIENTS = (1, 2, 4, 8, 16, 32)
-RATE, STEPS, RANK = HOMOGENEOUS.learning_rate, HOMOGENEOUS.steps, 4
+RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
 GRID = tuple(int(count) for count in np.unique(np.geomspace(1, 2**24, 300).astype(int)))
 """Rounds at which FedLin is looked at."""
 SETTING = "n = 20, target of rank 4 from normal factors, 10,000 points dealt evenly, s = 20, rate 1e-3, tau = 0.1"

@@ -149,7 +149,7 @@ def homogeneous_run(seed: int, reading: Reading, rounds: int, until: float = 0.0
 def on_grid_run(grid: Grid, start: Tensor, reading: Reading, local: Descent, rounds: int, until: float) -> Run:
     """FeDLRT by `legendre_grid`, for long runs."""
     settings = Rounds(
-        reading.rank, reading.correction, local.learning_rate, local.steps, reading.tau, rounds, until
+        reading.rank, reading.correction, local.rate(), local.steps, reading.tau, rounds, until
     )  # fmt: skip
     distances, ranks, losses = low_rank_rounds(grid, start[0].numpy(), settings)
     return Run(tuple(distances), tuple(ranks), tuple(losses))

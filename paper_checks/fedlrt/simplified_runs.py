@@ -12,6 +12,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
+from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -47,9 +48,7 @@ def _rounds(clients: Sequence[Quadratic], start: Array, kind: str, local: Descen
     algorithm = FeDLRT(local, RANK, Truncation(0.0, most=RANK), kind)
     fed = Federation(list(clients))
     state = algorithm.start(fed, Tree({"W": torch.from_numpy(start)}))
-    for _ in range(rounds):
-        fed.begin()
-        state = algorithm.round(fed, fed.cohort(), state)
+    state = final(go_on(algorithm.round, fed, state, rounds), state)
     end: Array = algorithm.weights(state)["W"].numpy()
     return end
 

@@ -16,6 +16,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, Truncation, augment, beside, product, truncated
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -324,9 +325,8 @@ def measure_robustness(context: Context) -> list[Stepped]:
         G = loss.gradient(W)["W"]
         for rate in (0.1, 1.0):
             fed: Any = Federation((loss,))
-            fed.begin()
             algorithm = FeDLRT(Descent(1, rate), 2, Truncation(0.0), "none")
-            ends = {"splitting": product(algorithm.round(fed, fed.everyone, factors))["W"],
+            ends = {"splitting": product(one_round(algorithm.round, fed, factors))["W"],
                     **naive_steps(loss, factors, rate)}  # fmt: skip
             full = W["W"] - rate * G
             found.append(

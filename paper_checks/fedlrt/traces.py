@@ -14,6 +14,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation, augment, beside, factorise, product
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from toymodels.quadratic import Quadratic, mean_of, random_quadratics
 
@@ -229,22 +230,21 @@ def trace(
     for client, add in zip(own, added, strict=True):
         walk = [corner]
         for _ in range(local.steps):
-            walk.append(walk[-1] - local.learning_rate * (client.gradient({"W": walk[-1]})["W"] + add))
+            walk.append(walk[-1] - local.rate() * (client.gradient({"W": walk[-1]})["W"] + add))
         points.append(torch.stack(walk))
     star = Ut["W"] @ torch.stack([walk[-1] for walk in points]).mean(dim=0) @ Vt["W"].mT
 
     def by_algorithm(truncation: Truncation) -> torch.Tensor:
         fed = Federation(list(clients))
         algorithm = FeDLRT(local, rank, truncation, correction)
-        fed.begin()
-        return algorithm.weights(algorithm.round(fed, fed.cohort(), factors))["W"]
+        return algorithm.weights(one_round(algorithm.round, fed, factors))["W"]
 
     scale = max(1.0, max(float(slope.abs().max()) for slope in slopes))
     if float((by_algorithm(Truncation(0.0)) - star).abs().max()) > 1e-12 * scale:
         raise ValueError(f"{name}: the algorithm ends elsewhere")
     end = by_algorithm(Truncation(0.0, most=kept)) if kept is not None else star
     return Trace(
-        name, tuple(clients), local.steps, local.learning_rate, rank, Ut["W"].numpy(), Vt["W"].numpy(),
+        name, tuple(clients), local.steps, local.rate(), rank, Ut["W"].numpy(), Vt["W"].numpy(),
         W["W"].numpy(), torch.stack(points).numpy(), torch.stack(added).numpy(), star.numpy(), end.numpy(),
     )  # fmt: skip
 

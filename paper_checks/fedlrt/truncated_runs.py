@@ -10,6 +10,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation, augment, beside, factorise, product
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context
 from paper_checks.fedlrt.truncated_rounds import WITNESS, Truncated
@@ -33,8 +34,7 @@ def round_of_fedlrt(
         fed = Federation(clients)
         algorithm = FeDLRT(local, rank, truncation, "full")
         state = algorithm.start(fed, Tree({"W": start}))
-        fed.begin()
-        return algorithm.weights(algorithm.round(fed, fed.cohort(), state))
+        return algorithm.weights(one_round(algorithm.round, fed, state))
 
     U, S, V = factorise(Tree({"W": start}), rank)
     w = product(factorise(Tree({"W": start}), rank))
@@ -44,7 +44,7 @@ def round_of_fedlrt(
     wide, end = after(Truncation(0.0)), after(Truncation(0.0, most=kept))
     lost = float(torch.linalg.vector_norm(wide["W"] - end["W"]))
     return Truncated(
-        name, local.steps, local.learning_rate, float(whole.loss(end) - whole.loss(w)), slope,
+        name, local.steps, local.rate(), float(whole.loss(end) - whole.loss(w)), slope,
         float(torch.linalg.vector_norm(whole.gradient(wide)["W"])), lost, lost if theta is None else theta, witness,
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import sympy
 
-from algorithms.lora import RoLoRA
+from algorithms.rolora import RoLoRA
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -145,14 +145,15 @@ def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float =
     """What travels in one iteration, and that the server's new factor is the mean of what came."""
     promises = []
     for one in rounds:
-        sent = {"first": one.trips[0].uploads[0]["W"].shape, "second": one.trips[-1].uploads[0]["W"].shape}
+        first_sent, last_sent = (one.trips[place].uploads[0].factor["W"] for place in (0, -1))
+        sent = {"first": first_sent.shape, "second": last_sent.shape}
         shapes = {"A": one.before.A["W"].shape, "B": one.before.B["W"].shape}
         order = [first, "A" if first == "B" else "B"]
         promises.append(Promise("communication rounds of an iteration", len(one.trips), trips))
         for half, name in zip(sent, order, strict=True):
             promises.append(Promise(f"{name} travels {half}", float(sent[half] == shapes[name]), 1.0))
         for trip, after in zip(one.trips, (one.after.B["W"], one.after.A["W"]), strict=True):
-            total = sum(upload["W"] for upload in trip.uploads)
+            total = sum(upload.factor["W"] for upload in trip.uploads)
             promises.append(same("the server's factor is the mean", weight * total / len(trip.uploads), after))
     return judge_promises(promises, "1 to 4 clients, square, tall and wide weights; one iteration")
 

@@ -9,13 +9,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter, LoRAState
 from algorithms.descent import Descent
-from algorithms.lora import AB, Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, LoRAState, RoLoRA
+from algorithms.exact_rolora import ExactRoLoRA
+from algorithms.fedlora import FedLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.flexlora import FlexLoRA
+from algorithms.rolora import RoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, judge_promises, same
-from paper_checks.watched import Trip, Watched
+from paper_checks.watched import Seen, Watched
 from toymodels.quadratic import Quadratic, random_quadratics
 from toymodels.regression import Regressor
 
@@ -41,7 +47,7 @@ class Round:
     base: Tensor
     before: AB
     after: AB
-    trips: tuple[Trip, ...]
+    trips: tuple[Seen, ...]
     up: tuple[float, ...]
     alpha: float
 
@@ -63,9 +69,7 @@ def rounds_of(context: Context, algorithm: Algorithm, rounds: int = 3) -> list[R
         fed.agree(A=factors.A, B=factors.B)
         state = LoRAState(base, factors)
         for turn in range(1, rounds + 1):
-            fed.begin()
-            fed.trips.clear()
-            before, state = state, chosen.round(fed, fed.everyone, state)
+            before, state = state, one_round(chosen.round, fed, state)
             up = tuple(entry.entries / len(fed.clients) for entry in fed.ledger.entries
                        if entry.round == turn and entry.direction == "up")  # fmt: skip
             found.append(Round(tuple(made.clients), base["W"], before.factors, state.factors, tuple(fed.trips), up,
@@ -78,8 +82,8 @@ def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, r
     for _ in range(LOCAL.steps):
         slope = one.alpha * client.gradient({"W": one.base + one.alpha * A @ B})["W"]
         step_A, step_B = slope @ B.mT, A.mT @ slope
-        A = A - rate * LOCAL.learning_rate * step_A if "A" in train else A
-        B = B - rate * LOCAL.learning_rate * step_B if "B" in train else B
+        A = A - rate * LOCAL.rate() * step_A if "A" in train else A
+        B = B - rate * LOCAL.rate() * step_B if "B" in train else B
     return A, B
 
 
@@ -102,7 +106,7 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
     for one in rounds:
         (A, B), (A_after, B_after) = (one.before.A["W"], one.before.B["W"]), (one.after.A["W"], one.after.B["W"])
         held = B_after if refreshed else B
-        sent_B, sent_A = ([upload["W"] for upload in trip.uploads] for trip in one.trips)
+        sent_B, sent_A = ([upload.factor["W"] for upload in trip.uploads] for trip in one.trips)
         for client, B_i, A_i in zip(one.clients, sent_B, sent_A, strict=True):
             promises.append(same("B is trained with A frozen", B_i, descended(one, client, A, B, "B", rate)[1]))
             promises.append(same("A is trained with the new B", A_i, descended(one, client, A, held, "A", rate)[0]))
@@ -171,7 +175,7 @@ def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weigh
     """Rounds of local steps, and rounds of exact minimisation, of which the second changes nothing."""
     promises = []
     for one in found[0]:
-        A, sent = one.before.A["W"], [upload["W"] for upload in one.trips[0].uploads]
+        A, sent = one.before.A["W"], [upload.factor["W"] for upload in one.trips[0].uploads]
         promises.append(same("A stays", one.after.A["W"], A))
         for client, B_i in zip(one.clients, sent, strict=True):
             promises.append(same("B is trained", B_i, descended(one, client, A, one.before.B["W"], "B", rate)[1]))
@@ -295,9 +299,7 @@ def exact_iterations(context: Context, population: bool, frozen: bool = False) -
         fed = Watched(clients)
         state = algorithm.start(fed, Tree(W=torch.from_numpy(rng.standard_normal((d, d)))))
         for turn in (1, 2):
-            fed.begin()
-            fed.trips.clear()
-            before, state = state, algorithm.round(fed, fed.everyone, state)
+            before, state = state, one_round(algorithm.round, fed, state)
             up = tuple(entry.entries / N for entry in fed.ledger.entries
                        if entry.round == turn and entry.direction == "up")  # fmt: skip
             found.append(Iteration(X, truth, own_b, before.A["W"], state.A["W"], state.B["W"], eta, len(fed.trips), up))

@@ -8,9 +8,13 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation
-from algorithms.lora import Adapter, FedLoRA, FFALoRA, RoLoRA
+from algorithms.fedlora import FedLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.rolora import RoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -56,8 +60,7 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
         for name, algorithm in methods.items():
             fed = Federation(problem.clients)
             state = algorithm.start(fed, Tree(problem.start))
-            fed.begin()
-            algorithm.round(fed, fed.everyone, state)
+            one_round(algorithm.round, fed, state)
             counts[name] = {
                 direction: [
                     sum(e.entries // e.clients for e in fed.ledger.entries

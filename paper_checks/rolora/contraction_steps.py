@@ -14,8 +14,9 @@ import numpy as np
 import sympy
 import torch
 
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
@@ -69,8 +70,7 @@ def measure_step(grams: list[np.ndarray], a: np.ndarray, truth: np.ndarray, s: f
     fed = Federation(tuple(Regressor(torch.from_numpy(G), target) for G in grams))
     algorithm = ExactRoLoRA(s)
     state = algorithm.start(fed, Tree(W=torch.from_numpy(np.outer(a, own))))
-    fed.begin()
-    state = algorithm.round(fed, fed.everyone, state)
+    state = one_round(algorithm.round, fed, state)
     next_a, b = state.A["W"].numpy()[:, 0], float(state.B["W"][0, 0])
     cosine = float(a @ truth)
     sine = float(np.linalg.norm(truth - cosine * a))

@@ -13,8 +13,9 @@ from math import ceil, log, sqrt
 import numpy as np
 import torch
 
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
+from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL, Context
@@ -72,11 +73,8 @@ def run(
     algorithm = ExactRoLoRA(s / scale)
     fed = Federation(problem.clients)
     state = algorithm.start(fed, Tree(problem.start))
-    for _ in range(turns):
-        fed.begin()
-        state = algorithm.round(fed, fed.everyone, state)
-    fed.begin()
-    state = algorithm.refitted(fed, fed.everyone, state)
+    state = final(go_on(algorithm.round, fed, state, turns), state)
+    state = one_round(algorithm.refitted, fed, state)
     truth, a = problem.facts["truth"], state.A["W"]
     sine_after = float(torch.linalg.vector_norm(a - truth * (truth * a).sum()))
     W = algorithm.weights(state)

@@ -12,8 +12,10 @@ from itertools import product
 import numpy as np
 import torch
 
+from algorithms.adapter import AB
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
+from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context
 from toymodels.regression import Regressor
@@ -56,22 +58,19 @@ def follow(grams: list[np.ndarray], cosine: float, s: float, share: float, turns
     start[0, 0] = 1.0
     fed = Federation(tuple(Regressor(torch.from_numpy(G), target) for G in grams))
     algorithm = ExactRoLoRA(s)
-    state = algorithm.start(fed, Tree(W=torch.from_numpy(start)))
+    state = first = algorithm.start(fed, Tree(W=torch.from_numpy(start)))
 
-    def sine_squared() -> float:
+    def sine_squared(state: AB) -> float:
         a = state.A["W"].numpy()
         return float(((a - truth * (truth.T @ a)) ** 2).sum())
 
-    factors, before = [], sine_squared()
-    for _ in range(turns):
-        fed.begin()
-        state = algorithm.round(fed, fed.everyone, state)
-        factors.append(sine_squared() / before)
-        before = sine_squared()
+    factors, before = [], sine_squared(first)
+    for state in go_on(algorithm.round, fed, first, turns):
+        factors.append(sine_squared(state) / before)
+        before = sine_squared(state)
         if before < 1e-12:
             break
-    fed.begin()
-    state = algorithm.refitted(fed, fed.everyone, state)
+    state = one_round(algorithm.refitted, fed, state)
     error = float(((algorithm.weights(state)["W"] - target) ** 2).sum())
     return FixedRun(share, s, cosine, tuple(factors), error / before)
 

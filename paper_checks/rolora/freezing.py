@@ -14,8 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from algorithms.adapter import AB, Adapter
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import AB, Adapter, ExactRoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -175,9 +177,8 @@ def simulate_freezing(context: Context) -> dict[str, NDArray[np.float64]]:
             X = torch.from_numpy(rng.standard_normal((draws, m, d)))
             clients.append(Regressor(X.mT @ X / m, truth @ b_star))
         fed = Federation(clients)
-        fed.begin()
         start = AB(Tree(W=a), Tree(W=torch.zeros_like(b_star)))
-        after = ExactRoLoRA(1.0, rounds_of_b_only=True).round(fed, fed.everyone, start)
+        after = one_round(ExactRoLoRA(1.0, rounds_of_b_only=True).round, fed, start)
         off = after.A["W"] @ after.B["W"] - truth @ b_star
         losses = torch.stack([(off * (client.G @ off)).sum(dim=(-2, -1)) for client in clients]).mean(dim=0)
         found[name] = (losses / (float((b_star**2).sum()) * delta**2)).numpy()

@@ -9,8 +9,10 @@ from typing import Any
 
 import torch
 
+from algorithms.adapter import AB
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import AB, ExactRoLoRA
+from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -210,10 +212,8 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
         delta = float(torch.linalg.vector_norm(first - truth @ (truth.mT @ first)))
         formula = spread * problem.facts["gamma_squared"] + share * float((mean**2).sum()) * delta**power
         algorithm, fed = ExactRoLoRA(1.0, rounds_of_b_only=True), Federation(problem.clients, weights=problem.weights)
-        state = AB(Tree(W=first), Tree(W=torch.zeros_like(mean)))
-        for _ in range(2):
-            fed.begin()
-            state = algorithm.round(fed, fed.everyone, state)
+        start = AB(Tree(W=first), Tree(W=torch.zeros_like(mean)))
+        for state in go_on(algorithm.round, fed, start, 2):
             loss = float(problem.loss(algorithm.weights(state)))
             promises.append(close("the loss of FFA-LoRA", loss, formula))
         apart = float(torch.linalg.vector_norm(state.B["W"] - mean * (truth.mT @ first)))
@@ -238,13 +238,10 @@ def run_to_the_end(context: Context) -> list[Reached]:
         truth, first, mean = (problem.facts[name] for name in ("truth", "first", "mean_B"))
         eta = (0.5, 0.25, 0.4)[number % 3] / float((mean**2).sum())
         algorithm, fed = ExactRoLoRA(eta), Federation(problem.clients, weights=problem.weights)
-        state, angles = AB(Tree(W=first), Tree(W=torch.zeros_like(mean))), []
-        for _ in range((3, 80)[number % 2]):
-            fed.begin()
-            state = algorithm.round(fed, fed.everyone, state)
+        start, angles = AB(Tree(W=first), Tree(W=torch.zeros_like(mean))), []
+        for state in go_on(algorithm.round, fed, start, (3, 80)[number % 2]):
             angles.append(float(torch.linalg.vector_norm(state.A["W"] - truth @ (truth.mT @ state.A["W"]))))
-        fed.begin()
-        refitted = algorithm.refitted(fed, fed.everyone, state)
+        refitted = one_round(algorithm.refitted, fed, state)
         losses = [float(problem.loss(algorithm.weights(model))) for model in (refitted, state)]
         found.append(Reached(problem, tuple(angles), *losses))
     return found

@@ -8,8 +8,10 @@ from fractions import Fraction
 import sympy
 import torch
 
+from algorithms.adapter import AB
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import AB, ExactRoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -137,9 +139,8 @@ def draw_endings(context: Context) -> list[Ending]:
         problem = regression(d, k, clients, rng, samples=m, sine=float(rng.uniform(0.05, 0.95)), constants=False)
         truth, a, b_star = (problem.facts[name] for name in ("truth", "first", "mean_B"))
         fed = Federation(problem.clients, weights=problem.weights)
-        fed.begin()
         state = AB(Tree(W=a), Tree(W=torch.zeros_like(b_star)))
-        b = ExactRoLoRA(1.0).refitted(fed, fed.everyone, state).B["W"]
+        b = one_round(ExactRoLoRA(1.0).refitted, fed, state).B["W"]
         g = (truth.mT @ a) * b_star
         apart, first, second = (float(torch.linalg.matrix_norm(W))
                                 for W in (a @ b - truth @ b_star, a @ (b - g), a @ g - truth @ b_star))  # fmt: skip

@@ -11,7 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from algorithms.lora import AB, ExactRoLoRA
+from algorithms.adapter import AB
+from algorithms.exact_rolora import ExactRoLoRA
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context
 from paper_checks.watched import Watched
@@ -80,8 +82,7 @@ def iterate(
     """One iteration of the toolkit's Algorithm 2 from a."""
     start = Iteration(truth, tuple(own_b), a, eta, (), (), own_b[0], a, case)
     fed = Watched(start.clients())
-    fed.begin()
-    after = ExactRoLoRA(eta).round(fed, fed.everyone, AB(Tree(W=a), Tree(W=torch.zeros_like(own_b[0]))))
+    after = one_round(ExactRoLoRA(eta).round, fed, AB(Tree(W=a), Tree(W=torch.zeros_like(own_b[0]))))
     sent_b, sent_a = ([upload["W"] for upload in trip.uploads] for trip in fed.trips)
     return Iteration(truth, tuple(own_b), a, eta, tuple(sent_b), tuple(sent_a), after.B["W"], after.A["W"], case)
 

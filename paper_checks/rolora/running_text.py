@@ -12,15 +12,20 @@ import torch
 from scipy.optimize import minimize_scalar
 from scipy.stats import beta
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FlexLoRA, train_factors
+from algorithms.fedlora import FedLoRA
+from algorithms.flexlora import FlexLoRA
+from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.printed import Order, Rounded, judge_order
 from paper_checks.rolora.results import CLIENTS, mean_of
 from paper_checks.rolora.tables import TABLE_6
+from paper_checks.watched import Watched
 from toymodels.regression import regression
 
 exact = Rounded.exact
@@ -65,11 +70,9 @@ def run_courses(context: Context) -> list[Course]:
         for frozen in (False, True):
             algorithm = ExactRoLoRA(step / scale, rounds_of_b_only=frozen)
             fed = Federation(problem.clients)
-            state = algorithm.start(fed, Tree(problem.start))
-            tangents, mismatch = [tangent(state.A["W"][:, 0], truth)], 0.0
-            for _ in range(25):
-                fed.begin()
-                state = algorithm.round(fed, fed.everyone, state)
+            start = algorithm.start(fed, Tree(problem.start))
+            tangents, mismatch = [tangent(start.A["W"][:, 0], truth)], 0.0
+            for state in go_on(algorithm.round, fed, start, 25):
                 now = tangent(state.A["W"][:, 0], truth)
                 if now < 1e-6 or frozen:
                     break
@@ -179,23 +182,16 @@ def run_interference(context: Context) -> list[Interference]:
         start = Tree({"W": torch.zeros_like(problem.start["W"])})
         ends, largest = {}, 0.0
         for algorithm in (FedLoRA(local, adapter), FlexLoRA(local, adapter)):
-            fed = Federation(problem.clients)
-            state = algorithm.start(fed, start)
-            for _ in range(context.size(5, 60)):
-                fed.begin()
+            fed = Watched(problem.clients)
+            state = beginning = algorithm.start(fed, start)
+            before = algorithm.weights(beginning)["W"]
+            for state in go_on(algorithm.round, fed, beginning, context.size(5, 60)):
                 if isinstance(algorithm, FedLoRA):
-                    uploads = fed.gather(
-                        train_factors, to=fed.everyone, draw=local.draw, factors=state.factors, local=local,
-                        adapter=adapter,
-                    )  # fmt: skip
-                    product_of_means = fed.average(uploads, of=fed.everyone)
-                    exactly = fed.average([A @ B for A, B in uploads], of=fed.everyone)["W"]
-                    before = algorithm.weights(state)["W"]
-                    state = state._replace(factors=product_of_means)
-                    off = torch.linalg.matrix_norm(exactly - algorithm.weights(state)["W"])
+                    products = [upload.A @ upload.B for upload in fed.trips[-1].uploads]
+                    exactly, after = fed.average(products, of=fed.everyone)["W"], algorithm.weights(state)["W"]
+                    off = torch.linalg.matrix_norm(exactly - after)
                     largest = max(largest, float(off / torch.linalg.matrix_norm(exactly - before)))
-                else:
-                    state = algorithm.round(fed, fed.everyone, state)
+                    before = after
             gap = algorithm.weights(state)["W"] - target
             ends[type(algorithm).__name__] = float((gap**2).sum() / (target**2).sum())
         found.append(Interference(clients, largest, ends["FedLoRA"], ends["FlexLoRA"]))

@@ -1,18 +1,22 @@
 """What a federation draws, remembers and averages, and what the executors make of it."""
 
+import weakref
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import torch
 
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Federation, FederationError, Memory, Reply, Sequential
-from algorithms.fedloru import NestedFedLoRU, PersonalFedLoRU
 from algorithms.ledger import Ledger
-from algorithms.lora import AB, Adapter
+from algorithms.mfedloru import NestedFedLoRU
 from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.optimisers import Sgd
 from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rounds import one_round
 from algorithms.tree import Tree, tensors, weighted_sum
 from algorithms.vmap import Vmap
 
@@ -48,8 +52,8 @@ def upload_value(client, memory):
 
 def upload_all_it_knows(client, memory):
     return Reply(
-        upload=client.value + memory.round["kept"] + 10 * memory.personal["own"] + 100 * memory.shared["told"],
-        keep={"kept": memory.round["kept"] + 1}, personal={"own": memory.personal["own"] + client.value},
+        upload=client.value + memory.kept["kept"] + 10 * memory.personal["own"] + 100 * memory.shared["told"],
+        keep={"kept": memory.kept["kept"] + 1}, personal={"own": memory.personal["own"] + client.value},
     )  # fmt: skip
 
 
@@ -58,7 +62,7 @@ def learn_something(client, memory):
 
 
 def tell_both(client, memory):
-    return Reply(upload=(memory.round["kept"], memory.round["half"], *memory.personal.values()))
+    return Reply(upload=(memory.kept["kept"], memory.kept["half"], *memory.personal.values()))
 
 
 def begin_keeping(client, memory):
@@ -72,7 +76,7 @@ def drawn(seed, rounds, trips=1, cohort=(0, 1)):
     """Batches by (round, trip, client), each ``(steps, batch)``."""
     fed, found = Federation(counted(1, 2), seed=seed), {}
     for number in range(1, rounds + 1):
-        fed.begin()
+        fed._begin()
         for trip in range(1, trips + 1):
             for client, batch in zip(cohort, fed.gather(upload_draws, to=cohort, draw=LOCAL.draw), strict=True):
                 found[number, trip, client] = batch.tolist()
@@ -107,7 +111,7 @@ def test_a_batch_is_at_most_all_samples():
 def test_cohorts_are_those_of_seed_and_round():
     fed, found = Federation(counted(*range(1, 7)), seed=4), []
     for number in range(1, 9):
-        assert fed.begin() == number
+        assert fed._begin() == number
         cohort = fed.cohort(3)
         rng = np.random.default_rng([4, number])
         assert cohort == tuple(sorted(rng.choice(6, 3, replace=False).tolist()))
@@ -134,16 +138,16 @@ def test_clients_remember_what_they_should_and_no_longer(executor):
     fed = Federation(counted(1, 2, 3), executor=executor())
     fed.tell(told=torch.tensor(1.0))
     fed.equip(own=torch.tensor(0.0))
-    fed.begin()
+    fed._begin()
     fed.gather(begin_keeping, to=(0, 1, 2))
     assert list(map(float, fed.gather(upload_all_it_knows, to=(0, 2)))) == [1 + 1 + 100, 3 + 3 + 100]
     # Kept within the round: 2 and 4; own: 1 and 3; client 1 did no work since.
     assert list(map(float, fed.gather(upload_all_it_knows, to=(0, 2)))) == [1 + 2 + 10 + 100, 3 + 4 + 30 + 100]
-    fed.begin()
+    fed._begin()
     fed.agree(told=torch.tensor(2.0))
     fed.gather(begin_keeping, to=(0, 1, 2))
     assert list(map(float, fed.gather(upload_all_it_knows, to=(1, 2)))) == [2 + 2 + 200, 3 + 3 + 60 + 200]
-    fed.begin()
+    fed._begin()
     with pytest.raises(KeyError):  # what was kept for the last round is gone
         fed.gather(upload_all_it_knows, to=(0,))
 
@@ -160,16 +164,28 @@ def test_what_clients_learn_joins_what_they_knew(executor):
 def test_a_state_is_a_copy_of_what_there_was():
     fed = Federation(counted(1, 2))
     fed.equip(own=torch.tensor(0.0))
-    fed.begin()
+    fed._begin()
     before = fed.state
     fed.equip(own=torch.tensor(1.0))
     fed.tell(more=torch.tensor(1.0))
-    fed.begin()
-    assert (before.round, float(before.personal[1]["own"]), dict(before.shared)) == (1, 0.0, {})
+    fed._begin()
+    assert (before.round, float(before.equipped["own"]), dict(before.shared)) == (1, 0.0, {})
     again = Federation(counted(1, 2), state=before)
-    assert again.begin() == 2
+    assert again._begin() == 2
     again.equip(own=torch.tensor(5.0))
-    assert float(before.personal[0]["own"]) == 0.0
+    assert float(before.equipped["own"]) == 0.0
+    assert float(again.personal(1)["own"]) == 5.0
+
+
+def test_equipping_anew_replaces_what_clients_made_of_it():
+    fed = Federation(counted(4, 6))
+    fed.equip(own=torch.tensor(9.0))
+    fed.gather(learn_something, to=(0,))
+    first = fed.state.personal[0]
+    fed.gather(learn_something, to=(1,))
+    assert fed.state.personal[0] is first  # nothing of a client that did no work is written anew
+    fed.equip(other=torch.tensor(1.0))
+    assert [float(fed.personal(k)["other"]) for k in (0, 1)] == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("executor", [Sequential, Vmap])
@@ -212,32 +228,122 @@ def test_work_that_depends_on_values_is_not_stacked():
 
 def test_numbers_that_are_not_finite_name_round_client_and_work():
     fed = Federation(counted(1, float("nan"), float("inf")))
-    fed.begin()
+    fed._begin()
     for cohort, client in (((0, 1), 1), ((0, 2), 2)):
-        with pytest.raises(FederationError, match=f"round 1, client {client}: upload_value sent numbers"):
+        with pytest.raises(FederationError, match=f"round 1, client {client}: upload_value came to numbers"):
             fed.gather(upload_value, to=cohort)
 
 
-def test_a_client_listed_twice_has_ranks_of_its_own():
-    """mFedLoRU asks for the client's number, not for the object that answers."""
+@pytest.mark.parametrize("executor", [Sequential, Vmap])
+def test_a_client_listed_twice_has_ranks_of_its_own(executor):
+    """mFedLoRU sends each client its ranks, by its number; the object that answers does not matter."""
     (client,) = counted(1)
-    fed = Federation([client, client], executor=Sequential())
+    fed = Federation([client, client], executor=executor())
     algorithm = NestedFedLoRU(Descent(1, 0.1), Adapter(2), 2, ranks=((1, 1), (2, 2)))
     state = algorithm.start(fed, Tree(W=torch.ones(4, 3).double()))
-    fed.begin()
-    algorithm.round(fed, (0, 1), state)
+    one_round(algorithm.round, fed, state)
     assert fed.ledger.count("up", 1) == (1 + 2) * (4 + 2 + 2 + 3)
-    stacked = Federation([client, client], executor=Vmap())  # evaluated once, for both
-    state = algorithm.start(stacked, Tree(W=torch.ones(4, 3).double()))
-    with pytest.raises(FederationError, match="clients of several ranks cannot be stacked"):
-        algorithm.round(stacked, (0, 1), state)
+
+
+def upload_sum(client, memory, own, word, all):
+    return Reply(upload=memory.number + 10 * own + all + (100 if word == "a" else 200))
+
+
+@pytest.mark.parametrize("executor", [Sequential, Vmap])
+def test_each_client_knows_its_number_and_gets_what_is_sent_to_it_alone(executor):
+    fed = Federation(counted(1, 2, 3, 4), weights=(1, 2, 3, 2), executor=executor())
+    each = {"own": {k: torch.full((2,), float(k)) for k in range(4)}, "word": dict(enumerate("abba"))}
+    found = fed.gather(upload_sum, to=(1, 2, 3), each=each, all=torch.tensor(0.5))
+    assert [upload[0].item() for upload in found] == [1 + 10 + 200.5, 2 + 20 + 200.5, 3 + 30 + 100.5]
+    assert (fed.ledger.count("down"), fed.ledger.count("up")) == (3 * (2 + 1), 3 * 2)
+    mean = fed.mean(upload_sum, to=(1, 3), each=each, then=lambda upload: upload[:1] ** 2, all=torch.tensor(0.5))
+    assert mean.tolist() == pytest.approx([(211.5**2 + 133.5**2) / 2])
+    assert fed.ledger.entries[-1].entries == 2 * 2  # what travelled, not what the server made of it
+
+
+def make_infinite(upload):
+    return upload / 0.0
+
+
+def test_numbers_that_the_server_makes_of_an_upload_are_checked_too():
+    fed = Federation(counted(1, 2))
+    with pytest.raises(FederationError, match="client 0: upload_value came to numbers that are not finite"):
+        fed.mean(upload_value, to=(0, 1), then=make_infinite)
+
+
+class Many:
+    """A million clients, none of which is there before it is asked for."""
+
+    def __init__(self):
+        self.made, self.sizes = [], np.full(1_000_000, 3.0)
+
+    def __len__(self):
+        return len(self.sizes)
+
+    def __getitem__(self, number):
+        self.made.append(number)
+        return Counted(torch.tensor(float(number)))
+
+
+def test_a_million_clients_cost_their_sizes():
+    clients = Many()
+    fed = Federation(clients, seed=1)
+    fed.equip(own=torch.tensor(0.0))
+    fed.tell(told=torch.tensor(1.0))
+    assert clients.made == []
+    chosen = []
+
+    def working_round(fed, cohort, state):
+        chosen.extend(cohort)
+        fed.mean(begin_keeping, to=cohort)
+        return fed.mean(upload_all_it_knows, to=cohort)
+
+    mean = one_round(working_round, fed, None, 20)
+    assert clients.made == chosen * 2
+    assert float(mean) == pytest.approx(2 * np.mean(chosen) + 100)
+    assert set(fed.state.personal) == set(chosen)
+    assert float(fed.personal(chosen[0])["own"]) == chosen[0]
+
+
+class Told(Sequential):
+    """An executor that writes down what it brings to everybody."""
+
+    def __init__(self):
+        self.brought = []
+
+    def tell(self, trip):
+        self.brought.append((trip.round, len(trip.cohort), sorted(trip.sent)))
+
+
+def test_what_is_told_goes_through_the_executor():
+    told = Told()
+    fed = Federation(counted(1, 2, 3), executor=told)
+    fed.tell(base=torch.zeros(2), scale=2.0)
+    assert told.brought == [(0, 3, ["base", "scale"])]
+    assert fed.ledger.bytes() == 3 * 2 * 4
+
+
+def test_uploads_are_added_up_as_they_come():
+    alive = []
+
+    class Heavy(Sequential):
+        def replies(self, trip):
+            for number in trip.cohort:
+                upload = torch.full((3,), float(number))
+                alive.append(weakref.ref(upload))
+                yield Reply(upload=upload)
+                del upload
+                assert sum(ref() is not None for ref in alive) <= 1
+
+    fed = Federation(counted(*range(6)), weights=range(6), executor=Heavy())
+    assert fed.mean(upload_value, to=tuple(range(6))).tolist() == [pytest.approx(55 / 15)] * 3
 
 
 def test_nested_factors_are_orthonormal_where_they_are_not_zero_and_new_on_every_turn():
     algorithm = NestedFedLoRU(Descent(), Adapter(3, seed=5), 2, ranks=((2, 1),))
     factors = AB(Tree(W=torch.ones(5, 3).double()), Tree(W=torch.ones(3, 4).double()))
     nested, later = (algorithm.fresh(factors, (2, 1), turn) for turn in (0, 1))
-    shapes = [tuple(part["W"].shape) for part in nested]
+    shapes = [tuple(part["W"].shape) for part in nested[:4]]
     assert shapes == [(5, 2), (2, 3), (3, 1), (1, 4)]
     assert not nested.A_d["W"].any()
     assert not nested.B_u["W"].any()
@@ -293,25 +399,17 @@ def test_batches_are_named_for_both_kinds_of_steps_or_for_none():
                 algorithm.round(fed, (0,), state)
 
 
-def test_naive_fedlrt_takes_full_batches():
-    with pytest.raises(FederationError, match="full batches"):
-        NaiveFeDLRT(Descent(1, 0.1, 2), 1).start(Federation(counted(1)), Tree(W=torch.ones(2, 2)))
-
-
-def test_ranks_are_equal_for_clients_without_numbers():
-    algorithm = NestedFedLoRU(Descent(), Adapter(2), 1, ranks=((1, 2), (1, 2)))
-    assert algorithm.ranks_of(None) == algorithm.ranks_of(1) == (1, 2)
-    mixed = replace(algorithm, ranks=((1, 2), (2, 2)))
-    assert mixed.ranks_of(1) == (2, 2)
-    with pytest.raises(FederationError, match="clients of several ranks"):
-        mixed.ranks_of(None)
+def test_naive_fedlrt_takes_plain_steps():
+    for wrong in (Descent(1, 0.1, clip=1.0), Descent(1, 0.1, optimiser=Sgd(0.9))):
+        with pytest.raises(FederationError, match="plain gradient steps"):
+            NaiveFeDLRT(wrong, 1)
 
 
 def test_descent_starts_where_it_is_told_and_does_not_change_it():
     (client,) = counted(3)
     start, correction = Tree(W=torch.ones(2)), Tree(W=torch.tensor([1.0, -3.0]))
     end = descend(client, start, Descent(2, 0.5), Memory(), correction=correction)
-    assert end["W"].tolist() == [1 - 2 * 0.5 * 4, 1.0]
+    assert end.parameters["W"].tolist() == [1 - 2 * 0.5 * 4, 1.0]
     assert start["W"].tolist() == [1.0, 1.0]
     assert gradient(client, start)["W"].tolist() == [3.0, 3.0]
 
@@ -330,9 +428,9 @@ def test_trees_do_arithmetic_by_name():
     assert (one / 2)["V"].tolist() == [[0.5] * 3]
     assert one.T["V"].shape == (3, 1)
     assert float(other.square()) == 4 + 12
-    assert one.is_finite
-    assert not Tree(W=torch.tensor([1.0, float("nan")])).is_finite
-    assert not Tree(W=torch.ones(1), V=torch.tensor([float("inf")])).is_finite
+    for wrong in (Tree(W=torch.eye(2)), Tree(W=torch.eye(2), V=torch.ones(1, 3), bias=torch.ones(2)), Tree(W=1, U=2)):
+        with pytest.raises(ValueError, match=r"the trees differ in (V|bias|U, V)"):
+            one + wrong
     assert [t.shape for t in tensors((one, 3.0, {"x": torch.zeros(4)}))] == [(2, 2), (1, 3), (4,)]
     total = weighted_sum([(0.5, (one, {"x": torch.ones(1)})), (2.0, (one, {"x": torch.ones(1)}))])
     assert total[0]["V"].tolist() == [[2.5] * 3]

@@ -4,14 +4,19 @@ import pytest
 import torch
 from test_reductions import EVERYTHING, close, problem, run
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, FederationError, Reply
 from algorithms.fedlin import FedLin
-from algorithms.fedloru import FedLoRU, NestedFedLoRU
+from algorithms.fedlora import FedLoRA
+from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
-from algorithms.lora import Adapter, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.flexlora import FlexLoRA
 from algorithms.low_rank import Truncation, augment, factorise, product, truncated
+from algorithms.mfedloru import NestedFedLoRU
+from algorithms.rolora import RoLoRA
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from toymodels.quadratic import centred, quadratic_problem

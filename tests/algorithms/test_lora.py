@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation, FederationError
-from algorithms.lora import AB, Adapter, ExactRoLoRA, FlexLoRA
+from algorithms.flexlora import FlexLoRA
+from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from toymodels.quadratic import random_quadratics
 from toymodels.regression import regression
@@ -30,9 +33,8 @@ def test_a_product_that_overflows_names_round_and_client():
     huge = AB(
         Tree(W=torch.full((3, 1), 1e200, dtype=torch.float64)), Tree(W=torch.full((1, 2), 1e200, dtype=torch.float64))
     )
-    fed.begin()
-    with pytest.raises(FederationError, match="round 1, client 0: the product of its factors is not finite"):
-        algorithm.round(fed, fed.everyone, state._replace(factors=huge))
+    with pytest.raises(FederationError, match="round 1, client 0: train_factors came to numbers that are not finite"):
+        one_round(algorithm.round, fed, state._replace(factors=huge))
 
 
 def test_the_exact_scheme_needs_a_direction_and_a_regression():
@@ -42,20 +44,16 @@ def test_the_exact_scheme_needs_a_direction_and_a_regression():
     other = random_quadratics((5, 3), 2, np.random.default_rng(0))
     fed = Federation(other.clients)
     state = ExactRoLoRA(0.1).start(fed, Tree(given.start))
-    fed.begin()
     with pytest.raises(FederationError, match=r"round 1, minimise_b: .* has no closed form for b"):
-        ExactRoLoRA(0.1).round(fed, fed.everyone, state)
+        one_round(ExactRoLoRA(0.1).round, fed, state)
 
 
 def test_refitted_keeps_a_and_takes_the_mean_of_the_best_b():
     given = regression(5, 3, 4, np.random.default_rng(0), samples=[9, 20, 30, 11], heterogeneity=0.5)
     fed, algorithm = Federation(given.clients, weights=given.weights), ExactRoLoRA(0.05)
     state = algorithm.start(fed, Tree(given.start))
-    for _ in range(3):
-        fed.begin()
-        state = algorithm.round(fed, fed.everyone, state)
-    fed.begin()
-    refitted = algorithm.refitted(fed, fed.everyone, state)
+    state = final(go_on(algorithm.round, fed, state, 3), state)
+    refitted = one_round(algorithm.refitted, fed, state)
     assert refitted.A is state.A
     mean = sum(w * c.best_b(state.A)["W"] for w, c in zip(given.weights, given.clients, strict=True))
     torch.testing.assert_close(refitted.B["W"], mean)

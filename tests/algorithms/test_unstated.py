@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation, FederationError, Reply
 from algorithms.fedlin import FedLin
-from algorithms.lora import Adapter
 from algorithms.low_rank import Truncation, projected
 from algorithms.tree import Tree
 from toymodels.quadratic import random_quadratics

@@ -12,11 +12,13 @@ from test_by_hand import RATE, Written, clients, federation, models
 from written_federation import Knowing, Samples, tensor
 
 from algorithms.descent import Descent
-from algorithms.federation import Federation, Sequential
+from algorithms.exact_rolora import ExactRoLoRA
+from algorithms.federation import Federation, Memory, Sequential
 from algorithms.fedlrt import FeDLRT
-from algorithms.lora import SPLITS, ExactRoLoRA, FlexLoRA
+from algorithms.flexlora import SPLITS, FlexLoRA
 from algorithms.low_rank import Truncation
 from algorithms.naive_fedlrt import NaiveFeDLRT, own_bases
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 
@@ -71,15 +73,15 @@ def fedlrt(rank, keep, correction, batch):
     return found
 
 
-def naive(rank, keep):
+def naive(rank, keep, batch):
     W, found = best(W0, rank), []
-    for _, cohort in by_hand.rounds():
+    for number, cohort in by_hand.rounds():
         uploads, most = [], np.linalg.matrix_rank(W, 1e-10)
         for k in cohort:
             w = W
-            for step in range(by_hand.STEPS):
+            for step, chosen in enumerate(by_hand.Draws(number, 1, k).steps(by_hand.STEPS, batch)):
                 w = best(w, most) if step else w
-                G = slope(k, w)
+                G = slope(k, w, chosen)
                 w = w - RATE * onto(w, G @ w.T) @ G @ onto(w.T, G.T @ w)
             uploads.append(w)
         W = cut(mean(cohort, uploads), keep)
@@ -122,9 +124,10 @@ def test_fedlrt_is_its_box(correction, keep, rank, executor, kind, batch):
 
 @pytest.mark.parametrize("rank", [1, 2])
 @pytest.mark.parametrize("keep", KEEP)
-def test_naive_fedlrt_is_its_text(keep, rank):
-    algorithm = NaiveFeDLRT(Descent(by_hand.STEPS, RATE), rank, KEEP[keep])
-    agree(models(algorithm, federation())[0], naive(rank, KEEP[keep]))
+@pytest.mark.parametrize("batch", [None, 1])
+def test_naive_fedlrt_is_its_text(keep, rank, batch):
+    algorithm = NaiveFeDLRT(Descent(by_hand.STEPS, RATE, batch), rank, KEEP[keep])
+    agree(models(algorithm, federation())[0], naive(rank, KEEP[keep], batch))
 
 
 def test_naive_fedlrt_as_printed_puts_the_mean_coefficients_in_the_first_clients_bases():
@@ -132,10 +135,9 @@ def test_naive_fedlrt_as_printed_puts_the_mean_coefficients_in_the_first_clients
     algorithm, fed = NaiveFeDLRT(local, 1, KEEP["everything"], as_printed=True), federation()
     state = algorithm.start(fed, Tree(W=torch.from_numpy(W0)))
     for cohort in by_hand.COHORTS:
-        sent = [own_bases(clients()[k], None, *state, local).upload for k in cohort]
+        sent = [own_bases(clients()[k], Memory(), *state, local).upload for k in cohort]
         S = mean(cohort, [upload.S["W"].numpy() for upload in sent])
-        fed.begin()
-        state = algorithm.round(fed, cohort, state)
+        state = one_round(algorithm.round, fed, state, cohort)
         expected = sent[0].U["W"].numpy() @ S @ sent[0].V["W"].numpy().T
         np.testing.assert_allclose(algorithm.weights(state)["W"].numpy(), expected, atol=1e-13)
 
@@ -171,8 +173,7 @@ def test_exact_rolora_is_its_box(frozen):
     algorithm, start = ExactRoLoRA(0.05, frozen), rng.standard_normal((4, 3))
     state, a = algorithm.start(fed, Tree(W=torch.from_numpy(start))), np.linalg.svd(start)[0][:, 0]
     for cohort in by_hand.COHORTS:
-        fed.begin()
-        state = algorithm.round(fed, cohort, state)
+        state = one_round(algorithm.round, fed, state, cohort)
         b = mean(cohort, [(X @ a) @ X @ target / ((X @ a) ** 2).sum() for X, target in (data[k] for k in cohort)])
         before = a
         if not frozen:

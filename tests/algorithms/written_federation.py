@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import by_hand
 import torch
 
-from algorithms.fedloru import Nested, NestedFedLoRU
-from algorithms.lora import AB, Adapter
+from algorithms.adapter import AB, Adapter
+from algorithms.mfedloru import Nested, NestedFedLoRU
 from algorithms.tree import Tree
 
 
@@ -62,7 +62,7 @@ class Written(Adapter):
 
     own: bool = False
 
-    def factors(self, w, turn=0):
+    def pair(self, w, turn=0):
         return AB(*trees(*by_hand.factors(self.rank, turn, self.own)))
 
 

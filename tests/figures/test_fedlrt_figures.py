@@ -13,6 +13,7 @@ from algorithms.federation import Federation
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import CORRECTIONS, FeDLRT
 from algorithms.low_rank import Truncation
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from figures import fedlrt_fig1, fedlrt_fig3, fedlrt_fig4
 from figures.figure import Settings
@@ -46,8 +47,7 @@ def alone(clients, number, algorithm, start, rounds):
     state, found = algorithm.start(fed, Tree(W=start)), []
     for _ in range(rounds + 1):
         found.append(algorithm.weights(state)["W"])
-        fed.begin()
-        state = algorithm.round(fed, fed.everyone, state)
+        state = one_round(algorithm.round, fed, state)
     return found
 
 

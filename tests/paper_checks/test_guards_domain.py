@@ -134,4 +134,4 @@ def test_a_grid_has_values_and_leaves_nothing_stated(values):
 
 def test_how_rare_a_thing_draws_can_miss():
     assert "less than 0.44 in each of 24 draws" in drawn_in_words(24)
-    assert (1 - 0.4377) ** 24 == pytest.approx(1e-6, rel=0.01)
+    assert pytest.approx(1e-6, rel=0.01) == (1 - 0.4377) ** 24

@@ -13,6 +13,7 @@ from algorithms.federation import Federation
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.fedlrt.traces import descent_constant
 from paper_checks.fedlrt.worst_cases import run_round
@@ -121,7 +122,7 @@ def test_real_algorithm_on_the_worst_function_reaches_the_worst_case(setting, me
     problem = worst_case(setting)
     found = solver.solve(problem)
     clients = worst_clients(problem, found)
-    end = one_round(
+    end = model_after_a_round(
         method(Descent(setting.steps, float(setting.step))), clients, torch.zeros(1, len(clients[0].points[0]))
     )
     slopes = [client.at(np.zeros(len(end[0])))[1] for client in clients]
@@ -163,11 +164,10 @@ def test_pepit_agrees_on_the_unreduced_problem(clients, steps, whole):
     assert ours.value == pytest.approx(value, abs=2e-6)
 
 
-def one_round(algorithm, clients, start):
+def model_after_a_round(algorithm, clients, start):
     fed = Federation(clients)
     state = algorithm.start(fed, Tree({"W": start.double()}))
-    fed.begin()
-    return algorithm.weights(algorithm.round(fed, fed.cohort(), state))["W"]
+    return algorithm.weights(one_round(algorithm.round, fed, state))["W"]
 
 
 @pytest.mark.parametrize("steps", [1, 3, 10])
@@ -180,7 +180,7 @@ def test_fedlin_and_fedlrt_reach_the_worst_descent_on_a_bowl(steps):
         FedLin(Descent(steps, float(step))),
         FeDLRT(Descent(steps, float(step)), 1, Truncation(0.0), "full"),
     ):
-        end = one_round(algorithm, [bowl] * 3, start)
+        end = model_after_a_round(algorithm, [bowl] * 3, start)
         change = float(bowl.loss({"W": end}) - bowl.loss({"W": start.double()}))
         assert change == pytest.approx(float(worst_descent(steps, step)) * squares, rel=1e-12)
 
@@ -201,7 +201,7 @@ def test_simplified_correction_can_ascend_although_the_assumption_holds():
         slope = torch.tensor([[sign * big + 1.0, 0.0], [0.0, sign * b + tilt]], dtype=torch.float64)
         clients.append(Quadratic(H.reshape(2, 2, 2, 2), -slope, torch.tensor(0.0, dtype=torch.float64)))
     start = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
-    end = one_round(FeDLRT(Descent(2, step), 1, Truncation(0.0), "simplified"), clients, start)
+    end = model_after_a_round(FeDLRT(Descent(2, step), 1, Truncation(0.0), "simplified"), clients, start)
     change = np.mean([float(c.loss({"W": end}) - c.loss({"W": start.double()})) for c in clients])
     assert change > 0.04
     for client, sign in zip(clients, (1.0, -1.0), strict=True):

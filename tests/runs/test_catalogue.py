@@ -6,26 +6,59 @@ import numpy as np
 import pytest
 import torch
 
+from algorithms.adapter import Adapter
+from algorithms.central_training import CentralTraining
 from algorithms.descent import Descent
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Sequential
+from algorithms.fedhm import FedHM
 from algorithms.fedlin import FedLin
-from algorithms.fedloru import FedLoRU, FineTuneFedLoRU, NestedFedLoRU, PersonalFedLoRU
+from algorithms.fedlora import FedLoRA
+from algorithms.fedloru import FedLoRU
+from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
-from algorithms.lora import Adapter, ExactRoLoRA, FedLoRA, FFALoRA, FlexLoRA, RoLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.flexlora import FlexLoRA
+from algorithms.local_training import LocalTraining
 from algorithms.low_rank import Truncation
+from algorithms.mfedloru import NestedFedLoRU
 from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.pfedlora import PersonalFedLoRA
+from algorithms.pfedloru import PersonalFedLoRU
+from algorithms.rolora import RoLoRA
+from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
-from runs.catalogue import ALGORITHMS, ENTRIES, EXECUTORS, PROBLEMS, algorithm_of, executor_of, problem_of
-from runs.run import steps
-from runs.settings import RunError, TrainSettings
+from runs.catalogue import ALGORITHMS, EXECUTORS, PROBLEMS, TOYS, executor_of, options_of
+from runs.plan import parts_of, planned
+from runs.settings import RunError
 
-S = TrainSettings(
-    clients=3, cohort=2, rounds=2, steps=7, learning_rate=0.03, rank=4, tau=5, restart="keep A", scale=1.5,
-    truncation=0.2, rows=6, columns=5, heterogeneity=0.25, samples=11, seed=8,
-)  # fmt: skip
+GIVEN = {
+    "clients": 3, "cohort": 2, "steps": 7, "learning_rate": 0.03, "rank": 4, "tau": 5, "restart": "keep A",
+    "scale": 1.5, "truncation": 0.2, "rows": 6, "columns": 5, "heterogeneity": 0.25, "samples": 11, "seed": 8,
+    "target_rank": 4,
+}  # fmt: skip
+
+
+def made(algorithm="fedavg", problem="quadratics", **given):
+    """The parts of a run of the given values, as far as the algorithm and the problem take them."""
+    known = options_of(algorithm, problem, {})
+    return parts_of(planned(algorithm, problem, {k: v for k, v in {**GIVEN, **given}.items() if k in known}))
+
+
+def algorithm_of(name, **given):
+    return made(name, **given).algorithm
+
+
+def problem_of(name, **given):
+    return made("fedavg", name, **given).problem
+
+
+def steps(problem, algorithm, **options):
+    return rounds(algorithm, problem, **options)
+
+
 LOCAL, ADAPTER, CUT = Descent(7, 0.03), Adapter(4, 1.5, 8), Truncation(0.2)
 BUILT = {
     "fedavg": FedAvg(LOCAL),
@@ -44,6 +77,9 @@ BUILT = {
     "pfedlora-2": PersonalFedLoRA(LOCAL, LOCAL, ADAPTER, jointly=True),
     "fedlrt-naive": NaiveFeDLRT(LOCAL, 4, CUT),
     "rolora-exact": ExactRoLoRA(0.03),
+    "fedhm": FedHM(LOCAL, 4),
+    "local": LocalTraining(LOCAL),
+    "central": CentralTraining(LOCAL),
     "mfedloru": NestedFedLoRU(LOCAL, ADAPTER, 5, "keep A", ranks=((2, 2),) * 3),
 }
 m, n, r = 6, 5, 2
@@ -64,39 +100,61 @@ TRAVELS = {  # numbers per client in the second round, down and up, and its trip
     "pfedlora-2": (m * n, m * n, 1),
     "fedlrt-naive": ((m + n) * r + r * r, (m + n) * 2 * r + 4 * r * r, 1),
     "rolora-exact": (m + n, m + n, 2),
+    "fedhm": ((m + n) * r, (m + n) * r, 1),
+    "local": (0, 0, 0),
+    "central": (m * n / 3, m * n / 3, 1),  # one client in place of three
     "mfedloru": ((m + n) * r, m + r + r + n, 1),
 }
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_name_builds_its_algorithm(name):
-    assert algorithm_of(name, S) == BUILT[name]
+    assert algorithm_of(name) == BUILT[name]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_no_two_options_of_a_run_have_one_name(name, problem):
+    options = options_of(name, problem, {}, every=True)
+    assert all(option.help for option in options.values()), [name for name, o in options.items() if not o.help]
+    assert not {option.flag for option in options.values()} & {"--rounds", "--root", "--save-every", "--data", "--out"}
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_name_makes_the_trips_of_its_box(name):
-    settings = replace(S, rank=r, steps=1, truncation=0.0, rounds=1, cohort=None)
-    problem = problem_of("regression", settings)
+    given = {"rank": r, "steps": 1, "truncation": 0.0, "cohort": None}
+    problem = problem_of("regression", **given)
     # From a full matrix, so that FeDLRT starts at the rank asked for.
-    given = replace(problem, start={"W": torch.eye(m, n, dtype=torch.float64)})
-    last = list(steps(given, algorithm_of(name, settings), rounds=1))[-1].ledger
+    wide = replace(problem, start={"W": torch.eye(m, n, dtype=torch.float64)})
+    last = list(steps(wide, algorithm_of(name, **given), rounds=1))[-1].ledger
     assert (last.count("down", 1) / 3, last.count("up", 1) / 3, last.trips(1)) == TRAVELS[name]
 
 
-def test_unknown_names_are_named_with_those_known():
-    for build, known in (
-        (lambda: algorithm_of("sgd", S), "unknown algorithm 'sgd'; known: fedavg, fedlin"),
-        (lambda: problem_of("mnist", S), "unknown problem 'mnist'; known: quadratics"),
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: made("fedlrtt"), r"unknown algorithm 'fedlrtt'; did you mean fedlrt\?"),
+        (lambda: made("sgd"), "unknown algorithm 'sgd'; known: fedavg, fedlin"),
+        (lambda: made("fedavg", "quadratic"), r"unknown problem 'quadratic'; did you mean quadratics\?"),
         (lambda: executor_of("ray"), "unknown executor 'ray'; known: sequential, vmap"),
-    ):
-        with pytest.raises(RunError, match=known):
-            build()
+        (lambda: planned("fedavg", "quadratics", {"tau": 3}), "fedavg on quadratics takes no --tau"),
+        (lambda: made(rows=10**6), r"takes [\d,]+ GB, [\d,]+ GB are here; lower rows"),
+        (lambda: made(rows=2**62, columns=2**62), "lower rows"),
+        (lambda: made(clients=0, cohort=None), "clients must be a whole number of at least 1, got 0"),
+        (lambda: made(heterogeneity=-1.0), "heterogeneity must be at least 0"),
+        (lambda: made(cohort=4), "cohort must be at most the number of clients, 3, got 4"),
+        (lambda: made(device="cuda:7"), "toy problems are computed on the cpu"),
+    ],
+)
+def test_what_does_not_serve_is_named(wrong, message):
+    with pytest.raises(RunError, match=message):
+        wrong()
+
+
+def test_executors_are_what_they_are_called():
     assert isinstance(executor_of("sequential"), Sequential)
     assert isinstance(executor_of("vmap"), Vmap)
-    assert set(EXECUTORS) == {"sequential", "vmap"}
-    assert set(ENTRIES) == set(PROBLEMS)
-    with pytest.raises(RunError, match=r"takes [\d,]+ GB, [\d,]+ GB are here; lower rows"):
-        problem_of("quadratics", replace(S, rows=10**6))
+    assert set(EXECUTORS) == set(options_of("fedavg", "ridges", {})["executor"].words)
 
 
 HELD = {  # for three clients, weights 6 x 5 and 11 samples
@@ -111,31 +169,30 @@ HELD = {  # for three clients, weights 6 x 5 and 11 samples
 }
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", TOYS)
 def test_the_memory_of_a_problem_is_told_before_it_is_made(name, monkeypatch):
-    assert ENTRIES[name](S) == HELD[name]
-    kept = sum(part.numel() for client in problem_of(name, S).clients for part in client.tensors().values())
-    assert 0.5 * kept < ENTRIES[name](S)
+    kept = sum(part.numel() for client in problem_of(name).clients for part in client.tensors().values())
+    assert 0.5 * kept < HELD[name]
     sizes = {"SC_PAGE_SIZE": 8, "SC_PHYS_PAGES": HELD[name]}
     monkeypatch.setattr("os.sysconf", sizes.__getitem__)
-    assert problem_of(name, S).start["W"].shape == (6, 5)
+    assert problem_of(name).start["W"].shape == (6, 5)
     sizes["SC_PHYS_PAGES"] -= 1
-    with pytest.raises(RunError, match=f"{name} of this size takes 0 GB, 0 GB are here; lower rows, columns"):
-        problem_of(name, S)
+    with pytest.raises(RunError, match="a problem of this size takes 0 GB, 0 GB are here; lower rows, columns"):
+        problem_of(name)
 
 
 def test_memory_that_runs_out_is_one_line(monkeypatch):
-    def full(settings):
+    def full(*given, **settings):
         raise MemoryError
 
-    monkeypatch.setitem(PROBLEMS, "ridges", full)
-    with pytest.raises(RunError, match="ridges of this size does not fit in memory; lower rows, columns"):
-        problem_of("ridges", S)
+    monkeypatch.setattr("runs.problems.ridge_problem", full)
+    with pytest.raises(RunError, match="a problem of this size does not fit in memory; lower rows, columns"):
+        problem_of("ridges")
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", TOYS)
 def test_a_problem_has_the_clients_and_shapes_asked_for(name):
-    problem = problem_of(name, S)
+    problem = problem_of(name)
     assert len(problem.clients) == len(problem.weights) == 3
     assert problem.start["W"].shape == (6, 5)
     sizes = {client.samples for client in problem.clients}
@@ -143,15 +200,15 @@ def test_a_problem_has_the_clients_and_shapes_asked_for(name):
     assert sizes == {{"legendre-heterogeneous": 33.0, **dict.fromkeys(
         ("legendre", "regression", "ridges", "ridges-nonconvex"), 11.0)}.get(name, 1.0)}  # fmt: skip
     start = problem.start["W"]
-    assert torch.equal(problem_of(name, S).start["W"], start)
-    assert not torch.equal(problem_of(name, replace(S, seed=9)).start["W"], start)
-    assert problem_of(name, S).loss(problem.start) == problem.loss(problem.start)
+    assert torch.equal(problem_of(name).start["W"], start)
+    assert not torch.equal(problem_of(name, seed=9).start["W"], start)
+    assert problem_of(name).loss(problem.start) == problem.loss(problem.start)
 
 
 @pytest.mark.parametrize("name", ["quadratics", "indefinite-quadratics", "regression", "regression-population"])
 def test_heterogeneity_is_how_much_clients_differ(name):
     def spread(size):
-        problem = problem_of(name, replace(S, heterogeneity=size, samples=40))
+        problem = problem_of(name, heterogeneity=size, samples=40)
         slopes = [client.gradient(Tree(W=torch.zeros(6, 5).double()))["W"] for client in problem.clients]
         return float((slopes[0] - slopes[1]).abs().max())
 
@@ -162,26 +219,26 @@ def test_heterogeneity_is_how_much_clients_differ(name):
 
 
 def test_problems_are_what_they_are_called():
-    low, high = problem_of("quadratics", replace(S, clients=1, cohort=None)).facts["curvature"]
+    low, high = problem_of("quadratics", clients=1, cohort=None).facts["curvature"]
     assert (low, high) == pytest.approx((0.1, 1.0))
-    low, high = problem_of("indefinite-quadratics", replace(S, clients=1, cohort=None)).facts["curvature"]
+    low, high = problem_of("indefinite-quadratics", clients=1, cohort=None).facts["curvature"]
     assert (low, high) == pytest.approx((-0.05, 1.0))
-    assert problem_of("ridges", S).facts["curvatures"][0] == 0.0
-    assert problem_of("ridges-nonconvex", S).facts["curvatures"][0] == pytest.approx(-2 * np.exp(-1.5))
+    assert problem_of("ridges").facts["curvatures"][0] == 0.0
+    assert problem_of("ridges-nonconvex").facts["curvatures"][0] == pytest.approx(-2 * np.exp(-1.5))
     identity = torch.eye(6).double()
-    assert all(torch.equal(client.G, identity) for client in problem_of("regression-population", S).clients)
-    assert not any(torch.equal(client.G, identity) for client in problem_of("regression", S).clients)
-    one = problem_of("legendre", replace(S, samples=200))
+    assert all(torch.equal(client.G, identity) for client in problem_of("regression-population").clients)
+    assert not any(torch.equal(client.G, identity) for client in problem_of("regression").clients)
+    one = problem_of("legendre", samples=200)
     assert torch.linalg.matrix_rank(one.facts["target"]) == 4
     assert one.least == pytest.approx(0.0, abs=1e-12)
-    assert problem_of("legendre-heterogeneous", replace(S, samples=200)).least > 1e-3
-    assert one.facts["basis"] == problem_of("legendre-heterogeneous", S).facts["basis"] == "uniform"
-    start = problem_of("quadratics", S).start["W"]
+    assert problem_of("legendre-heterogeneous", samples=200).least > 1e-3
+    assert one.facts["basis"] == problem_of("legendre-heterogeneous").facts["basis"] == "uniform"
+    start = problem_of("quadratics").start["W"]
     assert float(torch.linalg.matrix_norm(start)) < 2.0  # a tenth of a target
 
 
 def test_a_run_uses_cohort_seed_and_executor():
-    problem, algorithm = problem_of("quadratics", S), algorithm_of("fedavg", S)
+    problem, algorithm = problem_of("quadratics"), algorithm_of("fedavg")
 
     def end(**options):
         return list(steps(problem, algorithm, rounds=3, **options))[-1]
@@ -201,7 +258,7 @@ class Bare:
 
 
 def test_steps_report_every_round_and_what_is_known():
-    problem, algorithm = problem_of("quadratics", S), algorithm_of("fedlrt", S)
+    problem, algorithm = problem_of("quadratics"), algorithm_of("fedlrt")
     found = list(steps(problem, algorithm, rounds=2))
     assert [step.metrics["round"] for step in found] == [step.state.round for step in found] == [0, 1, 2]
     for step in found:
@@ -211,13 +268,13 @@ def test_steps_report_every_round_and_what_is_known():
         assert step.metrics["rank"] == step.state.algorithm.S["W"].shape[0]
     last = found[-1]
     assert last.metrics["bytes_down"] == last.ledger.bytes("down") > last.metrics["bytes_up"] == last.ledger.bytes("up")
-    plain = list(steps(problem, algorithm_of("fedavg", S), rounds=1))[-1]
+    plain = list(steps(problem, algorithm_of("fedavg"), rounds=1))[-1]
     assert "rank" not in plain.metrics
 
 
 def test_clients_are_weighted_as_the_problem_says():
-    problem = replace(problem_of("quadratics", S), weights=(1.0, 0.0, 0.0))
+    problem = replace(problem_of("quadratics"), weights=(1.0, 0.0, 0.0))
     alone = replace(problem, clients=problem.clients[:1], weights=(1.0,))
-    algorithm = algorithm_of("fedavg", S)
+    algorithm = algorithm_of("fedavg")
     ends = [list(steps(given, algorithm, rounds=2))[-1].metrics["loss"] for given in (problem, alone)]
     assert ends[0] == pytest.approx(ends[1], rel=1e-12)

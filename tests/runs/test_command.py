@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from algorithms.fedloru import RESTARTS
 from rankproof import main
-from runs.catalogue import EXECUTORS
-from runs.settings import OPTIONS, default
+from runs.catalogue import options_of
 
 SMALL = ["--rounds", "3", "--rows", "5", "--columns", "4"]
 METRICS, SETTINGS = "metrics.csv", "settings.json"
@@ -27,7 +25,7 @@ def refused(capsys, *arguments):
 
 
 def content(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_train_then_lengthen(tmp_path, capsys):
@@ -48,33 +46,32 @@ def test_list_names_algorithms_and_problems(capsys):
 
 def test_every_option_reaches_the_settings(tmp_path):
     given = {
-        "clients": 5, "cohort": 3, "rounds": 2, "steps": 3, "learning_rate": 0.01, "rank": 1, "tau": 2,
-        "restart": "keep A", "scale": 0.5, "truncation": 0.2, "rows": 4, "columns": 3, "heterogeneity": 0.25,
-        "samples": 7, "seed": 9, "executor": "vmap",
+        "clients": 5, "cohort": 3, "steps": 3, "learning_rate": 0.01, "rank": 1, "tau": 2, "restart": "keep A",
+        "scale": 0.5, "rows": 4, "columns": 3, "heterogeneity": 0.25, "samples": 7, "seed": 9, "executor": "vmap",
+        "evaluate_every": 2, "batch": 4, "schedule": "cosine", "schedule_period": 5, "schedule_minimum": 0.001,
+        "optimiser": "sgd", "momentum": 0.5, "nesterov": True,
     }  # fmt: skip
-    assert set(given) == set(OPTIONS)
-    assert all(value != default(name) for name, value in given.items())
-    arguments = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", str(value))]
-    assert main(["train", "fedloru", "--data", "ridges", *arguments, "--out", str(tmp_path)]) == 0
+    flags = [
+        part for name, value in given.items() for flag in [f"--{name.replace('_', '-')}"]
+        for part in ([flag] if value is True else [flag, str(value)])
+    ]  # fmt: skip
+    arguments = ["fedloru", "--data", "ridges", *flags, "--rounds", "2", "--save-every", "0.5", "--out", str(tmp_path)]
+    assert main(["train", *arguments]) == 0
     stored = json.loads((tmp_path / SETTINGS).read_text())
-    assert stored == {"algorithm": "fedloru", "problem": "ridges", **given}
+    assert (stored["algorithm"], stored["problem"], stored["rounds"]) == ("fedloru", "ridges", 2)
+    known = options_of("fedloru", "ridges", given)
+    assert all(given[name] != known[name].default for name in set(given) - {"schedule_period"})
+    assert {name: stored["settings"][name] for name in given} == given
+    assert set(stored["settings"]) == set(known)
 
 
-def test_the_help_tells_every_option_with_its_default(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "1000")
-    assert main(["train", "--help"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    for name, option in OPTIONS.items():
-        word = "WORD" if option.kind is str else "N"
-        ending = "" if option.optional else f"; default: {default(name)}"
-        assert f"--{name.replace('_', '-')} {word} {option.text}; {option.takes}{ending} --" in told
-    assert "--data PROBLEM default: quadratics; see --list --" in told
-    assert "--out DIR folder of the run; default: results/ALGORITHM-PROBLEM --" in told
-
-
-def test_words_are_those_of_the_algorithms():
-    assert OPTIONS["restart"].takes == f"one of {', '.join(map(repr, RESTARTS))}"
-    assert OPTIONS["executor"].takes == f"one of {', '.join(map(repr, EXECUTORS))}"
+def test_the_folder_is_named_by_the_settings(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for more in ([], ["--steps", "10"], ["--rounds", "4"], ["--steps", "11"]):
+        assert main(["train", "fedavg", *SMALL, *more]) == 0
+    folders = sorted(Path("results/runs").iterdir())
+    assert len(folders) == 2
+    assert all(folder.name.startswith("fedavg-quadratics-") for folder in folders)
 
 
 def test_the_help_is_read_without_torch():
@@ -89,27 +86,33 @@ def test_the_help_is_read_without_torch():
     [
         ([], "name an algorithm"),
         (["fedprox"], "unknown algorithm 'fedprox'; known: fedavg"),
+        (["fedavgg"], "unknown algorithm 'fedavgg'; did you mean fedavg?"),
         (["fedavg", "--data", "cifar"], "unknown problem"),
+        (["fedavg", "--clientz", "3"], "fedavg on quadratics takes no --clientz; did you mean --clients?"),
+        (["fedavg", "--tau=3"], "fedavg on quadratics takes no --tau"),
+        (["fedavg", "--schedule", "cosine"], "needs --schedule-period"),
+        (["fedavg", "--momentum", "0.9"], "takes no --momentum"),
+        (["fedavg", "--optimiser", "lion"], "optimiser must be one of sgd, adam, adamw, got 'lion'"),
+        (["nowhere:Algorithm"], "there is no module 'nowhere' for --algorithm"),
+        (["runs.settings:Conduct"], "must be a dataclass with start, round and weights"),
         (["fedlora", "--rank", "99"], "rank 99 does not fit W"),
         (["rolora-exact"], "needs a regression"),
         (["fedlrt-naive", "--executor", "vmap"], "use the sequential executor"),
         (["fedavg", "--cohort", "5"], "cohort must be at most the number of clients, 4, got 5"),
         (["fedavg", "--heterogeneity", "1e300"], "the loss at the start is nan; lower heterogeneity"),
-        (["fedavg", "--rows", "100000"], "quadratics of this size takes"),
+        (["fedavg", "--rows", "100000"], "a problem of this size takes"),
         (["fedavg", "--learning-rate", "1e30"], "lower the learning rate"),
         (["fedavg", "--out", ""], "a folder needs a name"),
         (["--resume", ""], "a folder needs a name"),
         (["--resume", "nowhere"], "nowhere holds no run"),
         *(([f"--{name.replace('_', '-')}={value}"], f"{name} must be") for name, values in {
             **dict.fromkeys(
-                ("clients", "cohort", "rounds", "steps", "rank", "tau", "rows", "columns", "samples"),
-                ("0", "-5", str(10**30)),
+                ("clients", "cohort", "rounds", "evaluate_every", "rows", "columns"), ("0", "-5", str(10**30), "1.5")
             ),
             "seed": ("-1", str(2**70)),
-            **dict.fromkeys(("learning_rate", "scale"), ("nan", "inf", "-inf", "0")),
-            **dict.fromkeys(("truncation", "heterogeneity"), ("nan", "inf", "-1")),
-            "learning_rate": ("nan", "inf", "0", "-0.1", "1e400"),
-            "restart": ("zero", ""),
+            "learning_rate": ("nan", "inf", "1e400", "x"),
+            "heterogeneity": ("nan", "inf", "-1"),
+            "save_every": ("nan", "-1"),
             "executor": ("ray", ""),
         }.items() for value in values),
     ],
@@ -123,6 +126,79 @@ def test_bad_input_is_one_line_and_status_2(arguments, message, capsys, tmp_path
         assert main(["train", "fedlin", *SMALL, "--out", str(folder)]) == 0
 
 
+OWN = """
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from algorithms.descent import descend
+from algorithms.federation import Reply
+
+
+class Mine(NamedTuple):
+    w: object
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Stepping:
+    \"\"\"One step.
+
+    Attributes:
+        rate: Of the step.
+    \"\"\"
+
+    rate: float = 0.1
+
+    def start(self, fed, w):
+        return Mine(w, 0)
+
+    def round(self, fed, cohort, state):
+        return Mine(state.w - self.rate * fed.mean(slope, to=cohort, w=state.w), state.rounds + 1)
+
+    def weights(self, state):
+        return state.w
+
+
+def slope(client, memory, w):
+    return Reply(upload=client.gradient(w))
+"""
+
+
+def test_a_users_own_algorithm(tmp_path, monkeypatch, capsys):
+    (tmp_path / "own_algorithm.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = ["own_algorithm:Stepping", "--rate", "0.5", "--out", "run"]
+    assert main(["train", *given, "--rounds", "2"]) == 0
+    assert main(["train", "--resume", "run", "--rounds", "4"]) == 0
+    assert main(["train", *given[:3], "--rounds", "4", "--out", "whole"]) == 0
+    assert Path("run", METRICS).read_bytes() == Path("whole", METRICS).read_bytes()
+    index = json.loads(Path("run/checkpoints/round-000004.json").read_text())["content"]
+    assert index["algorithm"]["named"] == "own_algorithm.Mine"
+    capsys.readouterr()
+    assert main(["train", "own_algorithm:Stepping", "--help"]) == 0
+    assert "--rate X" in capsys.readouterr().out
+
+
+def test_the_help_lists_what_an_algorithm_and_a_problem_take(capsys):
+    for algorithm, there, lacking in (("fedloru", "--tau N", "--truncation"), ("fedlrt", "--truncation X", "--tau")):
+        assert main(["train", algorithm, "--data", "ridges", "--help"]) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        assert there in text
+        assert lacking not in text
+        assert "--samples N Of each client; default: 50" in text
+        assert "--momentum X" in text  # of every choice of the optimiser
+    assert main(["train", "--help"]) == 0
+    assert "--samples" not in capsys.readouterr().out
+
+
+def test_a_folder_that_is_not_to_be_written(tmp_path, capsys):
+    place = tmp_path / "file"
+    place.write_text("mine")
+    assert "cannot use" in refused(capsys, "fedavg", *SMALL, "--out", place / "run")
+    assert place.read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     "more", [["fedavg"], ["--data", "legendre"], ["--out", "x"], ["--force"], ["--steps", "3"], ["--seed", "1"]]
 )
@@ -130,7 +206,9 @@ def test_a_resumed_run_keeps_what_it_is(more, tmp_path, capsys):
     assert main(["train", "fedavg", *SMALL, "--out", str(tmp_path)]) == 0
     capsys.readouterr()
     before = content(tmp_path)
-    assert "only --rounds may be named" in refused(capsys, "--resume", tmp_path, *more)
+    assert "only --rounds, --save-every, --tensorboard, --root may be named" in refused(
+        capsys, "--resume", tmp_path, *more
+    )
     assert content(tmp_path) == before
 
 
@@ -139,15 +217,15 @@ def test_force_names_what_it_removes_and_removes_what_a_run_writes(tmp_path, cap
     (tmp_path / "notes.txt").write_text("mine")
     capsys.readouterr()
     before = content(tmp_path)
-    for start in ("fedlin", "fedprox"), ("fedlin", "--rank", "-1"):  # what fails at the door removes nothing
-        assert main(["train", *start[1:], *SMALL, "--out", str(tmp_path), "--force"]) == 2
+    for start in ("fedprox",), ("fedlin", "--steps", "-1"):  # what fails at the door removes nothing
+        assert main(["train", *start, *SMALL, "--out", str(tmp_path), "--force"]) == 2
     capsys.readouterr()
     assert content(tmp_path) == before
     assert "holds a run with other algorithm" in refused(capsys, "fedlin", *SMALL, "--out", tmp_path)
     assert content(tmp_path) == before
     assert main(["train", "fedlin", *SMALL, "--out", str(tmp_path), "--force"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    names = ("state.pt", METRICS, "ledger.csv", SETTINGS)
+    names = ("checkpoints", METRICS, "ledger.csv", SETTINGS)
     assert first == f"removed {', '.join(str(tmp_path / name) for name in names)}"
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert main(["train", "fedlin", *SMALL, "--out", str(tmp_path / "new"), "--force"]) == 0

@@ -1,32 +1,34 @@
 """What stands in a folder: damage is mended or refused, nothing is overwritten unasked, kills leave what resumes."""
 
 import csv
-import hashlib
 import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from algorithms.federation import FederationError
-from runs.catalogue import algorithm_of, executor_of, problem_of
-from runs.folder import FILES, LEDGER, METRICS, SETTINGS, stored_run, train
-from runs.run import steps
-from runs.settings import RunError, TrainSettings
-from runs.storage import STATE
+from algorithms.rounds import rounds
+from runs.folder import CHECKPOINTS, LEDGER, METRICS, train
+from runs.plan import SETTINGS, parts_of, planned, stored_plan
+from runs.settings import Conduct, RunError
 
-SMALL = TrainSettings(clients=3, rounds=6, steps=3, rank=2, tau=2, rows=5, columns=4)
+SMALL = {"clients": 3, "steps": 3, "rows": 5, "columns": 4}
+FILES = (SETTINGS, METRICS, LEDGER)
 
 
-def run(folder, algorithm="fedavg", problem="quadratics", **changed):
-    return train(algorithm, problem, replace(SMALL, **changed), folder)
+def plan_of(algorithm="fedavg", problem="quadratics", rounds=6, save_every=10.0, **changed):
+    return planned(algorithm, problem, {**SMALL, **changed}, Conduct(rounds=rounds, save_every=save_every))
+
+
+def run(folder, *names, progress=None, force=None, **changed):
+    return train(plan_of(*names, **changed), folder, progress, force)
 
 
 def content(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 @pytest.fixture
@@ -44,40 +46,46 @@ def without_row(data):
     return b"".join(lines[:3] + lines[4:])
 
 
-METRICS_DAMAGE = {
+DAMAGE = {
     "cut within the last row": lambda data: data[:-30],
     "cut within a number": lambda data: data[:-3],
     "cut in half": cut(0.5),
-    "cut header": cut(0.02),
     "emptied": lambda data: b"",
     "a row is missing": without_row,
-    "a row stands twice": lambda data: data + data.splitlines(keepends=True)[-1],
     "no header": lambda data: data.split(b"\n", 1)[1],
-    "columns renamed": lambda data: data.replace(b"loss", b"lost"),
-    "a number changed": lambda data: data.replace(b"0.", b"1.", 1),
-    "rows beyond the state": lambda data: data + b"7,,,,\n8,1,1,1,1\n",
+    "a number changed": lambda data: data.replace(b"0", b"1", 1),
+    "other line ends": lambda data: data.replace(b"\n", b"\r\n"),
     "no text": lambda data: os.urandom(200),
-    "nulls": lambda data: b"\0" * len(data),
 }
 
 
-@pytest.mark.parametrize("damage", METRICS_DAMAGE)
-@pytest.mark.parametrize("rounds", [6, 9])
-def test_damaged_metrics_are_written_again_from_the_state(damage, rounds, folder, tmp_path_factory):
-    path = folder / METRICS
-    path.write_bytes(METRICS_DAMAGE[damage](path.read_bytes()))
-    last = run(folder, rounds=rounds)
-    whole = tmp_path_factory.mktemp("whole")
-    assert last == run(whole, rounds=rounds)
-    assert content(folder) == content(whole)
-
-
+@pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", [METRICS, LEDGER])
-def test_missing_tables_are_written_again_from_the_state(name, folder):
+def test_a_table_that_was_changed_is_refused_and_nothing_is_written(damage, name, folder):
+    path = folder / name
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
     before = content(folder)
-    (folder / name).unlink()
-    run(folder)
+    for rounds_ in (6, 9):
+        with pytest.raises(RunError, match=rf"{name} is not what the run wrote; .* --force"):
+            run(folder, rounds=rounds_)
     assert content(folder) == before
+
+
+def test_a_table_that_is_missing_is_named(folder):
+    (folder / METRICS).unlink()
+    with pytest.raises(OSError, match=r"metrics\.csv"):
+        run(folder)
+
+
+def test_rows_beyond_the_checkpoint_are_written_again(folder, tmp_path_factory):
+    whole = tmp_path_factory.mktemp("whole")
+    run(whole, rounds=9)
+    with (folder / METRICS).open("ab") as stream:
+        stream.write(b"7,1,1,1,1\n8,1")
+    (folder / LEDGER).write_bytes((whole / LEDGER).read_bytes())
+    run(folder, rounds=9)
+    for name in FILES:
+        assert (folder / name).read_bytes() == (whole / name).read_bytes()
 
 
 def test_the_tables_say_what_happened(folder):
@@ -86,64 +94,24 @@ def test_the_tables_say_what_happened(folder):
     assert [int(row["round"]) for row in rows] == list(range(7))
     assert int(rows[3]["bytes_up"]) == 3 * 3 * 8 * 20  # three rounds, three clients, 20 numbers of 8 bytes
     assert rows[0]["bytes_down"] == "0"
-    assert {next(iter(row.items())) for row in rows} == {("round", str(number)) for number in range(7)}
+    with (folder / LEDGER).open() as stream:
+        entries = list(csv.DictReader(stream))
+    assert sum(int(entry["bytes"]) for entry in entries) == int(rows[-1]["bytes_up"]) + int(rows[-1]["bytes_down"])
 
 
 @pytest.mark.parametrize("executor", ["sequential", "vmap"])
 def test_a_folder_holds_what_the_rounds_give(executor, tmp_path):
-    settings = replace(SMALL, cohort=1, seed=3, rounds=5, executor=executor)
-    train("fedavg", "quadratics", settings, tmp_path)
-    problem, algorithm = problem_of("quadratics", settings), algorithm_of("fedavg", settings)
-    found = list(steps(problem, algorithm, rounds=5, cohort=1, seed=3, executor=executor_of(executor)))
+    plan = plan_of(cohort=1, seed=3, rounds=5, executor=executor, evaluate_every=2)
+    train(plan, tmp_path)
+    parts = parts_of(plan)
+    found = list(
+        rounds(parts.algorithm, parts.problem, rounds=5, cohort=1, seed=3, executor=parts.executor, evaluate_every=2)
+    )
     with (tmp_path / METRICS).open() as stream:
-        assert list(csv.DictReader(stream)) == [{k: str(v) for k, v in step.metrics.items()} for step in found]
-
-
-STATE_DAMAGE = {
-    "emptied": lambda data: b"",
-    "cut by a byte": lambda data: data[:-1],
-    "cut in half": cut(0.5),
-    "only the digest": lambda data: data[:64],
-    "one bit of the digest": lambda data: bytes([data[0] ^ 1]) + data[1:],
-    "one bit of a tensor": lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
-    "another round": lambda data: data.replace(b'"round": 6', b'"round": 5'),
-    "grown": lambda data: data + b"0",
-    "no text": lambda data: os.urandom(500),
-}
-
-
-@pytest.mark.parametrize("damage", STATE_DAMAGE)
-def test_a_damaged_state_is_refused_and_nothing_is_written(damage, folder):
-    path = folder / STATE
-    path.write_bytes(STATE_DAMAGE[damage](path.read_bytes()))
-    before = content(folder)
-    for rounds in (6, 9):
-        with pytest.raises(RunError, match=r"state\.pt is damaged or of another version; .* --force"):
-            run(folder, rounds=rounds)
-    assert content(folder) == before
-
-
-FORGED = {
-    "a row less": lambda content: content["rows"].pop(2),
-    "rows of other rounds": lambda content: content["rows"].reverse(),
-    "another class": lambda content: content.update(algorithm={"named": "os:system", "fields": [{"value": "true"}]}),
-    "no class": lambda content: content.update(algorithm={"named": "Path", "fields": []}),
-    "a tensor that is not there": lambda content: content.update(algorithm={"tensor": 9}),
-    "a larger tensor": lambda content: content.update(tensors=[["torch.float64", [5, 5]]]),
-    "no tensor type": lambda content: content.update(tensors=[["torch.load", [5, 4]]]),
-    "no round": lambda content: content.pop("round"),
-}
-
-
-@pytest.mark.parametrize("forgery", FORGED)
-def test_a_state_that_no_run_wrote_is_refused(forgery, folder):
-    head, blob = (folder / STATE).read_bytes().split(b"\n", 2)[1:]
-    content = json.loads(head)
-    FORGED[forgery](content)
-    body = json.dumps(content).encode() + b"\n" + blob
-    (folder / STATE).write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-    with pytest.raises(RunError, match=r"state\.pt is not what a run saves .*; start anew with --force"):
-        run(folder)
+        rows = list(csv.DictReader(stream))
+    assert rows == [{name: str(step.metrics.get(name, "")) for name in rows[0]} for step in found]
+    assert [row["round"] for row in rows if row["loss"]] == ["0", "2", "4", "5"]
+    assert list(rows[0]) == ["round", "loss", "distance", "bytes_down", "bytes_up"]
 
 
 @pytest.mark.parametrize(
@@ -153,22 +121,45 @@ def test_a_state_that_no_run_wrote_is_refused(forgery, folder):
         ({"steps": 4, "cohort": 2}, "cohort, steps"),
     ],
 )  # fmt: skip
-def test_the_state_of_another_run_is_refused(other, named, folder, tmp_path_factory):
-    foreign = tmp_path_factory.mktemp("foreign")
-    run(foreign, **other)
-    (folder / STATE).write_bytes((foreign / STATE).read_bytes())
+def test_other_settings_are_refused(other, named, folder):
     before = content(folder)
-    with pytest.raises(RunError, match=rf"state\.pt is of a run with other {named}; "):
-        run(folder)
+    names = (other.pop("algorithm", "fedavg"), other.pop("problem", "quadratics"))
+    with pytest.raises(RunError, match=f"holds a run with other {named}.*; name another folder with --out"):
+        run(folder, *names, **other)
     assert content(folder) == before
 
 
-def test_the_state_of_a_longer_run_is_refused(folder, tmp_path_factory):
-    longer = tmp_path_factory.mktemp("longer")
-    run(longer, rounds=8)
-    (folder / STATE).write_bytes((longer / STATE).read_bytes())
-    with pytest.raises(RunError, match=r"stands at round 8 of 6"):
+def test_the_checkpoints_of_another_run_are_refused(folder, tmp_path_factory):
+    foreign = tmp_path_factory.mktemp("foreign")
+    run(foreign, seed=1)
+    for path in (folder / CHECKPOINTS).iterdir():
+        path.write_bytes((foreign / CHECKPOINTS / path.name).read_bytes())
+    with pytest.raises(RunError, match="is of another run"):
         run(folder)
+
+
+def test_a_damaged_checkpoint_gives_way_and_is_told(tmp_path, tmp_path_factory):
+    run(tmp_path, rounds=4, save_every=0.0)
+    numbers_before = sorted((tmp_path / CHECKPOINTS).glob("*.json"))
+    numbers_before[-1].write_text("{}")
+    told = []
+    train(plan_of(rounds=6), tmp_path, say=told.append)
+    assert len(told) == 1
+    assert "round-000004.json is damaged or of another version; going on from round " in told[0]
+    whole = tmp_path_factory.mktemp("whole")
+    run(whole, rounds=6)
+    assert (tmp_path / METRICS).read_bytes() == (whole / METRICS).read_bytes()
+
+
+def test_other_versions_are_told(folder):
+    stored = json.loads((folder / SETTINGS).read_text())
+    stored["versions"]["torch"] = "1.0"
+    (folder / SETTINGS).write_text(json.dumps(stored))
+    told = []
+    train(plan_of(rounds=7), folder, say=told.append)
+    assert len(told) == 1
+    assert "computed by torch 1.0, now " in told[0]
+    assert json.loads((folder / SETTINGS).read_text())["versions"]["torch"] != "1.0"
 
 
 def test_fewer_rounds_are_refused_and_nothing_is_written(folder):
@@ -179,6 +170,10 @@ def test_fewer_rounds_are_refused_and_nothing_is_written(folder):
 
 
 def edited(**changed):
+    return lambda stored: {**stored, "settings": {**stored["settings"], **changed}}
+
+
+def renamed(**changed):
     return lambda stored: {**stored, **changed}
 
 
@@ -186,23 +181,25 @@ SETTINGS_DAMAGE = {
     "cut": ("", "is no valid JSON"),
     "no JSON": ("rows: 5", "is no valid JSON"),
     "deep": ("[" * 100_000, "is no valid JSON"),
-    "a list": ("[]", "lacks algorithm, clients"),
+    "a list": ("[]", "lacks algorithm, problem"),
     "a number": ("3", "lacks algorithm"),
-    "a key less": (lambda stored: {k: v for k, v in stored.items() if k != "tau"}, "lacks tau"),
-    "a key more": (edited(momentum=0.9), "has the unknown momentum"),
+    "a key less": (lambda stored: {**stored, "settings": {"steps": 3}}, "lacks cohort, seed"),
+    "a key more": (edited(momentun=0.9), "takes no --momentun"),
     "a text for a number": (edited(rows="5"), "rows must be a whole number"),
     "a fraction for a whole number": (edited(rows=5.0), "rows must be a whole number"),
     "a truth for a number": (edited(rows=True), "rows must be a whole number"),
     "nothing": (edited(rows=None), "rows must be a whole number"),
-    "a list for a number": (edited(scale=[1.0]), "scale must be a finite number"),
+    "a list for a number": (edited(heterogeneity=[1.0]), "heterogeneity must be a finite number"),
     "no number": (edited(heterogeneity=float("nan")), "heterogeneity must be a finite number"),
     "infinity": (edited(learning_rate=float("inf")), "learning_rate must be a finite number"),
-    "beyond floats": (edited(scale=10**400), "scale must be a finite number"),
-    "out of range": (edited(rounds=-5), "rounds must be a whole number from 1"),
+    "beyond floats": (edited(learning_rate=10**400), "learning_rate must be a finite number"),
+    "out of range": (renamed(rounds=-5), "rounds must be a whole number of at least 1"),
+    "rounds that are no number": (renamed(rounds="6"), "rounds must be a whole number"),
     "a cohort too large": (edited(cohort=4), "cohort must be at most the number of clients, 3"),
-    "an unknown word": (edited(restart="never"), "restart must be one of"),
-    "an algorithm that is no name": (edited(algorithm=["fedavg"]), "algorithm and problem must be names"),
-    "an unknown algorithm": (edited(algorithm="fedprox"), "unknown algorithm 'fedprox'"),
+    "an unknown word": (edited(executor="never"), "executor must be one of"),
+    "settings that are none": (renamed(settings=[]), "settings a table"),
+    "an algorithm that is no name": (renamed(algorithm=["fedavg"]), "algorithm and problem must be names"),
+    "an unknown algorithm": (renamed(algorithm="fedprox"), "unknown algorithm 'fedprox'"),
 }
 
 
@@ -212,22 +209,20 @@ def test_damaged_settings_are_refused_and_nothing_is_written(damage, folder):
     path = folder / SETTINGS
     path.write_text(change if isinstance(change, str) else json.dumps(change(json.loads(path.read_text()))))
     before = content(folder)
-    with pytest.raises(RunError, match=message) as caught:
-        train(*stored_run(folder), folder)
-    assert "\n" not in str(caught.value)
-    if damage != "an unknown algorithm":
-        with pytest.raises(RunError, match=message):  # a start does not write over it either
-            run(folder)
+    for again in (lambda: stored_plan(folder), lambda: run(folder)):  # a start does not write over it either
+        with pytest.raises(RunError, match=message) as caught:
+            again()
+        assert "\n" not in str(caught.value)
     assert content(folder) == before
 
 
 def test_settings_that_are_no_text_are_refused(folder):
     (folder / SETTINGS).write_bytes(b"\xff\xfe{}")
     with pytest.raises(RunError, match="is no valid JSON"):
-        stored_run(folder)
+        stored_plan(folder)
 
 
-@pytest.mark.parametrize("name", [STATE, METRICS, LEDGER])
+@pytest.mark.parametrize("name", [METRICS, LEDGER])
 def test_files_that_no_run_wrote_are_left_alone(name, tmp_path):
     (tmp_path / name).write_text("mine")
     with pytest.raises(RunError, match=rf"holds {name} without settings\.json; name another folder"):
@@ -235,37 +230,39 @@ def test_files_that_no_run_wrote_are_left_alone(name, tmp_path):
     assert content(tmp_path) == {name: b"mine"}
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", [*FILES, CHECKPOINTS])
 def test_a_folder_in_the_place_of_a_file_is_refused(name, tmp_path):
-    (tmp_path / name).mkdir()
+    (tmp_path / name).touch() if name == CHECKPOINTS else (tmp_path / name).mkdir()
     for force in (None, lambda files: None):
-        with pytest.raises(RunError, match="is a folder, where a run writes a file"):
-            train("fedavg", "quadratics", SMALL, tmp_path, replace=force)
+        with pytest.raises(RunError, match=r"where a run (writes a file|has a folder)"):
+            run(tmp_path, force=force)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_a_start_that_fails_writes_nothing(tmp_path):
-    for change in ({"rank": 9}, {"heterogeneity": 1e300}):
+    for name, change in (("fedlora", {"rank": 9}), ("fedavg", {"heterogeneity": 1e300})):
         with pytest.raises(FederationError):
-            run(tmp_path / "new", "fedlora", **change)
+            run(tmp_path / "new", name, **change)
     assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_run_without_a_saved_round_gives_way(tmp_path, monkeypatch):
-    monkeypatch.setattr("runs.folder.SAVE_EVERY_SECONDS", 0.0)  # the start is no round
+def test_a_run_without_a_saved_round_gives_way(tmp_path):
     with pytest.raises(FederationError, match=r"^round 1[:,].* lower the learning rate[^;]*$"):
-        run(tmp_path, learning_rate=1e300, rounds=50)
-    assert {path.name for path in tmp_path.iterdir()} == {SETTINGS, METRICS}
+        run(tmp_path, learning_rate=1e300, rounds=50, save_every=0.0)  # the start is no round
+    assert {path.name for path in tmp_path.iterdir()} == set(FILES)
     run(tmp_path, "fedlin", rounds=2)
-    assert stored_run(tmp_path) == ("fedlin", "quadratics", replace(SMALL, rounds=2))
+    assert stored_plan(tmp_path) == plan_of("fedlin", rounds=2)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_run_that_diverges_names_the_round_it_keeps(tmp_path, monkeypatch):
-    monkeypatch.setattr("runs.folder.SAVE_EVERY_SECONDS", 0.0)
-    with pytest.raises(FederationError, match=r"lower the learning rate.*; .* keeps round \d+$"):
+def test_a_run_that_diverges_keeps_its_last_round_and_names_it(tmp_path):
+    with pytest.raises(
+        FederationError, match=r"round (\d+)[,:].*lower the learning rate.*; .* keeps round \d+$"
+    ) as said:
         run(tmp_path, learning_rate=50.0, rounds=5000)
+    failed, kept = (int(word.strip(",:")) for word in (str(said.value).split()[1], str(said.value).split()[-1]))
+    assert kept == failed - 1
     with pytest.raises(RunError, match="holds a run with other learning_rate"):
         run(tmp_path)
 
@@ -273,28 +270,37 @@ def test_a_run_that_diverges_names_the_round_it_keeps(tmp_path, monkeypatch):
 def test_a_run_can_start_anew_and_names_what_it_removes(folder):
     (folder / "notes.txt").write_text("mine")
     told = []
-    train("fedlin", "quadratics", SMALL, folder, replace=told.extend)
-    assert told == [folder / name for name in (STATE, METRICS, LEDGER, SETTINGS)]
+    run(folder, "fedlin", force=told.extend)
+    assert told == [folder / name for name in (CHECKPOINTS, METRICS, LEDGER, SETTINGS)]
     assert (folder / "notes.txt").read_text() == "mine"
-    assert stored_run(folder)[0] == "fedlin"
+    assert stored_plan(folder).algorithm == "fedlin"
     (folder / SETTINGS).write_text("{")
-    train("fedavg", "quadratics", SMALL, folder, replace=told.extend)
-    assert stored_run(folder)[0] == "fedavg"
+    run(folder, force=told.extend)
+    assert stored_plan(folder).algorithm == "fedavg"
 
 
 def test_a_failing_start_removes_nothing(folder):
     before = content(folder)
     with pytest.raises(FederationError):
-        train("fedlora", "quadratics", replace(SMALL, rank=9), folder, replace=lambda files: None)
+        run(folder, "fedlora", rank=9, force=lambda files: None)
     assert content(folder) == before
+
+
+def test_two_runs_do_not_write_into_one_folder(folder):
+    def second(metrics):
+        with pytest.raises(RunError, match="another run is writing into"):
+            run(folder, rounds=8)
+
+    run(folder, rounds=7, progress=second)
+    run(folder, rounds=8)
 
 
 PROGRAM = """
 import os, sys
 from pathlib import Path
 import runs.folder, workloads.files
-from runs.settings import TrainSettings
-runs.folder.SAVE_EVERY_SECONDS = 0.0
+from runs.plan import planned
+from runs.settings import Conduct
 at, seen, replaced = int(sys.argv[2]), 0, os.replace
 def replace(*paths):  # dies at the chosen rename, before or after it
     global seen
@@ -303,22 +309,38 @@ def replace(*paths):  # dies at the chosen rename, before or after it
     replaced(*paths)
     if seen == at + 1: os._exit(9)
 os.replace = replace
-settings = TrainSettings(clients=3, cohort=2, rounds=4, steps=2, tau=2)
-runs.folder.train("fedloru", "quadratics", settings, Path(sys.argv[1]))
+given = {"clients": 3, "cohort": 2, "steps": 2, "tau": 2}
+plan = planned("pfedloru", "quadratics", given, Conduct(rounds=4, save_every=0.0))
+runs.folder.SHARE_OF_TIME = float("inf")
+runs.folder.train(plan, Path(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize("at", range(9))
-def test_whatever_a_kill_leaves_resumes_to_the_bit(at, tmp_path):
-    settings = TrainSettings(clients=3, cohort=2, rounds=4, steps=2, tau=2)
-    train("fedloru", "quadratics", settings, tmp_path / "whole")
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    run_given(folder)
+    return folder
+
+
+def run_given(folder):
+    given = {"clients": 3, "cohort": 2, "steps": 2, "tau": 2}
+    train(planned("pfedloru", "quadratics", given, Conduct(rounds=4)), folder)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2, 4, 6, 7, 9, 12])
+def test_whatever_a_kill_at_a_rename_leaves_resumes_to_the_bit(at, tmp_path, uninterrupted):
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path / "parts"), str(at)], cwd=root)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path), str(at)], cwd=root, env=environment)
     assert done.returncode in (0, 9)
-    train("fedloru", "quadratics", settings, tmp_path / "parts")
-    kept = {name: data for name, data in content_of_files(tmp_path / "parts").items() if name in FILES}
-    assert kept == content_of_files(tmp_path / "whole")
+    run_given(tmp_path)
+    for name in (*FILES, f"{CHECKPOINTS}/round-000004.safetensors"):
+        assert (tmp_path / name).read_bytes() == (uninterrupted / name).read_bytes()
+    assert clients(tmp_path) == clients(uninterrupted)
 
 
-def content_of_files(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+def clients(folder):
+    """What each client holds at the end, in whatever round its file was written."""
+    index = json.loads((folder / CHECKPOINTS / "round-000004.json").read_text())["content"]
+    return {client: index["files"][name] for client, name in index["personal"].items()}

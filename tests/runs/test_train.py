@@ -1,18 +1,24 @@
 """Runs through their folder: every algorithm on every problem it fits, and resuming."""
 
 import csv
-from dataclasses import replace
+import json
 
 import pytest
 import torch
 
 from algorithms.federation import FederationError
-from runs.catalogue import ALGORITHMS, PROBLEMS, algorithm_of
-from runs.folder import stored_run, train
-from runs.settings import TrainSettings
-from runs.storage import load
+from runs.catalogue import ALGORITHMS, TOYS, options_of
+from runs.folder import checkpoints_of, train
+from runs.plan import parts_of, planned, stored_plan
+from runs.settings import Conduct
 
-SETTINGS = TrainSettings(clients=3, rounds=6, steps=3, rank=2, tau=2, rows=5, columns=4)
+GIVEN = {"clients": 3, "steps": 3, "rank": 2, "tau": 2, "rows": 5, "columns": 4}
+
+
+def plan_of(algorithm, problem, rounds=6, **more):
+    known = options_of(algorithm, problem, {})
+    given = {name: value for name, value in {**GIVEN, **more}.items() if name in known}
+    return planned(algorithm, problem, given, Conduct(rounds=rounds))
 
 
 def rows(folder):
@@ -20,14 +26,15 @@ def rows(folder):
         return list(csv.DictReader(stream))
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("problem", TOYS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_runs_on_every_problem_it_fits(algorithm, problem, tmp_path):
+    plan = plan_of(algorithm, problem)
     if algorithm == "rolora-exact" and "regression" not in problem:
         with pytest.raises(FederationError, match="needs a regression"):
-            train(algorithm, problem, SETTINGS, tmp_path)
+            train(plan, tmp_path)
         return
-    last = train(algorithm, problem, SETTINGS, tmp_path)
+    last = train(plan, tmp_path)
     assert [float(row["round"]) for row in rows(tmp_path)] == list(range(7))
     assert float(rows(tmp_path)[-1]["loss"]) == last["loss"] < float(rows(tmp_path)[0]["loss"])
     assert last["bytes_up"] > 0
@@ -37,24 +44,27 @@ def test_every_algorithm_runs_on_every_problem_it_fits(algorithm, problem, tmp_p
 
 
 @pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name != "rolora-exact"])
-def test_an_interrupted_run_resumes_to_the_same_result(algorithm, tmp_path, monkeypatch):
-    monkeypatch.setattr("runs.folder.SAVE_EVERY_SECONDS", 0.0)
-    settings = TrainSettings(clients=3, cohort=2, rounds=7, steps=3, tau=2, rows=5, columns=4)
+def test_an_interrupted_run_resumes_to_the_same_result(algorithm, tmp_path):
+    plan = plan_of(algorithm, "quadratics", rounds=7, cohort=2)
 
     def stop(metrics):
         if metrics["round"] == 4:
             raise KeyboardInterrupt
 
-    train(algorithm, "quadratics", settings, tmp_path / "whole")
+    train(plan, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        train(algorithm, "quadratics", settings, tmp_path / "parts", stop)
-    assert stored_run(tmp_path / "parts") == (algorithm, "quadratics", settings)
-    train(algorithm, "quadratics", settings, tmp_path / "parts")
-    assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
-    assert (tmp_path / "parts" / "ledger.csv").read_text() == (tmp_path / "whole" / "ledger.csv").read_text()
+        train(plan, tmp_path / "parts", stop)
+    assert (tmp_path / "parts" / "checkpoints" / "round-000004.json").exists()  # the round that was done
+    assert stored_plan(tmp_path / "parts") == plan
+    calls = []
+    train(plan, tmp_path / "parts", calls.append)
+    assert [call["round"] for call in calls] == [5, 6, 7]
+    for name in ("metrics.csv", "ledger.csv", "checkpoints/round-000007.safetensors"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    parts = parts_of(plan)
     models = [
-        algorithm_of(algorithm, settings).weights(load(tmp_path / part, {}).state.algorithm)["W"]
-        for part in ("whole", "parts")
+        parts.algorithm.weights(checkpoints_of(plan, parts, tmp_path / half).load()[0].state.algorithm)["W"]
+        for half in ("whole", "parts")
     ]
     assert torch.equal(*models)
 
@@ -64,15 +74,31 @@ def test_metrics_can_be_followed_while_a_run_goes_on(tmp_path):
         assert [float(row["round"]) for row in rows(tmp_path)] == list(range(int(metrics["round"]) + 1))
         assert float(rows(tmp_path)[-1]["loss"]) == metrics["loss"]
 
-    train("fedavg", "quadratics", SETTINGS, tmp_path, follow)
+    train(plan_of("fedavg", "quadratics"), tmp_path, follow)
 
 
 def test_a_finished_run_can_be_lengthened_and_is_not_run_twice(tmp_path):
-    train("fedlrt", "quadratics", SETTINGS, tmp_path)
+    first = train(plan_of("fedlrt", "quadratics"), tmp_path)
     calls = []
-    train("fedlrt", "quadratics", SETTINGS, tmp_path, calls.append)
+    assert train(plan_of("fedlrt", "quadratics"), tmp_path, calls.append) == first
     assert calls == []
-    longer = replace(SETTINGS, rounds=9)
-    train("fedlrt", "quadratics", longer, tmp_path, calls.append)
+    train(plan_of("fedlrt", "quadratics", rounds=9), tmp_path, calls.append)
     assert [call["round"] for call in calls] == [7, 8, 9]
     assert len(rows(tmp_path)) == 10
+
+
+def test_settings_and_versions_are_written(tmp_path):
+    plan = plan_of("fedlora", "ridges")
+    train(plan, tmp_path)
+    stored = json.loads((tmp_path / "settings.json").read_text())
+    assert stored["settings"] == dict(plan.settings)
+    assert (stored["algorithm"], stored["problem"], stored["rounds"]) == ("fedlora", "ridges", 6)
+    assert stored["versions"]["torch"] == torch.__version__
+
+
+def test_a_folder_is_named_by_what_decides_the_numbers():
+    plan = plan_of("fedlora", "ridges")
+    assert plan.folder.startswith("fedlora-ridges-")
+    assert plan_of("fedlora", "ridges", rounds=9).folder == plan.folder
+    assert plan_of("fedlora", "ridges", steps=3).folder == plan.folder  # as it is
+    assert len({plan_of("fedlora", "ridges", **{name: 1}).folder for name in ("steps", "seed", "rank")}) == 3

@@ -6,6 +6,7 @@ from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
+from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from toymodels.legendre import (
     BASES,
@@ -118,9 +119,7 @@ def test_fedlrt_finds_the_rank_and_the_target():
     fed = Federation(given.clients, weights=given.weights)
     algorithm = FeDLRT(Descent(20, 0.1), 4, Truncation(0.01), "full")
     state = algorithm.start(fed, Tree(given.start))
-    for _ in range(60):
-        fed.begin()
-        state = algorithm.round(fed, fed.everyone, state)
+    state = final(go_on(algorithm.round, fed, state, 60), state)
     assert state.S["W"].shape == (2, 2)
     assert given.measures["distance"](algorithm.weights(state)) < 1e-6
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
+from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from toymodels.problem import ProblemError
 from toymodels.regression import best_of_rank, in_expectation, regression, with_fresh_data
@@ -117,9 +118,7 @@ def test_exact_rolora_finds_the_direction_and_frozen_a_keeps_its_angle():
     for frozen, reached in ((False, 1e-6), (True, None)):
         fed, algorithm = Federation(given.clients, weights=given.weights), ExactRoLoRA(0.05, frozen)
         state = algorithm.start(fed, Tree(given.start))
-        for _ in range(400):
-            fed.begin()
-            state = algorithm.round(fed, fed.everyone, state)
+        state = final(go_on(algorithm.round, fed, state, 400), state)
         angle = given.measures["angle"](algorithm.weights(state))
         assert angle < reached if reached else angle == pytest.approx(0.9, abs=1e-9)
 

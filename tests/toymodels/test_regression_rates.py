@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
-from algorithms.lora import ExactRoLoRA
 from algorithms.tree import Tree
 from toymodels.problem import ProblemError
 from toymodels.regression import regression

@@ -7,6 +7,7 @@ import torch
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation
+from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
 from toymodels.problem import ProblemError
@@ -124,9 +125,7 @@ def test_executors_agree_on_ridges():
         fed = Federation(problem.clients, executor=executor, seed=1)
         algorithm = FedAvg(Descent(3, 0.5, batch=4))
         w = algorithm.start(fed, Tree(problem.start))
-        for _ in range(3):
-            fed.begin()
-            w = algorithm.round(fed, fed.everyone, w)
+        w = final(go_on(algorithm.round, fed, w, 3), w)
         ends.append(w["W"])
     assert float((ends[0] - ends[1]).abs().max()) <= 1e-12
 

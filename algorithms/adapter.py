@@ -1,0 +1,141 @@
+r"""The update $\alpha AB$ of a layer's weight: factors, their start, and the weights that they make.
+
+A is ``(m, r)`` and B ``(r, n)`` for a weight that is read as a matrix ``(m, n)``; PEFT's B is A here. What is not
+factorised (norms, biases, a stem, a head) is the `rest`: trained and averaged beside the factors, or frozen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from algorithms.descent import Assemble, takes_values
+from algorithms.federation import Client, FederationError
+from algorithms.kernels import CONVOLUTIONS, from_matrix, layer_names, matrix_shape
+from algorithms.tree import Tree
+from algorithms.weights import Added
+
+
+class AB(NamedTuple):
+    r"""Factors of the update of every layer: A ``(m, r)``, B ``(r, n)``; and the weights that are not factorised."""
+
+    A: Tree
+    B: Tree
+    rest: Tree = Tree()
+
+
+@dataclass(frozen=True)
+class Adapter:
+    r"""The update $\alpha AB$ and its start: A normal with variance 1/m, B zero.
+
+    Attributes:
+        rank: r, at most the smaller side of every layer.
+        scale: $\alpha$.
+        seed: Of the start.
+        layers: Patterns for the names of the layers that are factorised, such as ``layer*.conv*, head``; default: all
+            weights, which then must be matrices.
+        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
+        rest: Whether the other weights are `trained` and averaged beside the factors, or `frozen`.
+
+    Raises:
+        FederationError: A value out of its range.
+    """
+
+    rank: int
+    scale: float = 1.0
+    seed: int = 0
+    layers: str | None = None
+    convolution: str = CONVOLUTIONS[0]
+    rest: Literal["trained", "frozen"] = "trained"
+
+    def __post_init__(self) -> None:
+        if self.rank < 1 or not np.isfinite(self.scale) or self.scale == 0.0:
+            raise FederationError(f"rank must be at least 1 and scale not 0, got {self.rank} and {self.scale}")
+        if self.convolution not in CONVOLUTIONS or self.rest not in ("trained", "frozen"):
+            raise FederationError(
+                f"convolution must be one of {CONVOLUTIONS} and rest 'trained' or 'frozen', got {self.convolution!r} "
+                f"and {self.rest!r}"
+            )
+
+    def factors(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
+        """Fresh factors, the same on every call with the same turn, and the rest of the weights where it is trained.
+
+        Raises:
+            FederationError: The rank does not fit a layer.
+        """
+        pair = self.pair(w, turn)
+        return pair if self.rest == "frozen" else pair._replace(rest=Tree(w).but(pair.A))
+
+    def pair(self, w: Mapping[str, Tensor], turn: int = 0) -> AB:
+        """Fresh factors alone.
+
+        Raises:
+            FederationError: The rank does not fit a layer.
+        """
+        generator = torch.Generator().manual_seed(int(np.random.SeedSequence([self.seed, turn]).generate_state(1)[0]))
+        A, B = {}, {}
+        for name in factorised(w, self.layers):
+            W = w[name]
+            m, n = fitting(name, W, self.rank, self.convolution)
+            A[name] = torch.randn(m, self.rank, generator=generator, dtype=torch.float64).to(W) / m**0.5
+            B[name] = W.new_zeros(self.rank, n)
+        return AB(Tree(A), Tree(B))
+
+    def weights(self, base: Mapping[str, Any], factors: AB) -> Tree:
+        r"""$W_0 + \alpha AB$ as tensors, and the rest."""
+        A, B, rest = factors
+        return Tree(
+            {name: self._sum(W, A[name], B[name]) if name in A else rest.get(name, W) for name, W in base.items()}
+        )
+
+    def values(self, base: Mapping[str, Any], factors: AB) -> Tree:
+        r"""$W_0 + \alpha AB$ as values that layers compute through, and the rest."""
+        values: dict[str, Any] = {**base, **factors.rest}
+        for name, A in factors.A.items():
+            values[name] = Added(base[name], self.scale, A, factors.B[name])
+        return Tree(values)
+
+    def made(self, client: Client, base: Mapping[str, Any], factors: AB) -> Tree:
+        """The weights as a client takes them: values, or tensors."""
+        return self.values(base, factors) if takes_values(client) else self.weights(base, factors)
+
+    def over(self, client: Client, base: Mapping[str, Any]) -> Assemble:
+        """The weights that a client takes as a function of the factors."""
+        return lambda factors: self.made(client, base, factors)
+
+    def _sum(self, W: Tensor, A: Tensor, B: Tensor) -> Tensor:
+        update = self.scale * (A @ B)
+        return (update if update.shape[-W.ndim :] == W.shape else from_matrix(update, W.shape)) + W
+
+
+def factorised(w: Mapping[str, Tensor], layers: str | None) -> tuple[str, ...]:
+    """Names of the weights that patterns name; all of them without patterns.
+
+    Raises:
+        FederationError: A pattern that names no layer.
+    """
+    return tuple(w) if layers is None else layer_names([(name, W.shape) for name, W in w.items()], layers)
+
+
+def fitting(name: str, W: Tensor, rank: int, convolution: str) -> tuple[int, int]:
+    """Rows and columns of a weight that is read as a matrix.
+
+    Raises:
+        FederationError: It is none, or the rank exceeds its smaller side.
+    """
+    sides = matrix_shape(W.shape, convolution) if W.ndim >= 2 else (0, 0)
+    if not 1 <= rank <= min(sides):
+        raise FederationError(f"rank {rank} does not fit {name} of shape {tuple(W.shape)}")
+    return sides
+
+
+class LoRAState(NamedTuple):
+    """Frozen weights and factors."""
+
+    base: Tree
+    factors: AB

@@ -1,0 +1,79 @@
+r"""RoLoRA, Algorithm 2: the rank-1 regressor, b minimised exactly, then one normalised gradient step in a."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from algorithms.adapter import AB
+from algorithms.descent import gradient
+from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
+from algorithms.tree import Tree
+
+
+@dataclass(frozen=True)
+class ExactRoLoRA:
+    r"""The algorithm.
+
+    The clients know the minimiser of their loss in b at a given a (`best_b`). The state is ``(a, b)``: a unit vector
+    ``(m, 1)`` and ``(1, n)``. As in the box, $b^t$ belongs to $a^{t-1}$; the theorems speak of $a^T$ with the next
+    one, which `refitted` gives.
+
+    Attributes:
+        learning_rate: $\eta$ of the gradient step.
+        rounds_of_b_only: a stays as it was: FFA-LoRA on the same problem.
+    """
+
+    learning_rate: float
+    rounds_of_b_only: bool = False
+
+    def start(self, fed: Federation, w: Tree) -> AB:
+        r"""From $a^0$, the first left singular vector of the start, and b = 0.
+
+        Raises:
+            FederationError: A start that is zero, which has no direction.
+        """
+        for name, W in w.items():
+            if W.ndim != 2 or not bool(W.any()):
+                raise FederationError(f"the exact scheme starts from the direction of {name}: a matrix that is not 0")
+        a = w.map(lambda W: torch.linalg.svd(W, full_matrices=False)[0][:, :1])
+        return AB(a, w.map(lambda W: W.new_zeros(1, W.shape[1])))
+
+    def round(self, fed: Federation, cohort: Cohort, state: AB) -> AB:
+        """One iteration: two communication rounds."""
+        a, b, _ = self.refitted(fed, cohort, state)
+        if self.rounds_of_b_only:
+            return AB(a, b)
+        slope = fed.mean(slope_in_a, to=cohort, b=b)
+        stepped = a - self.learning_rate * slope
+        return AB(stepped.map(lambda column: column / torch.linalg.vector_norm(column)), b)
+
+    def refitted(self, fed: Federation, cohort: Cohort, state: AB) -> AB:
+        """The first half of an iteration: a as it is, with the mean of the clients' best b for it."""
+        return AB(state.A, fed.mean(minimise_b, to=cohort, a=state.A))
+
+    def weights(self, state: AB) -> Tree:
+        """The model."""
+        return state.A @ state.B
+
+
+def minimise_b(client: Any, memory: Memory, a: Tree) -> Reply:
+    """The best b at a given a.
+
+    Raises:
+        FederationError: The client does not know it, or there is no single one.
+    """
+    if not hasattr(client, "best_b"):
+        raise FederationError(f"{type(client).__name__} has no closed form for b; the exact scheme needs a regression")
+    try:
+        b = client.best_b(a)
+    except ValueError as error:
+        raise FederationError(str(error)) from error
+    return Reply(upload=b, keep={"a": a})
+
+
+def slope_in_a(client: Client, memory: Memory, b: Tree) -> Reply:
+    """The gradient in a at the mean b."""
+    return Reply(upload=gradient(client, memory.kept["a"], lambda a: a @ b))

@@ -1,0 +1,113 @@
+r"""FedHM (Yao et al., 2021): clients train factors of the server's weights, each of its own rank.
+
+The server cuts every named layer of its weights to a client's rank by singular values, $W \approx AB$ with half of the
+singular values in each factor; the client trains A and B in place of W; the server multiplies what comes back and
+averages the products. With one rank for all clients this is the homogeneous form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from algorithms.adapter import AB, factorised, fitting
+from algorithms.descent import Descent, descend, takes_values
+from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
+from algorithms.flexlora import best_factors
+from algorithms.kernels import CONVOLUTIONS, as_matrix, from_matrix
+from algorithms.tree import Tree
+from algorithms.weights import Factored
+
+
+@dataclass(frozen=True)
+class FedHM:
+    """The algorithm; its state is the server's weights.
+
+    Attributes:
+        local: Local steps in both factors and the weights that are not factorised.
+        rank: Of every client's factors.
+        ranks: Of each client's factors, by its number, in place of one rank for all.
+        layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
+            matrices.
+        convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
+    """
+
+    local: Descent
+    rank: int
+    ranks: tuple[int, ...] = ()
+    layers: str | None = None
+    convolution: str = CONVOLUTIONS[1]
+
+    def start(self, fed: Federation, w: Tree) -> Tree:
+        """The state before the first round.
+
+        Raises:
+            FederationError: A rank that does not fit, or not one for each client.
+        """
+        if self.ranks and len(self.ranks) != len(fed.clients):
+            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
+        for name in factorised(w, self.layers):
+            for rank in sorted({*(self.ranks or (self.rank,))}):
+                fitting(name, w[name], rank, self.convolution)
+        return w
+
+    def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
+        """One round."""
+        ranks = {number: self.ranks[number] if self.ranks else self.rank for number in cohort}
+        cut = {rank: self.cut(w, rank) for rank in sorted({*ranks.values()})}
+        shapes = {name: tuple(W.shape) for name, W in w.items()}
+        return fed.mean(
+            train_in_place,
+            to=cohort,
+            draw=self.local.draw,
+            each={"factors": {number: cut[rank] for number, rank in ranks.items()}},
+            then=partial(multiplied, shapes),
+            local=self.local,
+            shapes=shapes,
+        )
+
+    def weights(self, w: Tree) -> Tree:
+        """The model."""
+        return w
+
+    def cut(self, w: Tree, rank: int) -> AB:
+        """Factors of some rank of the named layers, and the other weights."""
+        names = factorised(w, self.layers)
+        matrices = Tree({name: as_matrix(w[name], self.convolution) for name in names})
+        return best_factors(matrices, rank, "balanced")._replace(rest=w.but(names))
+
+
+def train_in_place(
+    client: Client, memory: Memory, factors: AB, local: Descent, shapes: Mapping[str, tuple[int, ...]]
+) -> Reply:
+    """Local steps in A, B and the rest."""
+    made = factored if takes_values(client) else multiplied
+    trained, personal = descend(client, factors, local, memory, partial(made, shapes))
+    return Reply(upload=trained, personal=personal)
+
+
+def multiplied(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
+    """The weights as tensors, in the order of their shapes."""
+    A, B, rest = factors
+    return Tree(
+        {name: from_matrix(A[name] @ B[name], shape) if name in A else rest[name] for name, shape in shapes.items()}
+    )
+
+
+def factored(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
+    """The weights as values that layers compute through."""
+    A, B, rest = factors
+    values: dict[str, Any] = {
+        name: Factored(A[name], _identity(A[name]), B[name].mT, shape) if name in A else rest[name]
+        for name, shape in shapes.items()
+    }
+    return Tree(values)
+
+
+def _identity(A: Tensor) -> Tensor:
+    return torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)

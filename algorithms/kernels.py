@@ -1,0 +1,100 @@
+"""Weights as matrices: those of linear layers are, convolution kernels have two readings, named by what computes them.
+
+"k x k, 1 x 1" reads a kernel ``(out, in, k, k)`` as ``(out, in k k)``: a product of matrices is a convolution to r
+channels, then one of 1 x 1 (PEFT, FedLoRU). "1 x k, k x 1" reads it as ``(out k, in k)``, rows by output channel and
+height, columns by input channel and width: a product is a convolution along the width, then one along the height
+(FedHM). The same rank means different numbers of parameters. loralib's matrix has the shape of the second; it is the
+kernel's memory cut into rows, and no two convolutions compute it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from torch import Tensor
+
+from algorithms.federation import FederationError
+
+CONVOLUTIONS = ("k x k, 1 x 1", "1 x k, k x 1")
+
+
+def matrix_shape(shape: Sequence[int], convolution: str = CONVOLUTIONS[0]) -> tuple[int, int]:
+    """Rows and columns of a weight of a given shape, read as a matrix.
+
+    Raises:
+        FederationError: A vector or a number; an unknown name; a kernel that is not of two dimensions, read along them.
+    """
+    if convolution not in CONVOLUTIONS:
+        raise FederationError(f"unknown factorisation {convolution!r} of convolutions: choose one of {CONVOLUTIONS}")
+    if len(shape) < 2:
+        raise FederationError(f"a weight of shape {tuple(shape)} is no matrix")
+    if convolution == CONVOLUTIONS[0] or len(shape) == 2:
+        return shape[0], math.prod(shape[1:])
+    if len(shape) != 4:
+        raise FederationError(f"{convolution!r} is for kernels of two dimensions, got shape {tuple(shape)}")
+    return shape[0] * shape[2], shape[1] * shape[3]
+
+
+def as_matrix(weight: Tensor, convolution: str = CONVOLUTIONS[0]) -> Tensor:
+    """A weight read as a matrix ``(m, n)``.
+
+    Raises:
+        FederationError: As `matrix_shape`.
+
+    >>> kernel = Tensor(4, 3, 5, 5)
+    >>> as_matrix(kernel).shape, as_matrix(kernel, "1 x k, k x 1").shape
+    (torch.Size([4, 75]), torch.Size([20, 15]))
+    """
+    rows, columns = matrix_shape(weight.shape, convolution)
+    along = convolution == CONVOLUTIONS[1] and weight.ndim == 4
+    return (weight.transpose(1, 2) if along else weight).reshape(rows, columns)
+
+
+def from_matrix(matrix: Tensor, shape: Sequence[int]) -> Tensor:
+    """The weight of a given shape that was read as a matrix, either way: the number of rows tells which.
+
+    Raises:
+        FederationError: The matrix fits neither.
+    """
+    if reads_along(matrix.shape, shape):
+        out, channels, height, width = shape
+        return matrix.reshape(out, height, channels, width).transpose(1, 2)
+    return matrix.reshape(tuple(shape))
+
+
+def reads_along(matrix: Sequence[int], shape: Sequence[int]) -> bool:
+    """A matrix of a given shape is a weight read along width and height, and not the first way.
+
+    Raises:
+        FederationError: It is neither.
+    """
+    if tuple(matrix) == matrix_shape(shape):
+        return False
+    if len(shape) == 4 and tuple(matrix) == matrix_shape(shape, CONVOLUTIONS[1]):
+        return True
+    raise FederationError(f"factors of a matrix {tuple(matrix)} do not make a weight of shape {tuple(shape)}")
+
+
+def layer_names(shapes: Iterable[tuple[str, Sequence[int]]], layers: str) -> tuple[str, ...]:
+    """Names of the weights of some layers that can be read as matrices.
+
+    Args:
+        shapes: Names of weights, such as ``layer1.0.conv1.weight``, and their shapes.
+        layers: Patterns for names of layers or weights, separated by commas: ``layer*.conv*, head``; ``*`` also stands
+            for dots.
+
+    Raises:
+        FederationError: A pattern that names no layer with a matrix.
+    """
+    matrices = [name for name, shape in shapes if len(shape) >= 2]
+    patterns = [pattern.strip() for pattern in layers.split(",")]
+    for pattern in patterns:
+        if not any(_named(name, pattern) for name in matrices):
+            raise FederationError(f"no layer with a matrix is named {pattern!r}; there are {', '.join(matrices)}")
+    return tuple(name for name in matrices if any(_named(name, pattern) for pattern in patterns))
+
+
+def _named(name: str, pattern: str) -> bool:
+    return fnmatchcase(name, pattern) or fnmatchcase(name.rpartition(".")[0], pattern)

@@ -1,0 +1,123 @@
+r"""mFedLoRU (FedLoRU, Algorithm 3): each client trains low-rank changes of A and B of its own rank.
+
+Eq. (82): the loss at $W + \alpha(A + \alpha_A A_dA_u)(B + \alpha_B B_dB_u)$. The paper's eq. (83) prints $\alpha_A$ in
+the line of B as well; the scales are `nested_scale` over the rank, 1/2 times the rank as printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from algorithms.adapter import AB, Adapter
+from algorithms.descent import descend
+from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
+from algorithms.fedloru import FedLoRU, FedLoRUState
+from algorithms.tree import Tree
+
+
+class Nested(NamedTuple):
+    """Factors of the changes of A and B: A_d ``(m, r_A)``, A_u ``(r_A, r)``, B_d ``(r, r_B)``, B_u ``(r_B, n)``.
+
+    Beside them the weights that are not factorised, themselves.
+    """
+
+    A_d: Tree
+    A_u: Tree
+    B_d: Tree
+    B_u: Tree
+    rest: Tree = Tree()
+
+
+@dataclass(frozen=True)
+class NestedFedLoRU(FedLoRU):
+    r"""The algorithm.
+
+    Attributes:
+        ranks: r_A and r_B of each client, by its number; ``None`` for a client trains A and B themselves.
+        nested_scale: $\alpha_A/r_A = \alpha_B/r_B$.
+        send_products: The listing's reading: products travel; else the nested matrices do, as the text says.
+    """
+
+    ranks: tuple[tuple[int, int] | None, ...] = ()
+    nested_scale: float = 0.5
+    send_products: bool = False
+
+    def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
+        """One round.
+
+        Raises:
+            FederationError: Not one pair of ranks for each client.
+        """
+        if len(self.ranks) != len(fed.clients):
+            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
+        factors = fed.mean(
+            train_nested,
+            to=cohort,
+            draw=self.local.draw,
+            each={"ranks": {number: self.ranks[number] for number in cohort}},
+            then=partial(self.recovered, state.factors),
+            factors=state.factors,
+            turn=state.rounds,
+            algorithm=self,
+        )
+        return self.accumulated(fed, state, factors)
+
+    def fresh(self, factors: AB, ranks: tuple[int, int], turn: int) -> Nested:
+        """Nested factors whose products are zero: A_u with orthonormal rows, B_d with orthonormal columns, zeros.
+
+        At full nested rank the first step then is that of A and B themselves, but for the scales.
+
+        Raises:
+            FederationError: Ranks that do not fit.
+        """
+        r_A, r_B = ranks
+        rows = Adapter(r_A, 1.0, self.adapter.seed + 1).pair(factors.A.T, turn).A.map(_orthonormal).T
+        columns = Adapter(r_B, 1.0, self.adapter.seed + 2).pair(factors.B, turn).A.map(_orthonormal)
+        return Nested(
+            factors.A.map(lambda A: A.new_zeros(A.shape[0], r_A)), rows,
+            columns, factors.B.map(lambda B: B.new_zeros(r_B, B.shape[1])), factors.rest,
+        )  # fmt: skip
+
+    def changed(self, factors: AB, nested: Nested, ranks: tuple[int, int]) -> AB:
+        """A and B with their changes."""
+        a, b = (self.nested_scale * rank for rank in ranks)
+        A, B = factors.A + a * (nested.A_d @ nested.A_u), factors.B + b * (nested.B_d @ nested.B_u)
+        return AB(A, B, nested.rest)
+
+    def recovered(self, factors: AB, upload: AB | Nested | Mapping[str, Tree]) -> AB:
+        """A and B as a client that sent its changes has them."""
+        if isinstance(upload, AB):
+            return upload
+        if isinstance(upload, Nested):
+            name = next(iter(upload.A_u))
+            return self.changed(factors, upload, (upload.A_u[name].shape[0], upload.B_u[name].shape[0]))
+        return AB(factors.A + upload["A"], factors.B + upload["B"], upload["rest"])
+
+
+def _orthonormal(columns: Tensor) -> Tensor:
+    return torch.linalg.qr(columns)[0]
+
+
+def train_nested(
+    client: Client, memory: Memory, factors: AB, ranks: tuple[int, int] | None, turn: int, algorithm: NestedFedLoRU
+) -> Reply:
+    """Local steps in the nested factors; or in A and B, for a client that opts out."""
+    outer = algorithm.adapter.over(client, memory.shared["base"])
+    if ranks is None:
+        trained, personal = descend(client, factors, algorithm.local, memory, outer)
+        return Reply(upload=trained, personal=personal)
+    start = algorithm.fresh(factors, ranks, turn)
+    nested, personal = descend(
+        client, start, algorithm.local, memory, lambda parts: outer(algorithm.changed(factors, parts, ranks))
+    )
+    if not algorithm.send_products:
+        return Reply(upload=nested, personal=personal)
+    changed = algorithm.changed(factors, nested, ranks)
+    products = {"A": changed.A - factors.A, "B": changed.B - factors.B, "rest": changed.rest}
+    return Reply(upload=products, personal=personal)

@@ -1,0 +1,228 @@
+"""Optimisers as values: a step maps parameters, gradient and state to new parameters and state, and changes nothing.
+
+They are `SGD`, `Adam` and `AdamW` of `torch.optim`, for parameters of any structure. A state holds only tensors, and so
+can be kept, sent, stored and stacked like parameters. The arithmetic takes all tensors in one call of
+`torch._foreach`; within `torch.func` and where a step is itself differentiated, one after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from algorithms.federation import FederationError
+
+Tensors = list[Tensor]
+
+
+class Optimiser(Protocol):
+    """How gradients become steps."""
+
+    def start(self, parameters: Any) -> Any:
+        """The state before the first step."""
+        ...
+
+    def step(self, parameters: Any, gradient: Any, state: Any, rate: float) -> tuple[Any, Any]:
+        """Parameters and state after a step; the gradient has the parameters' structure."""
+        ...
+
+
+class Velocity(NamedTuple):
+    """What `Sgd` remembers: the sum of past gradients, weighted by powers of the momentum, like the parameters."""
+
+    velocity: Any
+
+
+class Moments(NamedTuple):
+    """What `Adam` remembers: running means of the gradient and of its square, like the parameters, and steps taken."""
+
+    first: Any
+    second: Any
+    steps: Tensor
+
+
+@dataclass(frozen=True)
+class Sgd:
+    r"""Gradient descent, $v \leftarrow \mu v + g + \lambda w$ and $w \leftarrow w - \eta v$, as `torch.optim.SGD`.
+
+    Attributes:
+        momentum: $\mu$.
+        weight_decay: $\lambda$, added to the gradient.
+        nesterov: Step along $g + \lambda w + \mu v$ instead; needs momentum.
+
+    Raises:
+        FederationError: A value out of its range.
+
+    >>> Sgd().step([torch.ones(2)], [torch.ones(2)], (), 0.25)[0]
+    [tensor([0.7500, 0.7500])]
+    """
+
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    nesterov: bool = False
+
+    def __post_init__(self) -> None:
+        _check(momentum=self.momentum, weight_decay=self.weight_decay)
+        if self.nesterov and not self.momentum:
+            raise FederationError("nesterov needs a momentum above 0")
+
+    def start(self, parameters: Any) -> Any:
+        """The state before the first step: nothing without momentum."""
+        return Velocity(pytree.tree_map(torch.zeros_like, parameters)) if self.momentum else ()
+
+    def step(self, parameters: Any, gradient: Any, state: Any, rate: float) -> tuple[Any, Any]:
+        """Parameters and state after a step.
+
+        Raises:
+            ValueError: The gradient has another structure than the parameters.
+        """
+        w, structure = pytree.tree_flatten(parameters)
+        slopes = structure.flatten_up_to(gradient)
+        if self.weight_decay:
+            slopes = _add(slopes, w, self.weight_decay)
+        if self.momentum:
+            v = _add_to(structure.flatten_up_to(state.velocity), self.momentum, slopes)
+            slopes = _add(slopes, v, self.momentum) if self.nesterov else v
+            state = Velocity(structure.unflatten(v))
+        return structure.unflatten(_add(w, slopes, -rate)), state
+
+
+@dataclass(frozen=True)
+class Adam:
+    r"""Adam, as `torch.optim.Adam`.
+
+    With $m$ and $s$ the running means of $g$ and of $g^2$ and $\hat m$, $\hat s$ the same without their bias towards
+    the zeros they started from, $w \leftarrow w - \eta\,\hat m/(\sqrt{\hat s} + \epsilon)$.
+
+    Attributes:
+        betas: Weights of the past in the running means.
+        eps: $\epsilon$.
+        weight_decay: $\lambda$; $\lambda w$ is added to the gradient.
+
+    Raises:
+        FederationError: A value out of its range.
+    """
+
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(eps=self.eps, weight_decay=self.weight_decay)
+        if len(self.betas) != 2 or not all(0.0 <= beta < 1.0 for beta in self.betas):
+            raise FederationError(f"betas must be two numbers from 0 to below 1, got {self.betas}")
+
+    def start(self, parameters: Any) -> Moments:
+        """The state before the first step."""
+        first, second = (pytree.tree_map(torch.zeros_like, parameters) for _ in range(2))
+        leaves = pytree.tree_leaves(parameters)
+        device = leaves[0].device if leaves else "cpu"
+        dtype = torch.promote_types(leaves[0].dtype, torch.float32) if leaves else torch.float32
+        return Moments(first, second, torch.zeros((), dtype=dtype, device=device))
+
+    def step(self, parameters: Any, gradient: Any, state: Moments, rate: float) -> tuple[Any, Moments]:
+        """Parameters and state after a step.
+
+        Raises:
+            ValueError: The gradient has another structure than the parameters.
+        """
+        w, structure = pytree.tree_flatten(parameters)
+        w, slopes = self._decayed(w, structure.flatten_up_to(gradient), rate)
+        first, second, steps = state
+        m = _lerp(structure.flatten_up_to(first), slopes, 1.0 - self.betas[0])
+        s = _add_squares(structure.flatten_up_to(second), slopes, self.betas[1])
+        steps = steps + 1.0
+        # The numbers of the step stay tensors on the device: reading one would wait for everything before it.
+        ahead = rate / _unbiasing(self.betas[0], steps)
+        spread = _unbiasing(self.betas[1], steps).sqrt()
+        w = _subtract_quotients(w, m, s, ahead, spread, self.eps)
+        return structure.unflatten(w), Moments(structure.unflatten(m), structure.unflatten(s), steps)
+
+    def _decayed(self, w: Tensors, slopes: Tensors, rate: float) -> tuple[Tensors, Tensors]:
+        return w, _add(slopes, w, self.weight_decay) if self.weight_decay else slopes
+
+
+@dataclass(frozen=True)
+class AdamW(Adam):
+    r"""Adam with decoupled weight decay, $w \leftarrow (1 - \eta\lambda)w$ before each step, as `torch.optim.AdamW`.
+
+    Attributes:
+        weight_decay: $\lambda$.
+    """
+
+    weight_decay: float = 1e-2
+
+    def _decayed(self, w: Tensors, slopes: Tensors, rate: float) -> tuple[Tensors, Tensors]:
+        return _scale(w, 1.0 - rate * self.weight_decay) if self.weight_decay else w, slopes
+
+
+def _unbiasing(beta: float, steps: Tensor) -> Tensor:
+    """1 - beta^steps, to full precision also where that is close to 0."""
+    return -torch.expm1(steps * (math.log(beta) if beta else -math.inf))
+
+
+def _singly(*given: Tensors) -> bool:
+    """`torch._foreach` takes neither no tensors nor those of `torch.func`, and does not differentiate all it does."""
+    if not given[0] or torch._C._are_functorch_transforms_active():
+        return True
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensors in given for tensor in tensors)
+
+
+def _scale(a: Tensors, factor: float) -> Tensors:
+    return [x * factor for x in a] if _singly(a) else list(torch._foreach_mul(a, factor))
+
+
+def _add(a: Tensors, b: Tensors, factor: float) -> Tensors:
+    """A + factor b."""
+    if _singly(a, b):
+        return [torch.add(x, y, alpha=factor) for x, y in zip(a, b, strict=True)]
+    return list(torch._foreach_add(a, b, alpha=factor))
+
+
+def _add_to(a: Tensors, factor: float, b: Tensors) -> Tensors:
+    """Factor a + b, rounded in between."""
+    scaled = _scale(a, factor)
+    if _singly(scaled, b):
+        return [x + y for x, y in zip(scaled, b, strict=True)]
+    torch._foreach_add_(scaled, b)  # new tensors, written once more: memory costs more than arithmetic here
+    return scaled
+
+
+def _lerp(a: Tensors, b: Tensors, share: float) -> Tensors:
+    """A + share (b - a)."""
+    if _singly(a, b):
+        return [torch.lerp(x, y, share) for x, y in zip(a, b, strict=True)]
+    return list(torch._foreach_lerp(a, b, share))
+
+
+def _add_squares(s: Tensors, g: Tensors, beta: float) -> Tensors:
+    """Beta s + (1 - beta) g^2."""
+    scaled = _scale(s, beta)
+    if _singly(scaled, g):
+        return [torch.addcmul(x, y, y, value=1.0 - beta) for x, y in zip(scaled, g, strict=True)]
+    torch._foreach_addcmul_(scaled, g, g, value=1.0 - beta)
+    return scaled
+
+
+def _subtract_quotients(w: Tensors, m: Tensors, s: Tensors, ahead: Tensor, spread: Tensor, eps: float) -> Tensors:
+    """W - ahead m / (sqrt(s)/spread + eps)."""
+    if _singly(w, m, s):
+        return [
+            x - ahead.to(x.dtype) * y / (z.sqrt() / spread.to(x.dtype) + eps) for x, y, z in zip(w, m, s, strict=True)
+        ]
+    below = list(torch._foreach_sqrt(s))
+    torch._foreach_div_(below, spread.to(w[0].dtype))
+    torch._foreach_add_(below, eps)
+    torch._foreach_div_(below, -ahead.to(w[0].dtype))
+    return list(torch._foreach_addcdiv(w, m, below))
+
+
+def _check(**values: float) -> None:
+    for name, value in values.items():
+        if not 0.0 <= value < math.inf:
+            raise FederationError(f"{name} must be at least 0, got {value}")

@@ -1,0 +1,82 @@
+r"""pFedLoRU (FedLoRU, Algorithm 2): personal factors L, U beside the global ones, trained first and never sent.
+
+The model of client k is $W + \alpha AB + \alpha_p L_kU_k$. (The box returns W plus the unscaled products; its inference
+formula has $\alpha_p$, as in training.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from algorithms.adapter import AB, Adapter
+from algorithms.descent import Descent, descend
+from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
+from algorithms.fedloru import FedLoRU, FedLoRUState
+from algorithms.tree import Tree
+
+PERSONAL = "personal optimiser"
+"""Under which name a client keeps the state of the optimiser of its personal factors."""
+
+
+@dataclass(frozen=True)
+class PersonalFedLoRU(FedLoRU):
+    """The algorithm.
+
+    Attributes:
+        personal: Local steps in L and U.
+        personal_adapter: Their rank, scale, start and layers.
+    """
+
+    personal: Descent = field(default_factory=Descent)
+    personal_adapter: Adapter = field(default_factory=lambda: Adapter(1))
+
+    def start(self, fed: Federation, w: Tree) -> FedLoRUState:
+        """The state before the first round."""
+        fed.equip(LU=self.personal_adapter.pair(w))
+        return super().start(fed, w)
+
+    def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
+        """One round."""
+        factors = fed.mean(
+            train_personal_then_shared, to=cohort, draw=self._draws, factors=state.factors, algorithm=self
+        )
+        return self.accumulated(fed, state, factors)
+
+    def personal_weights(self, fed: Federation, state: FedLoRUState, client: int) -> Tree:
+        """The model of one client."""
+        return self.personal_adapter.weights(self.weights(state), fed.personal(client)["LU"])
+
+    def _draws(self, client: Client, rng: np.random.Generator) -> tuple[Any, Any] | None:
+        return pair(self.personal.draw(client, rng), self.local.draw(client, rng))
+
+
+def train_personal_then_shared(client: Client, memory: Memory, factors: AB, algorithm: PersonalFedLoRU) -> Reply:
+    """Eq. (80), then eq. (81) of the paper."""
+    shared, own, base = algorithm.adapter, algorithm.personal_adapter, memory.shared["base"]
+    first, second = (None, None) if memory.drawn is None else memory.drawn
+    with_shared = shared.made(client, base, factors)
+    LU, kept = descend(
+        client, memory.personal["LU"], algorithm.personal, replace(memory, drawn=first),
+        own.over(client, with_shared), slot=PERSONAL,
+    )  # fmt: skip
+    with_own = own.made(client, base, LU)
+    trained, personal = descend(
+        client, factors, algorithm.local, replace(memory, drawn=second), shared.over(client, with_own)
+    )
+    return Reply(upload=trained, personal={"LU": LU, **kept, **personal})
+
+
+def pair(first: Any, second: Any) -> tuple[Any, Any] | None:
+    """Batches of two kinds of local steps, or none.
+
+    Raises:
+        FederationError: One kind has batches and the other has not.
+    """
+    if first is None and second is None:
+        return None
+    if first is None or second is None:
+        raise FederationError("name a batch for both kinds of local steps, or for none")
+    return first, second

@@ -1,0 +1,68 @@
+"""RoLoRA, Algorithm 1: B is trained with A frozen, then A with B frozen; each is averaged exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from algorithms.adapter import AB, Adapter, LoRAState
+from algorithms.descent import Descent, descend
+from algorithms.federation import Client, Cohort, Federation, Memory, Reply
+from algorithms.fedlora import LoRA
+from algorithms.tree import Tree
+
+
+class Half(NamedTuple):
+    """What is trained while the other factor is frozen: one factor, and the weights that are not factorised."""
+
+    factor: Tree
+    rest: Tree
+
+
+@dataclass(frozen=True)
+class RoLoRA(LoRA):
+    """The algorithm.
+
+    Attributes:
+        frozen_a: Leave the second trip out: FFA-LoRA by the same code.
+    """
+
+    frozen_a: bool = False
+
+    def start(self, fed: Federation, w: Tree) -> LoRAState:
+        """The state before the first round; every client is told the frozen weights and both factors."""
+        state = super().start(fed, w)
+        fed.tell(A=state.factors.A, B=state.factors.B)
+        fed.agree(rest=state.factors.rest)  # told with the weights
+        return state
+
+    def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
+        """One iteration: two communication rounds."""
+        A = state.factors.A
+        # What is broadcast at the end of one half is what the other half starts from.
+        B, rest = fed.mean(train_B, to=cohort, draw=self.local.draw, local=self.local, adapter=self.adapter)
+        fed.tell(B=B, rest=rest)
+        if not self.frozen_a:
+            A, rest = fed.mean(train_A, to=cohort, draw=self.local.draw, local=self.local, adapter=self.adapter)
+            fed.tell(A=A, rest=rest)
+        return state._replace(factors=AB(A, B, rest))
+
+
+def train_B(client: Client, memory: Memory, local: Descent, adapter: Adapter, start: Half | None = None) -> Reply:
+    """Local steps in B and the rest, A frozen."""
+    A, base = memory.shared["A"], memory.shared["base"]
+    start = start or Half(memory.shared["B"], memory.shared["rest"])
+    trained, personal = descend(
+        client, start, local, memory, lambda at: adapter.made(client, base, AB(A, at.factor, at.rest)), slot="B"
+    )
+    return Reply(upload=trained, personal=personal)
+
+
+def train_A(client: Client, memory: Memory, local: Descent, adapter: Adapter) -> Reply:
+    """Local steps in A and the rest, B frozen."""
+    B, base = memory.shared["B"], memory.shared["base"]
+    start = Half(memory.shared["A"], memory.shared["rest"])
+    trained, personal = descend(
+        client, start, local, memory, lambda at: adapter.made(client, base, AB(at.factor, B, at.rest)), slot="A"
+    )
+    return Reply(upload=trained, personal=personal)

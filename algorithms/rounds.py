@@ -1,0 +1,216 @@
+"""The loop over rounds: every run, figure, claim and test goes through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Protocol, TypeVar
+
+import torch
+from torch import Tensor
+
+from algorithms.federation import Clients, Cohort, Executor, Federation, FederationError, FederationState
+from algorithms.ledger import Ledger
+from algorithms.tree import Tree
+
+S = TypeVar("S")
+_REMEDY = "lower the learning rate"
+
+
+class Algorithm(Protocol):
+    """A round of a federation and the model that its state stands for."""
+
+    def start(self, fed: Federation, w: Tree) -> Any:
+        """The state before the first round."""
+        ...
+
+    def round(self, fed: Federation, cohort: Cohort, state: Any) -> Any:
+        """One round."""
+        ...
+
+    def weights(self, state: Any) -> Tree:
+        """The model."""
+        ...
+
+
+class FederatedProblem(Protocol):
+    """Clients and where they start.
+
+    It says how good weights are by ``evaluate(weights, fed)``, numbers by name; or by ``loss(weights)`` and `measures`,
+    further functions of the weights. ``evaluate_personal(weights_of, fed)``, where it is there, says how good the
+    clients' own models are.
+    """
+
+    @property
+    def clients(self) -> Clients | Sequence[Any]:
+        """The clients."""
+        ...
+
+    @property
+    def weights(self) -> Sequence[float] | None:
+        """Of the clients in averages; none: the sizes of their data."""
+        ...
+
+    @property
+    def start(self) -> Mapping[str, Tensor]:
+        """Initial weights."""
+        ...
+
+
+@dataclass(frozen=True)
+class RunState:
+    """Everything a run needs to go on after a round.
+
+    Attributes:
+        round: Rounds done.
+        algorithm: State of the algorithm.
+        federation: What clients hold between rounds.
+    """
+
+    round: int
+    algorithm: Any
+    federation: FederationState
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a round led to.
+
+    Attributes:
+        metrics: Round, loss, the problem's measures, rank and bytes, by name.
+        state: Where the run stands.
+        ledger: What has travelled so far.
+    """
+
+    metrics: dict[str, float]
+    state: RunState
+    ledger: Ledger
+
+
+def one_round(
+    round: Callable[[Federation, Cohort, S], S], fed: Federation, state: S, cohort: int | Cohort | None = None
+) -> S:
+    """Does one round: clients forget what they kept for the last one, and the cohort is drawn.
+
+    Args:
+        round: What the cohort does, such as the `round` of an algorithm.
+        fed: The federation.
+        state: Before the round.
+        cohort: Clients of the round, or how many of them are drawn; default: all.
+
+    Returns:
+        The state after the round.
+
+    Raises:
+        FederationError: The round failed.
+    """
+    number = fed._begin()
+    try:
+        return round(fed, fed.cohort(cohort) if cohort is None or isinstance(cohort, int) else cohort, state)
+    except torch.linalg.LinAlgError as error:  # what the clients sent was finite, sums or products of it are not
+        raise FederationError(
+            f"round {number}: a decomposition failed, as it does for numbers that overflow; {_REMEDY}"
+        ) from error
+
+
+def go_on(
+    round: Callable[[Federation, Cohort, S], S],
+    fed: Federation,
+    state: S,
+    rounds: int,
+    cohort: int | Cohort | None = None,
+) -> Iterator[S]:
+    """Yields the state after every further round; arguments as in `one_round`."""
+    for _ in range(rounds):
+        state = one_round(round, fed, state, cohort)
+        yield state
+
+
+def final(states: Iterator[S], before: S) -> S:
+    """The last of some states; the one before them, where there is none."""
+    for state in states:
+        before = state
+    return before
+
+
+def rounds(
+    algorithm: Algorithm,
+    problem: FederatedProblem,
+    *,
+    rounds: int,
+    cohort: int | None = None,
+    seed: int = 0,
+    executor: Executor | None = None,
+    resume: tuple[RunState, Ledger] | None = None,
+    evaluate_every: int = 1,
+) -> Iterator[Step]:
+    """Yields the state before the first round (or nothing, on resuming), then every round.
+
+    Args:
+        algorithm: What to run.
+        problem: Clients, start and measures.
+        rounds: The last round.
+        cohort: Clients of a round; default: all.
+        seed: Of cohorts and of what clients draw.
+        executor: Default: one client after the other.
+        resume: Where a run of the same settings stood, and its ledger.
+        evaluate_every: Rounds from one evaluation to the next; the start and the last round are evaluated, too. In the
+            other rounds metrics hold only what costs nothing.
+
+    Raises:
+        FederationError: The run cannot go on; or a number that the problem evaluates is not finite.
+    """
+    if evaluate_every < 1:
+        raise FederationError(f"evaluate_every must be at least 1, got {evaluate_every}")
+    ledger = resume[1] if resume else Ledger()
+    clients, shares = problem.clients, problem.weights
+    if hasattr(algorithm, "gathered"):  # central training: one client in place of all
+        clients, shares = algorithm.gathered(clients, shares)
+    fed = Federation(
+        clients,
+        weights=shares,
+        seed=seed,
+        executor=executor,
+        ledger=ledger,
+        state=resume[0].federation if resume else None,
+    )
+    if resume:
+        before, done = resume[0].algorithm, resume[0].round
+    else:
+        before, done = algorithm.start(fed, Tree(problem.start)), 0
+        yield Step(_metrics(problem, algorithm, before, fed, 0, True), RunState(0, before, fed.state), ledger)
+    for number, state in enumerate(go_on(algorithm.round, fed, before, rounds - done, cohort), done + 1):
+        evaluated = number % evaluate_every == 0 or number == rounds
+        metrics = _metrics(problem, algorithm, state, fed, number, evaluated)
+        yield Step(metrics, RunState(number, state, fed.state), ledger)
+
+
+def _metrics(
+    problem: FederatedProblem, algorithm: Algorithm, state: Any, fed: Federation, number: int, evaluated: bool
+) -> dict[str, float]:
+    found = _evaluated(problem, algorithm, state, fed) if evaluated else {}
+    for name, value in found.items():
+        if name.endswith("loss") and not isfinite(value):
+            if number == 0:
+                raise FederationError(f"the {name} at the start is {value}; lower heterogeneity")
+            raise FederationError(f"round {number}: the {name} is {value}; {_REMEDY}")
+    bases = getattr(state, "U", None)
+    ranks = {"rank": float(max(U.shape[1] for U in bases.values()))} if bases is not None else {}
+    return {
+        "round": number,
+        **found,
+        **ranks,
+        "bytes_down": fed.ledger.bytes("down"),
+        "bytes_up": fed.ledger.bytes("up"),
+    }
+
+
+def _evaluated(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict[str, float]:
+    w = algorithm.weights(state)
+    if not hasattr(problem, "evaluate"):
+        return {"loss": problem.loss(w), **{name: measure(w) for name, measure in problem.measures.items()}}
+    found = dict(problem.evaluate(w, fed))
+    if hasattr(algorithm, "personal_weights") and hasattr(problem, "evaluate_personal"):
+        found |= problem.evaluate_personal(lambda client: algorithm.personal_weights(fed, state, client), fed)
+    return found

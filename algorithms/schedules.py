@@ -1,0 +1,133 @@
+"""Learning rates that change: values that map the number of a round, or of a step, to a rate.
+
+They are the closed forms of `StepLR`, `CosineAnnealingLR` and `CosineAnnealingWarmRestarts` of `torch.optim`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from algorithms.federation import FederationError
+
+PER = ("round", "step")
+
+
+class Schedule(Protocol):
+    """A learning rate for every round, or for every local step.
+
+    Attributes:
+        per: What is counted, `round` or `step`.
+    """
+
+    @property
+    def per(self) -> str:
+        """What is counted."""
+        ...
+
+    def __call__(self, index: int) -> float:
+        """The rate of a round or step, counted from 0."""
+        ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same rate always.
+
+    Attributes:
+        rate: Positive.
+        per: Makes no difference.
+
+    Raises:
+        FederationError: A value out of its range.
+    """
+
+    rate: float
+    per: str = "round"
+
+    def __post_init__(self) -> None:
+        _check(self.rate, self.per)
+
+    def __call__(self, index: int) -> float:
+        """The rate."""
+        return self.rate
+
+
+@dataclass(frozen=True)
+class Step:
+    r"""The rate times $\mathrm{factor}^{\lfloor t/\mathrm{every}\rfloor}$.
+
+    Attributes:
+        rate: The first.
+        every: Rounds or steps between changes.
+        factor: Of each change, positive.
+        per: What is counted, `round` or `step`.
+
+    Raises:
+        FederationError: A value out of its range.
+
+    >>> [Step(1.0, every=2, factor=0.5)(t) for t in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+
+    rate: float
+    every: int
+    factor: float = 0.1
+    per: str = "round"
+
+    def __post_init__(self) -> None:
+        _check(self.rate, self.per)
+        if self.every < 1 or not 0.0 < self.factor < math.inf:
+            raise FederationError(
+                f"every must be at least 1 and the factor positive, got {self.every} and {self.factor}"
+            )
+
+    def __call__(self, index: int) -> float:
+        """The rate of a round or step, counted from 0."""
+        return self.rate * self.factor ** (index // self.every)
+
+
+@dataclass(frozen=True)
+class Cosine:
+    r"""From the rate down to the minimum along half a cosine, $m + (\eta - m)(1 + \cos(\pi t/T))/2$.
+
+    Attributes:
+        rate: The first, $\eta$.
+        period: T, in rounds or steps.
+        minimum: m, approached at the end of a period; not above the rate.
+        restart: After a period, begin anew; else climb back along the cosine.
+        per: What is counted, `round` or `step`.
+
+    Raises:
+        FederationError: A value out of its range.
+
+    >>> [round(Cosine(1.0, period=2)(t), 3) for t in range(5)]
+    [1.0, 0.5, 1.0, 0.5, 1.0]
+    >>> [round(Cosine(1.0, period=2, restart=False)(t), 3) for t in range(5)]
+    [1.0, 0.5, 0.0, 0.5, 1.0]
+    """
+
+    rate: float
+    period: int
+    minimum: float = 0.0
+    restart: bool = True
+    per: str = "round"
+
+    def __post_init__(self) -> None:
+        _check(self.rate, self.per)
+        if self.period < 1 or not 0.0 <= self.minimum <= self.rate:
+            raise FederationError(
+                "the period must be at least 1 and the minimum between 0 and the rate, got "
+                f"{self.period} and {self.minimum} (rate {self.rate})"
+            )
+
+    def __call__(self, index: int) -> float:
+        """The rate of a round or step, counted from 0."""
+        passed = index % self.period if self.restart else index
+        return self.minimum + (self.rate - self.minimum) * (1.0 + math.cos(math.pi * passed / self.period)) / 2.0
+
+
+def _check(rate: float, per: str) -> None:
+    if not 0.0 < rate < math.inf or per not in PER:
+        raise FederationError(f"expected a positive learning rate per one of {PER}, got {rate} per {per!r}")

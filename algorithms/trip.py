@@ -1,0 +1,336 @@
+"""One trip: work that goes to the clients of a cohort, what each of them knows, and what comes back.
+
+An executor does the work of a trip. It either gives the replies one by one, or adds the uploads up as they arrive;
+`fold` is the one place where that is done, in this process or in a worker that has a part of the cohort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from algorithms.tree import tensors
+
+Cohort = Sequence[int]
+"""Numbers of clients, increasing."""
+
+
+class FederationError(ValueError):
+    """A federation or a round that cannot go on; the message names round, client and cause."""
+
+
+class Client(Protocol):
+    """Anything that answers: a closed-form objective, or a network with its data."""
+
+    @property
+    def samples(self) -> float:
+        """Size of its data."""
+        ...
+
+    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
+        """The loss at some weights, a differentiable scalar; of a batch of its samples, if one is named."""
+        ...
+
+
+@runtime_checkable
+class Clients(Protocol):
+    """A lazy sequence of clients: a client is made when it is asked for, the sizes of their data are known."""
+
+    @property
+    def sizes(self) -> Sequence[float]:
+        """Size of each client's data."""
+        ...
+
+    def __len__(self) -> int:
+        """Number of clients."""
+        ...
+
+    def __getitem__(self, number: int, /) -> Client:
+        """A client."""
+        ...
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a client knows beside what is sent.
+
+    Attributes:
+        number: Its own; a tensor where the work of several clients is one evaluation.
+        kept: What it kept on earlier trips of this round.
+        personal: What it keeps for good.
+        shared: What every client was told.
+        drawn: Random numbers for this work, drawn before it from (seed, round, trip, client).
+        round: Number of the round, from 1.
+    """
+
+    number: int | Tensor = 0
+    kept: Mapping[str, Any] = field(default_factory=dict)
+    personal: Mapping[str, Any] = field(default_factory=dict)
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    drawn: Any = None
+    round: int = 1
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What one client's work leads to.
+
+    Attributes:
+        upload: Travels to the server: a tree, a tensor, or tuples and mappings of these.
+        keep: Stays with the client until the round ends.
+        personal: Stays with the client for good.
+    """
+
+    upload: Any = ()
+    keep: Mapping[str, Any] = field(default_factory=dict)
+    personal: Mapping[str, Any] = field(default_factory=dict)
+
+
+Work = Callable[..., Reply]
+Draw = Callable[[Client, np.random.Generator], Any]
+Then = Callable[[Any], Any]
+Each = Mapping[str, Mapping[int, Any]]
+
+
+@dataclass(frozen=True)
+class Trip:
+    """Work for a cohort and all that its clients know.
+
+    Attributes:
+        round: Number of the round.
+        number: Of the trip in its round.
+        work: A module-level function of a client, its memory and what is sent.
+        cohort: The clients' numbers.
+        clients: All clients of the federation.
+        sent: To all of the cohort.
+        each: To one client alone: by name, then by the client's number.
+        then: What the server makes of an upload before it is added up.
+        seed: Of what clients draw.
+        draw: Draws what the work needs at random.
+        kept: On earlier trips of the round, by client.
+        personal: Kept for good, by client; over `equipped`.
+        equipped: What every client keeps until its own work changes it.
+        shared: What every client was told.
+    """
+
+    round: int
+    number: int
+    work: Work
+    cohort: Cohort
+    clients: Clients | Sequence[Client] | None
+    sent: Mapping[str, Any]
+    each: Each
+    then: Then | None
+    seed: int
+    draw: Draw | None
+    kept: Mapping[int, Mapping[str, Any]]
+    personal: Mapping[int, Mapping[str, Any]]
+    equipped: Mapping[str, Any]
+    shared: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Of the work, as the ledger and errors call it."""
+        return str(self.work.__name__.strip("_"))
+
+    def memory(self, number: int, client: Client) -> Memory:
+        """What a client knows; what it needs at random is drawn here."""
+        drawn = None
+        if self.draw is not None:
+            drawn = self.draw(client, np.random.default_rng([self.seed, self.round, self.number, number]))
+        personal = self.personal.get(number, {})
+        if self.equipped:
+            personal = {**self.equipped, **personal}
+        return Memory(number, self.kept.get(number, {}), personal, self.shared, drawn, self.round)
+
+    def sent_to(self, number: int) -> Mapping[str, Any]:
+        """What a client is sent."""
+        if not self.each:
+            return self.sent
+        return {**self.sent, **{name: values[number] for name, values in self.each.items()}}
+
+    def part(self, cohort: Cohort) -> Trip:
+        """The same for some of the clients, with nothing of the others; the clients themselves are left out."""
+        return replace(
+            self,
+            cohort=cohort,
+            clients=None,
+            each={name: {number: values[number] for number in cohort} for name, values in self.each.items()},
+            kept={number: self.kept[number] for number in cohort if number in self.kept},
+            personal={number: self.personal[number] for number in cohort if number in self.personal},
+        )
+
+    def down(self) -> tuple[list[Any], int]:
+        """What goes down, as the ledger takes it: messages, and copies of each."""
+        if not any(tensors(list(values.values())) for values in self.each.values()):
+            return [self.sent], len(self.cohort)
+        return [self.sent_to(number) for number in self.cohort], 1
+
+    @contextmanager
+    def naming_errors(self) -> Iterator[None]:
+        """Puts round and work before the message of an error."""
+        try:
+            yield
+        except FederationError as error:
+            raise FederationError(f"round {self.round}, {self.name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What is left of a reply once its upload has been taken.
+
+    Attributes:
+        number: Of the client.
+        entries: Numbers that it sent.
+        bytes: The same in bytes.
+        finite: Whether all of them are finite, what the server made of them, and what stays with the client for good; a
+            scalar on their device, or nothing.
+        keep: Stays with the client until the round ends; empty where a worker holds it.
+        personal: Stays with the client for good.
+    """
+
+    number: int
+    entries: int
+    bytes: int
+    finite: Tensor | None
+    keep: Mapping[str, Any]
+    personal: Mapping[str, Any]
+
+    @staticmethod
+    def of(number: int, reply: Reply, made: Any = ()) -> Receipt:
+        """The receipt for a reply, and for what the server made of it."""
+        sent = tensors(reply.upload)
+        entries, size = sum(leaf.numel() for leaf in sent), sum(leaf.numel() * leaf.element_size() for leaf in sent)
+        return Receipt(
+            number,
+            entries,
+            size,
+            _finite([*sent, *tensors(made), *tensors(reply.personal)]),
+            reply.keep,
+            reply.personal,
+        )
+
+
+class Executor(Protocol):
+    """Where the work of a trip is done; the answers do not depend on it but for rounding."""
+
+    def replies(self, trip: Trip) -> Iterator[Reply]:
+        """One reply for each client of the cohort, in its order."""
+        ...
+
+    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+        """The sum of share times upload, after the trip's `then`, and a receipt for each client, in their order."""
+        ...
+
+    def tell(self, trip: Trip) -> None:
+        """Brings values to every client; nothing comes back. They are in `shared` of later trips, too."""
+        ...
+
+
+class Sequential:
+    """One client after the other: the reference."""
+
+    def replies(self, trip: Trip) -> Iterator[Reply]:
+        """One reply for each client of the cohort, in its order."""
+        assert trip.clients is not None
+        for number in trip.cohort:
+            client = trip.clients[number]
+            yield trip.work(client, trip.memory(number, client), **trip.sent_to(number))
+
+    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+        """The sum of share times upload, as replies arrive."""
+        return fold(trip, self.replies(trip), shares)
+
+    def tell(self, trip: Trip) -> None:
+        """Nothing to do: all clients are here."""
+
+
+PARTS = 16
+"""At most so many sums of a cohort are added up: of one client each in small cohorts."""
+
+
+def part_size(clients: int) -> int:
+    """Clients whose uploads make one partial sum; it depends on the cohort alone, and not on who adds up."""
+    return max(1, -(-clients // PARTS))
+
+
+def fold(
+    trip: Trip, replies: Iterable[Reply], shares: Sequence[float], size: int | None = None
+) -> tuple[Any, list[Receipt]]:
+    """Adds share times upload up as replies arrive, in the order of the cohort; one upload is held at a time.
+
+    Partial sums of some clients each are added, so that several processes come to the same bits.
+
+    Args:
+        trip: The trip.
+        replies: In the order of its cohort.
+        shares: Of the clients.
+        size: Of the parts; default: `part_size`.
+
+    Raises:
+        FederationError: Uploads of several structures.
+    """
+    size = size or part_size(len(trip.cohort))
+    total: list[Any] | None = None
+    partial: list[Any] = []
+    form: Any = None
+    receipts: list[Receipt] = []
+    for number, share, reply in zip(trip.cohort, shares, replies, strict=True):
+        made = reply.upload if trip.then is None else trip.then(reply.upload)
+        receipts.append(Receipt.of(number, reply, () if trip.then is None else made))
+        leaves, structure = pytree.tree_flatten(made)
+        if form is not None:
+            require_same(structure, form, number)
+        form = structure
+        product = [leaf * share for leaf in leaves]
+        partial = product if len(receipts) % size == 1 or size == 1 else add_up(partial, product)
+        if len(receipts) % size == 0 or len(receipts) == len(trip.cohort):
+            total = partial if total is None else add_up(total, partial)
+    return pytree.tree_unflatten(total or [], form), receipts
+
+
+def require_same(structure: Any, form: Any, number: int) -> None:
+    """Checks that a client sent what those before it did.
+
+    Raises:
+        FederationError: It did not.
+    """
+    if structure != form:
+        raise FederationError(f"client {number} sent other things than those before it; a mean needs one structure")
+
+
+def add_up(total: Sequence[Any], part: Sequence[Any]) -> list[Any]:
+    """The sums; in place where a sum is a tensor of the part's shape: the total is nobody else's."""
+    return [
+        one.add_(other) if isinstance(one, Tensor) and one.shape == other.shape else torch.add(one, other)
+        for one, other in zip(total, part, strict=True)
+    ]
+
+
+def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:
+    """The number of the first client that sent what is not finite; one synchronisation for all."""
+    known = [receipt for receipt in receipts if receipt.finite is not None]
+    if not known:
+        return None
+    flags = torch.stack([receipt.finite for receipt in known if receipt.finite is not None])
+    if bool(flags.all()):
+        return None
+    return known[int((~flags).nonzero()[0, 0])].number
+
+
+def _finite(leaves: Sequence[Tensor]) -> Tensor | None:
+    """Whether all entries are finite, in a few calls for all leaves: the largest of each tells."""
+    leaves = [leaf.detach() for leaf in leaves if leaf.is_floating_point() and leaf.numel()]
+    if not leaves:
+        return None
+    largest = torch._foreach_norm(leaves, float("inf"))
+    if len(largest) == 1:
+        return torch.isfinite(largest[0])
+    return torch.isfinite(torch.stack([norm.double() for norm in largest])).all()

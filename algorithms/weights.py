@@ -1,0 +1,140 @@
+r"""What stands for a layer's weight: a tensor, $W_0 + \alpha AB$, or $USV^T$.
+
+The values are of the weight read as a matrix ``(m, n)`` (`algorithms.kernels`): for a linear layer ``(out, in)``, for a
+convolution ``(out, in k k)`` or ``(out k, in k)``. PEFT's B is A here. Layers compute through them
+(`algorithms.products`), and never form the product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+from algorithms.kernels import reads_along
+from algorithms.products import Product, Terms
+
+
+@dataclass(frozen=True, eq=False)
+class Added(Product):
+    r"""$W_0 + \alpha AB$.
+
+    Attributes:
+        base: $W_0$, of the layer's shape; itself with an added pair where several are kept.
+        scale: $\alpha$.
+        A: ``(m, r)``.
+        B: ``(r, n)``.
+
+    >>> weight = Added(torch.eye(2, 3), 0.5, torch.ones(2, 1), torch.ones(1, 3))
+    >>> torch.nn.functional.linear(torch.ones(3), weight)
+    tensor([2.5000, 2.5000])
+    """
+
+    base: Weight
+    scale: float
+    A: Tensor
+    B: Tensor
+
+    @property
+    def shape(self) -> torch.Size:
+        """Of the layer's weight."""
+        return self.base.shape
+
+    @property
+    def terms(self) -> Terms:
+        """The base's terms, and the pair."""
+        base = self.base.terms if isinstance(self.base, Product) else ((1.0, (self.base,)),)
+        return *base, (self.scale, (self.A, self.B))
+
+
+@dataclass(frozen=True, eq=False)
+class Factored(Product):
+    r"""$USV^T$.
+
+    Attributes:
+        U: ``(m, r)``.
+        S: ``(r, q)``, mostly square.
+        V: ``(n, q)``.
+        of: Shape of the layer's weight, where that is not ``(m, n)``.
+    """
+
+    U: Tensor
+    S: Tensor
+    V: Tensor
+    of: tuple[int, ...] | None = None
+
+    @property
+    def shape(self) -> torch.Size:
+        """Of the layer's weight."""
+        return torch.Size(self.of or (self.U.shape[-2], self.V.shape[-2]))
+
+    @property
+    def terms(self) -> Terms:
+        """One product of three."""
+        return ((1.0, (self.U, self.S, self.V.mT)),)
+
+
+Weight = Tensor | Added | Factored
+
+
+def dense(weight: Weight, shape: Sequence[int] | None = None) -> Tensor:
+    """A weight as a tensor.
+
+    Args:
+        weight: A tensor or a value.
+        shape: Of the layer, for the factors of a convolution that do not tell.
+
+    Raises:
+        FederationError: The factors do not make a weight of that shape.
+    """
+    return weight.dense() if isinstance(weight := shaped(weight, shape), Product) else weight
+
+
+def dense_tree(weights: Mapping[str, Weight], like: Mapping[str, Tensor] | None = None) -> dict[str, Tensor]:
+    """Every weight as a tensor, in the shape of the tensor of its name where such are given.
+
+    Raises:
+        FederationError: Factors that do not make a weight of that shape.
+    """
+    return {name: dense(weight, None if like is None else like[name].shape) for name, weight in weights.items()}
+
+
+def shaped(weight: Weight, shape: Sequence[int] | None) -> Weight:
+    """A weight that says it has a given shape.
+
+    Raises:
+        FederationError: It has another.
+    """
+    if isinstance(weight, Added):
+        base = shaped(weight.base, shape)
+        if shape is not None:
+            reads_along((len(weight.A), weight.B.shape[-1]), shape)
+        return weight if base is weight.base else Added(base, weight.scale, weight.A, weight.B)
+    if isinstance(weight, Factored) and shape is not None and tuple(shape) != weight.shape:
+        reads_along((len(weight.U), len(weight.V)), shape)
+        return Factored(weight.U, weight.S, weight.V, tuple(shape))
+    return weight
+
+
+def _added(parts: Iterable[Any], scale: Any) -> Added:
+    base, A, B = parts
+    return Added(base, scale, A, B)
+
+
+def _factored(parts: Iterable[Any], of: Any) -> Factored:
+    U, S, V = parts
+    return Factored(U, S, V, of)
+
+
+pytree.register_pytree_node(
+    Added, lambda weight: ([weight.base, weight.A, weight.B], weight.scale), _added,
+    serialized_type_name="rankproof.Added",
+)  # fmt: skip
+pytree.register_pytree_node(
+    Factored, lambda weight: ([weight.U, weight.S, weight.V], weight.of), _factored,
+    serialized_type_name="rankproof.Factored",
+)  # fmt: skip

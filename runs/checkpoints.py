@@ -1,0 +1,232 @@
+"""Checkpoints of a run: an index in JSON, its tensors in safetensors, and one file for each client's own memory.
+
+A checkpoint counts once its index is there, which is written last. The last two are kept. A client's file is written
+when the client's memory has changed, and stays as long as an index names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors import torch as safetensors
+
+from algorithms.federation import FederationState
+from algorithms.rounds import RunState
+from runs.settings import RunError
+from runs.stored import NamedTypes, Shelf, Taken, plain, rich
+from runs.tables import Mark
+from workloads.files import write_whole
+
+KEPT = 2
+_OWN = re.compile(r"round-\d{6,}\.(json|safetensors)|client-\d{6,}-round-\d{6,}\.safetensors|\.writing-.+")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a run stands.
+
+    Attributes:
+        state: After the last round that was saved.
+        marks: How far the tables of the run were by then, by the names of their files.
+        seconds: Wall time of the run so far.
+    """
+
+    state: RunState
+    marks: Mapping[str, Mark]
+    seconds: float = 0.0
+
+
+class Checkpoints:
+    """The checkpoints of one run in their folder."""
+
+    def __init__(self, folder: Path, run: str, kinds: NamedTypes, device: torch.device | str = "cpu") -> None:
+        """Names the folder; nothing is read or written yet.
+
+        Args:
+            folder: Of the checkpoints alone.
+            run: What makes the run this one and no other; other runs' checkpoints are refused.
+            kinds: Named tuples that may stand in a state.
+            device: Where the run computes.
+        """
+        self.folder, self._run, self._kinds, self._device = folder, run, kinds, torch.device(device)
+        self._clients: dict[int, tuple[Mapping[str, Any], str]] = {}
+        self._digests: dict[str, str] = {}
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Writes a checkpoint, whole or not at all, then removes what only older ones needed.
+
+        Raises:
+            OSError: It cannot be written; the one before it stays.
+            TypeError: The state holds what cannot be stored.
+        """
+        state, number = checkpoint.state, checkpoint.state.round
+        files: dict[str, bytes] = {}
+        clients: dict[int, tuple[Mapping[str, Any], str]] = {}
+        for client, memory in state.federation.personal.items():
+            kept = self._clients.get(client)
+            if kept is None or kept[0] is not memory:
+                name = f"client-{client:06d}-round-{number:06d}.safetensors"
+                files[name] = self._packed(memory)
+                kept = (memory, name)
+            clients[client] = kept
+        shelf, main = Shelf(), f"round-{number:06d}.safetensors"
+        parts = {
+            "algorithm": state.algorithm, "shared": state.federation.shared, "equipped": state.federation.equipped
+        }  # fmt: skip
+        written = {name: plain(part, shelf.put, self._kinds) for name, part in parts.items()}
+        files[main] = _tensor_file(shelf, {})
+        digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+        known = {**self._digests, **digests}
+        personal = {str(client): name for client, (_, name) in clients.items()}
+        content = {
+            "run": self._run, "round": number, **written, "personal": personal, "seconds": checkpoint.seconds,
+            "marks": {name: asdict(mark) for name, mark in checkpoint.marks.items()},
+            "files": {name: known[name] for name in (main, *personal.values())},
+        }  # fmt: skip
+        self.folder.mkdir(exist_ok=True)
+        write_whole({self.folder / name: data for name, data in files.items()})
+        _sync(self.folder)
+        write_whole({self.folder / f"round-{number:06d}.json": _signed(content)})
+        _sync(self.folder)
+        self._clients, self._digests = clients, content["files"]
+        self._tidy(number)
+
+    @property
+    def exist(self) -> bool:
+        """Whether there is any, whole or not."""
+        return bool(self._indices())
+
+    def load(self) -> tuple[Checkpoint, list[str]]:
+        """The last whole checkpoint, and what is wrong with those after it.
+
+        Raises:
+            RunError: None is whole.
+            OSError: One cannot be read.
+        """
+        wrong: list[str] = []
+        for path in reversed(self._indices()):
+            try:
+                return self._read(path), wrong
+            except RunError as error:
+                wrong.append(str(error))
+        raise RunError(f"{wrong[0] if wrong else self.folder}; bring its copy back, or start anew with --force")
+
+    def remove(self) -> None:
+        """Removes the checkpoints, and the folder if nothing else is in it."""
+        for path in self._own():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        with suppress(OSError):
+            self.folder.rmdir()
+
+    def _read(self, path: Path) -> Checkpoint:
+        content = _verified(path)
+        if content.get("run") != self._run:
+            raise RunError(f"{path} is of another run")
+        try:
+            data = {name: self._bytes(name, digest) for name, digest in content["files"].items()}
+            number, main = content["round"], f"round-{content['round']:06d}.safetensors"
+            taken = Taken(safetensors.load(data[main]), self._device)
+            algorithm, shared, equipped = (
+                rich(content[part], taken.get, self._kinds) for part in ("algorithm", "shared", "equipped")
+            )
+            personal = {int(client): self._memory(data[name]) for client, name in content["personal"].items()}
+            marks = {name: Mark(**mark) for name, mark in content["marks"].items()}
+            seconds = float(content["seconds"])
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, SafetensorError) as error:
+            if isinstance(error, RunError):
+                raise
+            raise RunError(f"{path} is not what a run saves ({error!r})") from error
+        self._clients = {int(client): (personal[int(client)], name) for client, name in content["personal"].items()}
+        self._digests = dict(content["files"])
+        state = RunState(number, algorithm, FederationState(number, personal, shared, equipped))
+        return Checkpoint(state, marks, seconds)
+
+    def _packed(self, memory: Mapping[str, Any]) -> bytes:
+        shelf = Shelf()
+        structure = plain(memory, shelf.put, self._kinds)
+        return _tensor_file(shelf, {"memory": json.dumps(structure)})
+
+    def _memory(self, data: bytes) -> Mapping[str, Any]:
+        length = int.from_bytes(data[:8], "little")
+        notes = json.loads(data[8 : 8 + length])["__metadata__"]
+        return rich(json.loads(notes["memory"]), Taken(safetensors.load(data), self._device).get, self._kinds)
+
+    def _bytes(self, name: str, digest: str) -> bytes:
+        if not _OWN.fullmatch(name):
+            raise RunError(f"{self.folder} has an index with the file {name!r}, which no run writes")
+        path = self.folder / name
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError as error:
+            raise RunError(f"{path} is missing") from error
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise RunError(f"{path} is damaged")
+        return data
+
+    def _indices(self) -> list[Path]:
+        """From the oldest on."""
+        return sorted((path for path in self._own() if path.suffix == ".json"), key=_number)
+
+    def _own(self) -> list[Path]:
+        there = self.folder.iterdir() if self.folder.is_dir() else ()
+        return [path for path in there if _OWN.fullmatch(path.name)]
+
+    def _tidy(self, number: int) -> None:
+        """Removes what neither this checkpoint nor the one before needs; one that was cut short leaves files, too."""
+        indices = [path for path in self._indices() if _number(path) <= number][-KEPT:]
+        needed = {path.name for path in indices}
+        for path in indices:
+            with suppress(RunError):
+                needed |= set(_verified(path)["files"])
+        for path in self._own():
+            if path.name not in needed:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _number(index: Path) -> int:
+    return int(index.stem.removeprefix("round-"))
+
+
+def _tensor_file(shelf: Shelf, notes: dict[str, str]) -> bytes:
+    return safetensors.save(shelf.tensors, notes)
+
+
+def _signed(content: Mapping[str, Any]) -> bytes:
+    text = json.dumps(content)
+    return json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest(), "content": content}).encode() + b"\n"
+
+
+def _verified(path: Path) -> dict[str, Any]:
+    """The content of an index.
+
+    Raises:
+        RunError: It is not what was written.
+    """
+    try:
+        stored = json.loads(path.read_bytes())
+        content = stored["content"]
+        if hashlib.sha256(json.dumps(content).encode()).hexdigest() == stored["sha256"] and isinstance(content, dict):
+            return content
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise RunError(f"{path} is damaged or of another version")
+
+
+def _sync(folder: Path) -> None:
+    """Brings the names in a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

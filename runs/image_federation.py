@@ -1,0 +1,174 @@
+"""Images of a data set divided among clients, and a network: a federated problem from plain settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from algorithms.federation import FederationError
+from hessian.factories import data_of, model_of
+from hessian.symmetric import CurvatureError
+from runs.network_problem import NetworkProblem, network_problem
+from runs.settings import RunError
+from workloads.augmentation import Preparation
+from workloads.datasets import REGISTRY, DataError, ImageSet, load
+from workloads.models import ModelSettings, model
+from workloads.networks import levels
+from workloads.partition import Even, Indices, Partition, held_out, held_out_each
+
+Split = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class ImageFederation:
+    """A network trained by clients that each have a part of a data set.
+
+    Attributes:
+        data: Name of a data set, or module:function that returns ((inputs, labels), (test inputs, test labels)).
+        model: Name of a network, or module:function that returns one.
+        clients: Number of clients.
+        partition: How the samples are divided among them.
+        side: Height and width to which images are averaged; default: as they are.
+        width: Of the network; default: the paper's.
+        norm: Of a residual network.
+        adapt: What happens to images that do not fit the network.
+        statistics: Of batch norm: averaged with the weights, or those of each batch alone.
+        samples: Training samples used, drawn at random; default: all.
+        test_samples: Test samples used, from the first; default: all.
+        held_out: Training samples kept for validation.
+        own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
+        crop: Black pixels around an image from which crops are taken.
+        flip: Mirror every second image.
+        rows: Samples evaluated at a time.
+    """
+
+    suggests: ClassVar[Mapping[str, Any]] = {"epochs": 1, "batch": 32, "learning_rate": 0.1, "rank": 8}
+    data: str = "fashion-mnist"
+    model: str = "resnet10"
+    clients: int = 20
+    partition: Partition = Even()  # noqa: RUF009 - a frozen value
+    side: int | None = None
+    width: int | None = None
+    norm: Literal["batch", "group"] = "batch"
+    adapt: Literal["none", "pad"] = "none"
+    statistics: Literal["averaged", "batch"] = "averaged"
+    samples: int | None = None
+    test_samples: int | None = None
+    held_out: int = 0
+    own_share: float = 0.0
+    crop: int = 0
+    flip: bool = False
+    rows: int = 1000
+
+    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> NetworkProblem:
+        """The problem.
+
+        Args:
+            seed: Of the initial weights, of the samples and of their division.
+            device: Torch device.
+            root: Where data sets lie.
+
+        Raises:
+            RunError: Settings that do not go together, or a device that is not there.
+            DataError: Data that are not there, or cannot be divided.
+            FederationError: Network and data do not fit.
+        """
+        try:
+            return self._made(seed, _device(device), root)
+        except (FederationError, DataError, RunError):
+            raise
+        except (ValueError, RuntimeError) as error:
+            raise RunError(" ".join(str(error).split())) from error
+
+    def _made(self, seed: int, device: torch.device, root: str | None) -> NetworkProblem:
+        (x, y), test, classes = self._splits(root)
+        train, validation = held_out(len(x), self.held_out, seed)
+        if self.samples is not None:
+            if not 1 <= self.samples <= len(train):
+                raise RunError(f"samples must be from 1 to {len(train)}, got {self.samples}")
+            train = train[held_out(len(train), len(train) - self.samples, seed)[0]]
+
+        def chosen(indices: Indices) -> Split:
+            which = torch.from_numpy(indices)
+            return x[which].to(device), y[which].to(device)
+
+        parts, own = self.partition.parts(_labels(y)[train], self.clients, seed), None
+        if self.own_share:
+            parts, own = held_out_each(parts, self.own_share, seed)
+        return network_problem(
+            self._network(x, classes, seed).to(device),
+            chosen(train),
+            parts,
+            (test[0][: self.test_samples].to(device), test[1][: self.test_samples].to(device)),
+            preparation=self._preparation(x),
+            statistics=self.statistics,
+            validation=chosen(validation) if len(validation) else None,
+            own=own,
+            rows=self.rows,
+            name=f"{self.model} on {self.data}",
+        )
+
+    def _splits(self, root: str | None) -> tuple[Split, Split, int]:
+        """Training and test samples, and the number of classes."""
+        if ":" not in self.data:
+            train = load(self.data, root)
+            return self._images(train), self._images(load(self.data, root, "test")), train.classes
+        try:
+            (x, y), (x_test, y_test) = given = data_of(self.data)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, CurvatureError):
+                raise
+            given = ()
+        if not given or not all(isinstance(part, Tensor) for split in given for part in split):
+            raise RunError(f"{self.data} must return ((inputs, labels), (test inputs, test labels)), four tensors")
+        return (x, y), (x_test, y_test), int(max(y.max(), y_test.max())) + 1
+
+    def _images(self, data: ImageSet) -> Split:
+        images = torch.from_numpy(data.images)
+        if self.side not in (None, images.shape[-1]):
+            images = levels(data, self.side or 0, torch.float32)
+        return images, torch.from_numpy(data.labels).long()
+
+    def _preparation(self, x: Tensor) -> Preparation | None:
+        if ":" not in self.data:
+            known = REGISTRY[self.data]
+            return Preparation(self.crop, self.flip, _each(known.pixel_mean), _each(known.pixel_deviation))
+        if not self.crop and not self.flip:
+            return None
+        channels = x.shape[1] if x.ndim == 4 else 1
+        return Preparation(self.crop, self.flip, (0.0,) * channels, (1.0,) * channels)
+
+    def _network(self, x: Tensor, classes: int, seed: int) -> nn.Module:
+        if ":" in self.model:
+            return model_of(self.model)
+        if x.ndim not in (3, 4):
+            raise RunError(
+                f"{self.model} takes images, not inputs of shape {tuple(x.shape[1:])}; name a model of yours"
+            )
+        channels = x.shape[1] if x.ndim == 4 else 1
+        settings = ModelSettings(classes, channels, x.shape[-1], seed, self.width, self.norm, self.adapt)
+        return model(self.model, settings)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        return torch.empty(0, device=name).device  # one that is not there is named before any data are read
+    except (RuntimeError, AssertionError) as error:
+        raise RunError(f"the device {name} is not there: {str(error).splitlines()[0]}") from error
+
+
+def _labels(y: Tensor) -> NDArray[np.int64]:
+    """Classes by which samples are divided; targets that are no classes are all of one kind."""
+    if y.ndim == 1 and not y.is_floating_point():
+        return y.cpu().numpy().astype(np.int64)
+    return np.zeros(len(y), dtype=np.int64)
+
+
+def _each(of: float | tuple[float, ...]) -> tuple[float, ...]:
+    return of if isinstance(of, tuple) else (of,)

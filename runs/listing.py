@@ -1,0 +1,221 @@
+"""Runs that stand in a folder: what they are, how far they are, and how they compare over seeds.
+
+Nothing is computed anew and torch is not needed: settings and tables are read as they stand.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from runs.settings import RunError
+from runs.tables import rows_of
+
+METRICS, LEDGER, SETTINGS = "metrics.csv", "ledger.csv", "settings.json"
+SEED = "seed"
+LEVEL = 0.95
+"""Of the intervals of paired differences."""
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class FoundRun:
+    """A run in its folder.
+
+    Attributes:
+        folder: Of the run.
+        algorithm: Name of the algorithm.
+        problem: Name of the problem.
+        settings: What decides its numbers, by name.
+        rounds: Asked for.
+        rows: Metrics of the rounds so far; what was not evaluated in a round is not in its row.
+        versions: Of what computed it.
+    """
+
+    folder: Path
+    algorithm: str
+    problem: str
+    settings: Mapping[str, Any]
+    rounds: int
+    rows: Sequence[Row]
+    versions: Mapping[str, Any]
+
+    @property
+    def done(self) -> int:
+        """Rounds so far."""
+        return int(self.rows[-1]["round"]) if self.rows else 0
+
+    @property
+    def last(self) -> dict[str, Any]:
+        """The last value of every metric."""
+        found: dict[str, Any] = {}
+        for row in self.rows:
+            found.update(row)
+        return found
+
+    def curve(self, metric: str) -> list[Row]:
+        """The rows in which a metric was evaluated."""
+        return [row for row in self.rows if metric in row]
+
+    def ledger(self) -> list[dict[str, Any]]:
+        """What travelled, message by message.
+
+        Raises:
+            RunError: The table cannot be read.
+        """
+        return _table(self.folder / LEDGER)
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Runs that differ in their seeds only.
+
+    Attributes:
+        label: What distinguishes them from the other groups, in words.
+        runs: By seed.
+    """
+
+    label: str
+    runs: Mapping[int, FoundRun]
+
+    def finals(self, metric: str) -> dict[int, float]:
+        """The last value of a metric, by seed; runs that never evaluated it are left out."""
+        return {seed: float(run.last[metric]) for seed, run in self.runs.items() if metric in run.last}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How two groups differ in a metric, seed by seed.
+
+    Attributes:
+        label: Of the group.
+        against: Of the group that is subtracted.
+        seeds: Number of seeds that both have.
+        mean: Of the differences; none without a common seed.
+        half_width: Of the interval of Student's t around it; none for fewer than two seeds.
+    """
+
+    label: str
+    against: str
+    seeds: int
+    mean: float | None
+    half_width: float | None
+
+
+def found_runs(folder: Path) -> list[FoundRun]:
+    """All runs in a folder and below, by the names of their folders.
+
+    Raises:
+        RunError: There is no such folder, no run in it, or one that cannot be read.
+    """
+    if not folder.is_dir():
+        raise RunError(f"there is no folder {folder}; `rankproof train` makes runs in results/runs")
+    places = sorted(path.parent for path in folder.rglob(SETTINGS))
+    if not places:
+        raise RunError(f"{folder} holds no run: no {SETTINGS} in it or below")
+    return [_found(place) for place in places]
+
+
+def _found(folder: Path) -> FoundRun:
+    path = folder / SETTINGS
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        names, settings, rounds = (stored["algorithm"], stored["problem"]), stored["settings"], stored["rounds"]
+        versions = stored.get("versions", {})
+        right = all(isinstance(name, str) for name in names) and type(rounds) is int
+        if not (right and isinstance(settings, dict) and isinstance(versions, dict)):
+            raise ValueError("not what a run writes")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RunError(f"{path} is not what a run writes; mend it or move it away") from error
+    rows = _table(folder / METRICS) if (folder / METRICS).exists() else []
+    if not all(type(row.get("round")) is int for row in rows):
+        raise RunError(f"{folder / METRICS} has a row without its round; mend it or move it away")
+    return FoundRun(folder, *names, settings, rounds, rows, versions)
+
+
+def _table(path: Path) -> list[dict[str, Any]]:
+    data = path.read_bytes()
+    try:
+        return rows_of(data[: data.rfind(b"\n") + 1])  # a run that is writing may be within its last line
+    except (ValueError, TypeError) as error:
+        raise RunError(f"{path} is no table of a run ({error}); mend it or move it away") from error
+
+
+def grouped(runs: Sequence[FoundRun]) -> list[Group]:
+    """Runs put together that differ in their seeds only; labels say what distinguishes the groups.
+
+    Raises:
+        RunError: Two runs are of the same settings and seed.
+    """
+    groups: dict[str, dict[int, FoundRun]] = {}
+    for run in runs:
+        rest = {name: value for name, value in run.settings.items() if name != SEED}
+        key = json.dumps([run.algorithm, run.problem, rest], sort_keys=True)
+        same, seed = groups.setdefault(key, {}), int(run.settings.get(SEED, 0))
+        if seed in same:
+            raise RunError(
+                f"{same[seed].folder} and {run.folder} are the same run twice; name a folder with one of them"
+            )
+        same[seed] = run
+    firsts = [next(iter(group.values())) for group in groups.values()]
+    labels = [_label(run, firsts) for run in firsts]
+    return [Group(label, dict(sorted(group.items()))) for label, group in zip(labels, groups.values(), strict=True)]
+
+
+def _label(run: FoundRun, all_runs: Sequence[FoundRun]) -> str:
+    words = [run.algorithm]
+    if len({other.problem for other in all_runs}) > 1:
+        words.append(f"on {run.problem}")
+    alike = [other for other in all_runs if (other.algorithm, other.problem) == (run.algorithm, run.problem)]
+    words += [f"{name}={_shown(run.settings.get(name))}" for name in differing(alike)]
+    return " ".join(words)
+
+
+def differing(runs: Sequence[FoundRun]) -> list[str]:
+    """Names of the settings that some runs have and differ in, the seed left out."""
+    names = dict.fromkeys(name for run in runs for name in run.settings if name != SEED)
+    return [name for name in names if len({json.dumps(run.settings.get(name)) for run in runs}) > 1]
+
+
+def metric_of(runs: Sequence[FoundRun], asked: str | None) -> str:
+    """The metric to compare by: the one asked for, else accuracy, else the loss.
+
+    Raises:
+        RunError: A run never evaluated it.
+    """
+    have = [set(run.last) for run in runs]
+    common = set.intersection(*have) - {"round"}
+    for name in (asked,) if asked else ("accuracy", "loss"):
+        if name in common:
+            return name
+    wanted = asked or "loss"
+    lacking = next(run for run, names in zip(runs, have, strict=True) if wanted not in names)
+    raise RunError(
+        f"{lacking.folder} has no {wanted}; all runs have {', '.join(sorted(common)) or 'nothing in common'}"
+    )
+
+
+def differences(groups: Sequence[Group], metric: str, against: Group) -> list[Difference]:
+    """How the last values of a metric differ from those of one group, paired over the seeds that both have."""
+    return [_difference(group, metric, against) for group in groups if group is not against]
+
+
+def _difference(group: Group, metric: str, against: Group) -> Difference:
+    ours, theirs = group.finals(metric), against.finals(metric)
+    pairs = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
+    mean = sum(pairs) / len(pairs) if pairs else None
+    half_width = None
+    if len(pairs) > 1 and mean is not None:
+        from scipy.stats import t
+
+        spread = sqrt(sum((pair - mean) ** 2 for pair in pairs) / (len(pairs) - 1))
+        half_width = float(t.ppf((1 + LEVEL) / 2, len(pairs) - 1)) * spread / sqrt(len(pairs))
+    return Difference(group.label, against.label, len(pairs), mean, half_width)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,233 @@
+"""Federated training of a network: a module, one tensor of data, and clients that are their indices.
+
+`network_problem` checks module and data once, at the door. Clients are made when they are asked for. Random numbers of
+augmentation and drop-out are drawn before the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from algorithms.federation import Federation, FederationError
+from algorithms.tree import Tree
+from algorithms.weights import Weight
+from runs.network_function import (
+    Batch,
+    Labelled,
+    Loss,
+    Network,
+    Statistics,
+    labelled,
+    network_of,
+    require_fit,
+    require_no_other_state,
+)
+from workloads.augmentation import Offsets, Preparation
+from workloads.partition import Indices, Parts
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkClient:
+    """A network's loss on the samples of one client.
+
+    Attributes:
+        network: The network, the same for all clients.
+        data: The samples of all clients.
+        indices: Which of them are this client's, int64 (n,).
+    """
+
+    takes_values: ClassVar[bool] = True
+
+    network: Network
+    data: Labelled
+    indices: Tensor
+
+    @property
+    def samples(self) -> int:
+        """Size of its data."""
+        return len(self.indices)
+
+    @property
+    def statistics(self) -> frozenset[str]:
+        """Names in the weights that are no parameters: they are replaced after a step, and never differentiated."""
+        return self.network.statistics
+
+    def loss(self, w: Mapping[str, Weight], batch: Batch | Tensor | None = None) -> Tensor:
+        """The mean loss of a batch in training mode; of all samples, neither cropped nor flipped, by default."""
+        return self.loss_and_statistics(w, batch)[0]
+
+    def loss_and_statistics(
+        self, w: Mapping[str, Weight], batch: Batch | Tensor | None = None
+    ) -> tuple[Tensor, Mapping[str, Tensor]]:
+        """The same, and what the running statistics become."""
+        if isinstance(batch, Batch):
+            own = batch._replace(samples=self.indices[batch.samples])
+        else:
+            own = Batch(self.indices if batch is None else self.indices[batch])
+        return self.network.loss_and_statistics(w, self.data, own)
+
+    def batches(self, rng: np.random.Generator, indices: Sequence[Tensor]) -> Sequence[Batch]:
+        """What the steps with these samples look at: with crops, flips and noise drawn here.
+
+        All of it is brought to the device of the data at once, so that no step waits for a copy.
+        """
+        prepare, device, sizes = self.network.preparation, self.data.x.device, [len(samples) for samples in indices]
+        samples = torch.cat(list(indices)).to(device).split(sizes)
+        if prepare is None or not prepare.random:
+            offsets: list[Offsets | None] = [None] * len(sizes)
+        else:
+            drawn = (part.to(device).split(sizes) for part in prepare.draw(rng, sum(sizes)))
+            offsets = [Offsets(*parts) for parts in zip(*drawn, strict=True)]
+        noise = rng.integers(2**63, size=len(sizes)).tolist() if self.network.random else [None] * len(sizes)
+        return [Batch(*parts) for parts in zip(samples, offsets, noise, strict=True)]
+
+    def tensors(self) -> Mapping[str, Tensor]:
+        """What distinguishes it from other clients."""
+        return {"indices": self.indices}
+
+    def with_tensors(self, tensors: Mapping[str, Tensor]) -> NetworkClient:
+        """The client with other samples."""
+        return NetworkClient(self.network, self.data, tensors["indices"])
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkClients(Sequence[NetworkClient]):
+    """Clients that are made when they are asked for.
+
+    Attributes:
+        network: The network.
+        data: The samples of all clients.
+        parts: Each client's samples.
+    """
+
+    network: Network
+    data: Labelled
+    parts: Parts
+
+    @property
+    def sizes(self) -> Sequence[float]:
+        """Size of each client's data."""
+        return self.parts.sizes  # type: ignore[return-value]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._client(self.parts[number])
+
+    def pooled(self) -> NetworkClient:
+        """One client with the samples of all, for central training."""
+        return self._client(self.parts.order)
+
+    def _client(self, indices: Indices) -> NetworkClient:
+        return NetworkClient(self.network, self.data, torch.from_numpy(indices).to(self.data.x.device))
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkProblem:
+    """A network, clients with data, and how good weights are.
+
+    Attributes:
+        name: What it is.
+        clients: Made when they are asked for.
+        start: Initial weights: the trained parameters, and the running statistics that travel.
+        splits: What weights are evaluated on; names of numbers begin with the split's, but for `test`.
+        own: Held-out samples of each client, for personal weights; none: all of the test split.
+        rows: Samples evaluated at a time.
+    """
+
+    name: str
+    clients: NetworkClients
+    start: Tree
+    splits: Mapping[str, Labelled]
+    own: Parts | None = None
+    rows: int = 1000
+
+    @property
+    def weights(self) -> None:
+        """Of the clients in averages: the sizes of their data."""
+        return None
+
+    def evaluate(self, w: Mapping[str, Weight], fed: Federation | None = None) -> dict[str, float]:
+        """Loss and top-1 accuracy in evaluation mode, on every split."""
+        network = self.clients.network
+        return {
+            name if split == "test" else f"{split}_{name}": value
+            for split, data in self.splits.items()
+            for name, value in network.test(w, data, self.rows).items()
+        }
+
+    def evaluate_personal(
+        self, weights_of: Callable[[int], Mapping[str, Weight]], fed: Federation | None = None
+    ) -> dict[str, float]:
+        """Loss and accuracy of each client's own weights on its own held-out samples: plain means over the clients.
+
+        Args:
+            weights_of: The weights of a client, by its number.
+            fed: Not needed.
+        """
+        found = []
+        for number in range(len(self.clients)):
+            data = self.splits["test"]
+            if self.own is not None:
+                chosen = torch.from_numpy(self.own[number]).to(data.x.device)
+                data = Labelled(*(part[chosen] for part in self.clients.data))
+            found.append(self.clients.network.test(weights_of(number), data, self.rows))
+        return {f"personal_{name}": sum(one[name] for one in found) / len(found) for name in found[0]}
+
+
+def network_problem(
+    module: nn.Module,
+    train: tuple[Tensor, Tensor],
+    parts: Parts,
+    test: tuple[Tensor, Tensor],
+    *,
+    loss: Loss = nn.functional.cross_entropy,
+    preparation: Preparation | None = None,
+    statistics: Statistics = "averaged",
+    validation: tuple[Tensor, Tensor] | None = None,
+    own: Parts | None = None,
+    rows: int = 1000,
+    name: str = "network",
+) -> NetworkProblem:
+    """Makes a federated problem of any module and data.
+
+    Args:
+        module: Any network from inputs (n, ...) to one tensor of outputs (n, ...). Its parameters that need a gradient
+            are trained; all others stay as they are. It is copied.
+        train: Inputs and targets of all clients, on the module's device.
+        parts: Which of them each client has.
+        test: Inputs and targets for evaluation.
+        loss: Maps outputs and targets to the mean loss.
+        preparation: Crops, flips and normalisation of images.
+        statistics: Of batch norm. `averaged`: running means and variances travel and are averaged with the weights.
+            `batch`: every batch is normalised by itself, in evaluation too, and nothing travels.
+        validation: Inputs and targets that are evaluated beside the test split.
+        own: Held-out samples of each client, for personal weights, among `train`.
+        rows: Samples evaluated at a time.
+        name: What it is called.
+
+    Raises:
+        FederationError: Module or data do not serve; the message says what and where.
+    """
+    splits = {"test": labelled("test", test)}
+    if validation is not None:
+        splits["validation"] = labelled("validation", validation)
+    data = labelled("training", train)
+    _require_indices(parts, len(data.x))
+    network, start = network_of(module, loss, preparation, statistics)
+    for split, given in {"training": data, **splits}.items():
+        require_fit(network, start, split, given)
+    require_no_other_state(network, start, data)
+    return NetworkProblem(name, NetworkClients(network, data, parts), start, splits, own, rows)
+
+
+def _require_indices(parts: Parts, count: int) -> None:
+    if len(parts.order) and not 0 <= int(parts.order.min()) <= int(parts.order.max()) < count:
+        raise FederationError(f"the clients' samples must be among the {count} of the training data, from 0")

@@ -1,0 +1,329 @@
+"""Options from dataclasses: the field gives the default, its annotation the values, the docstring the help.
+
+Fields that are dataclasses themselves are flattened: those of `PLAIN` fields stand under their own names, others behind
+the outer field's name (``truncation.rule`` is ``truncation_rule``; ``truncation`` alone is its threshold). A field
+whose kind is one of several dataclasses, or of `Kinds`, gives a word that chooses among them, and their fields. A rate
+that may be a schedule stays a number beside the word ``schedule``. What is ``personal`` is, by default, as elsewhere.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import reprlib
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass, replace
+from difflib import get_close_matches
+from functools import cache
+from itertools import count
+from math import isfinite
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from runs.settings import RunError
+
+PLAIN = ("local", "adapter", "optimiser")
+"""Fields whose inner fields need no prefix."""
+SHORT = {"truncation_tau": "truncation"}
+OWN = "personal_"
+LARGEST = 2**63 - 1
+Kinds = Mapping[Any, Mapping[str, type]]
+"""Protocols, and the dataclasses that may stand for each, by the words for them."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One setting.
+
+    Attributes:
+        name: With underscores; the command line has hyphens instead.
+        kind: `int`, `float`, `bool`, `str` or `tuple` (of numbers).
+        help: What it is.
+        default: Where none is given; `MISSING`: one has to be.
+        words: The values of a word, if they are known.
+        optional: ``None`` is a value, too.
+        element: Kind of the numbers of a tuple.
+    """
+
+    name: str
+    kind: type
+    help: str
+    default: Any = MISSING
+    words: tuple[str, ...] = ()
+    optional: bool = False
+    element: type = float
+
+    @property
+    def flag(self) -> str:
+        """As on the command line."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def takes(self) -> str:
+        """Its values, in words."""
+        if self.words:
+            return f"one of {', '.join(self.words)}"
+        return {
+            int: "a whole number", float: "a finite number", bool: "true or false", str: "a text",
+            tuple: "numbers between commas",
+        }[self.kind]  # fmt: skip
+
+    def read(self, text: str) -> Any:
+        """The value that a text means.
+
+        Raises:
+            RunError: It means none.
+        """
+        value: Any = text
+        try:
+            if self.kind is int and re.fullmatch(r"\s*[+-]?\d{1,30}\s*", text):
+                value = int(text)
+            elif self.kind is float:
+                value = float(text)
+            elif self.kind is bool:
+                value = {"true": True, "false": False}[text]
+            elif self.kind is tuple:
+                value = tuple(self.element(part) for part in text.split(","))
+        except (ValueError, KeyError):
+            pass
+        return self.checked(value)
+
+    def checked(self, value: Any) -> Any:
+        """The value, if it is one of the setting's; whole numbers become floats where these are meant, lists tuples.
+
+        Raises:
+            RunError: Another type or another value.
+        """
+        if value is None and self.optional:
+            return None
+        if self._is_own(value):
+            return self.kind(value)
+        raise RunError(f"{self.name} must be {self.takes}, got {reprlib.repr(value)}")
+
+    def _is_own(self, value: Any) -> bool:
+        if self.kind is tuple:
+            kinds = (int,) if self.element is int else (int, float)
+            return type(value) in (list, tuple) and all(type(part) in kinds and _is_number(part) for part in value)
+        if self.kind is float:
+            return _is_number(value)
+        if self.kind is int:
+            return type(value) is int and abs(value) <= LARGEST
+        if isinstance(value, str) and self.kind is str:
+            return value in self.words if self.words else bool(value.strip()) and "\0" not in value
+        return type(value) is self.kind
+
+
+Take = Callable[[Option], Any]
+"""The value of an option: the one given, or its default."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A dataclass whose fields are options.
+
+    Attributes:
+        kind: The dataclass.
+        fixed: Values of fields that are no options.
+        defaults: Of options, by their names, before those of the fields.
+        kinds: What may stand for the protocols among the fields.
+        seeded: Fields called ``seed`` are no options: each gets the run's seed, plus the number of those before it.
+    """
+
+    kind: type
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    kinds: Kinds = field(default_factory=dict)
+    seeded: bool = True
+
+    def options(self, given: Mapping[str, Any], every: bool = False) -> dict[str, Option]:
+        """The options that there are, by name; which there are depends on the words among the given values.
+
+        Args:
+            given: Values by name, of any options.
+            every: Those of every choice.
+        """
+        found: dict[str, Option] = {}
+
+        def take(option: Option) -> Any:
+            found.setdefault(option.name, option)
+            return given.get(option.name, option.default)
+
+        _Walk(self, take, count(), every).part(self.kind, "", self.fixed)
+        return found
+
+    def made(self, values: Mapping[str, Any], seed: int = 0) -> Any:
+        """The object of the given values; what is not given is the default.
+
+        Args:
+            values: By the names of the options.
+            seed: For fields of that name, if these are no options.
+
+        Raises:
+            RunError: An option that has no default is not given.
+        """
+
+        def take(option: Option) -> Any:
+            if option.name in values:
+                return values[option.name]
+            if option.default is MISSING:
+                raise RunError(f"{option.name} has no default; name {option.flag}")
+            return option.default
+
+        return _Walk(self, take, count(seed), False).part(self.kind, "", self.fixed)()
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """One pass over the fields of a form: takes a value for each option, and gives what makes the object."""
+
+    form: Form
+    take: Take
+    seeds: Iterator[int]
+    every: bool
+    taken: dict[str, Any] = field(default_factory=dict)
+
+    def part(self, kind: Any, prefix: str, fixed: Mapping[str, Any], default: Any = MISSING) -> Callable[[], Any]:
+        hints, texts = get_type_hints(kind), attribute_texts(kind)
+        parts: dict[str, Callable[[], Any]] = {}
+        for entry in fields(kind):
+            if entry.name in fixed:
+                parts[entry.name] = _constant(fixed[entry.name])
+            elif entry.name == "seed" and self.form.seeded:
+                parts[entry.name] = _constant(next(self.seeds))
+            else:
+                name = "_".join(filter(None, (prefix, entry.name)))
+                own = _default(entry) if default is MISSING else getattr(default, entry.name, MISSING)
+                parts[entry.name] = self._field(entry.name, name, prefix, hints[entry.name], texts, own)
+        return lambda: kind(**{name: part() for name, part in parts.items()})
+
+    def _field(
+        self, own: str, name: str, prefix: str, hint: Any, texts: Mapping[str, str], default: Any
+    ) -> Callable[[], Any]:
+        text = texts.get(own, "")
+        plain = [kind for kind in _members(hint) if kind is not type(None)]
+        optional = len(plain) < len(_members(hint))
+        choices = self._choices(plain)
+        inner = prefix if own in PLAIN else "_".join(filter(None, (prefix, own.removesuffix("_adapter"))))
+        if choices and float in plain:
+            return self._scheduled(name, prefix, choices, text, default)
+        if choices:
+            chosen = self._chosen(Option(name, str, text, default, optional=optional), choices, default)
+            return self._alternatives(choices, chosen, inner if own in PLAIN else name, {}, default)
+        (kind,) = plain[:1] or (str,)
+        if is_dataclass(kind):
+            return self.part(kind, inner, {}, default)
+        words: tuple[str, ...] = ()
+        if get_origin(kind) is Literal:
+            words, kind = get_args(kind), str
+        element = get_args(kind)[0] if get_origin(kind) is tuple else float
+        kind = get_origin(kind) or kind
+        return _constant(self._take(Option(name, kind, text, default, words, optional, element)))
+
+    def _choices(self, members: Sequence[Any]) -> Mapping[str, type]:
+        """The dataclasses among which a word chooses, if one does."""
+        protocol = next((kind for kind in members if kind in self.form.kinds), None)
+        if protocol is not None:
+            return self.form.kinds[protocol]
+        several = len(members) > 1 and all(map(is_dataclass, members))
+        return {re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in members} if several else {}
+
+    def _scheduled(
+        self, name: str, prefix: str, choices: Mapping[str, type], text: str, default: Any
+    ) -> Callable[[], Any]:
+        """A number, or the schedule that starts from it."""
+        given = self._take(Option(name, float, text, getattr(default, "rate", default)))
+        word = "_".join(filter(None, (prefix, "schedule")))
+        chosen = self._chosen(Option(word, str, "How the rate changes.", "constant"), choices, default)
+        made = self._alternatives(choices, chosen, word, {"rate": given}, default)
+        return _constant(given) if chosen == "constant" else made
+
+    def _chosen(self, option: Option, choices: Mapping[str, type], default: Any) -> str | None:
+        known = next((word for word, kind in choices.items() if type(default) is kind), option.default)
+        return self._take(replace(option, default=known, words=tuple(choices)))
+
+    def _alternatives(
+        self, choices: Mapping[str, type], chosen: str | None, prefix: str, fixed: Mapping[str, Any], default: Any
+    ) -> Callable[[], Any]:
+        made: Callable[[], Any] = _constant(None)
+        for word, kind in choices.items():
+            if word == chosen or self.every:
+                part = self.part(kind, prefix, fixed, default if type(default) is kind else MISSING)
+                made = part if word == chosen else made
+        return made
+
+    def _take(self, option: Option) -> Any:
+        name = SHORT.get(option.name, option.name)
+        default = self.taken.get(name.removeprefix(OWN), option.default) if name.startswith(OWN) else option.default
+        default = self.form.defaults.get(name, default)
+        self.taken[name] = self.take(replace(option, name=name, default=default))
+        return self.taken[name]
+
+
+def resolved(options: Mapping[str, Option], given: Mapping[str, Any], of: str) -> dict[str, Any]:
+    """Every option with its value.
+
+    Args:
+        options: By name.
+        given: Values; of other names there must be none.
+        of: What the options are of, for the message.
+
+    Raises:
+        RunError: An unknown name, or a value that the option does not take.
+    """
+    for name in given:
+        if name not in options:
+            raise RunError(f"{of} takes no {_flag(name)}{nearest(_flag(name), [o.flag for o in options.values()])}")
+    missing = [option.flag for option in options.values() if option.default is MISSING and option.name not in given]
+    if missing:
+        raise RunError(f"{of} needs {', '.join(missing)}")
+    return {name: option.checked(given.get(name, option.default)) for name, option in options.items()}
+
+
+def nearest(name: str, known: Any) -> str:
+    """The known name that is closest to a wrong one, as the end of a sentence; the known ones where none is close."""
+    known = list(known)
+    close = get_close_matches(name, known, 1, 0.75)
+    return f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
+
+
+@cache
+def attribute_texts(kind: type) -> Mapping[str, str]:
+    """What the docstrings of a class and its bases say under ``Attributes:``, by field; without the signs of LaTeX."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        document = inspect.cleandoc(base.__dict__.get("__doc__") or "")
+        section = re.search(r"^Attributes:\n((?:[ ]+.*\n?|\n)*)", document, re.MULTILINE)
+        for names, text in re.findall(
+            r"^ {4}(\w[\w, ]*): ((?:.*\n?)(?: {8}.*\n?)*)", section[1] if section else "", re.M
+        ):
+            for name in names.split(","):
+                found[name.strip()] = _plain_text(" ".join(text.split()))
+    return found
+
+
+def _plain_text(text: str) -> str:
+    """Text without the signs of LaTeX."""
+    return re.sub(r"\$([^$]*)\$", lambda formula: re.sub(r"[\\{}]", "", formula[1]), text).replace("`", "")
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+
+def _default(entry: Field[Any]) -> Any:
+    return entry.default_factory() if entry.default_factory is not MISSING else entry.default
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return type(value) in (int, float) and isfinite(value)
+    except OverflowError:  # a whole number that no float holds
+        return False

@@ -1,0 +1,153 @@
+"""A run as asked for: names, settings and conduct; what makes it this run and no other, and what it is made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from algorithms.federation import Executor
+from algorithms.rounds import Algorithm, FederatedProblem
+from runs.catalogue import RUN, algorithm_of, executor_of, options_of, problem_settings_of
+from runs.options import resolved
+from runs.settings import Conduct, RunError
+from runs.versions import versions
+from workloads.files import write_whole
+
+SETTINGS = "settings.json"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run, from names and numbers alone.
+
+    Attributes:
+        algorithm: Name of the algorithm.
+        problem: Name of the problem.
+        settings: Every option that decides a number of the run, by name.
+        conduct: What decides none.
+    """
+
+    algorithm: str
+    problem: str
+    settings: Mapping[str, Any]
+    conduct: Conduct = field(default_factory=Conduct)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes it this run and no other, for JSON."""
+        return {"algorithm": self.algorithm, "problem": self.problem, **self.settings}
+
+    @property
+    def digest(self) -> str:
+        """The first digits of the hash of its identity."""
+        return hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:12]
+
+    @property
+    def folder(self) -> str:
+        """A name for its folder."""
+        words = re.sub(r"[^\w.-]+", "-", f"{self.algorithm}-{self.problem}")
+        return f"{words}-{self.digest}"
+
+    def changed(self, other: Plan) -> list[str]:
+        """The names of what makes another plan another run."""
+        ours, theirs = self.identity, other.identity
+        return [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What a run is made of."""
+
+    algorithm: Algorithm
+    problem: FederatedProblem
+    executor: Executor
+
+
+def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None = None) -> Plan:
+    """A plan, what is not given as its default.
+
+    Args:
+        algorithm: Name of the algorithm, or ``module:Class``.
+        problem: Name of the problem.
+        given: Values of options by name.
+        conduct: How to conduct the run.
+
+    Raises:
+        RunError: A name or a value that does not serve.
+    """
+    options = options_of(algorithm, problem, given)
+    settings = resolved(options, given, f"{algorithm} on {problem}")
+    cohort, clients = RUN.made(settings).cohort, problem_settings_of(problem, settings).clients
+    if cohort is not None and cohort > clients:
+        raise RunError(f"cohort must be at most the number of clients, {clients}, got {cohort}")
+    return Plan(algorithm, problem, settings, conduct or Conduct())
+
+
+def parts_of(plan: Plan) -> Parts:
+    """Makes the algorithm, the problem and the executor of a plan.
+
+    Raises:
+        RunError, FederationError, ProblemError, DataError: Values that they do not take, or data that are not here.
+    """
+    values = plan.settings
+    executor = executor_of(values["executor"])
+    settings = problem_settings_of(plan.problem, values)
+    problem = settings.made(values["seed"], values["device"], plan.conduct.root)
+    return Parts(algorithm_of(plan.algorithm, plan.problem, values), problem, executor)
+
+
+def write_plan(folder: Path, plan: Plan) -> None:
+    """Writes what a run is, with the versions of what computes it.
+
+    Raises:
+        OSError: The folder cannot be written.
+    """
+    content = {
+        "algorithm": plan.algorithm, "problem": plan.problem, "settings": dict(plan.settings),
+        "rounds": plan.conduct.rounds, "versions": versions(),
+    }  # fmt: skip
+    write_whole({folder / SETTINGS: (json.dumps(content, indent=1) + "\n").encode()})
+
+
+def stored_plan(folder: Path) -> Plan:
+    """The plan of the run that stands in a folder.
+
+    Raises:
+        RunError: There is none, or its settings cannot be read.
+    """
+    path = folder / SETTINGS
+    if not path.exists():
+        raise RunError(f"{folder} holds no run; leave --resume out to start one there")
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise RunError(f"{path} is no valid JSON; mend it, or start anew with --force") from error
+    try:
+        if not isinstance(stored, dict) or not {"algorithm", "problem", "settings", "rounds"} <= set(stored):
+            raise RunError("it lacks algorithm, problem, settings or rounds")
+        names, settings, number = (stored["algorithm"], stored["problem"]), stored["settings"], stored["rounds"]
+        if not all(isinstance(name, str) for name in names) or not isinstance(settings, dict):
+            raise RunError("algorithm and problem must be names, and settings a table")
+        if type(number) is not int:
+            raise RunError(f"rounds must be a whole number, got {number!r}")
+        plan = planned(*names, settings, Conduct(rounds=number))
+        lacking = [name for name in plan.settings if name not in settings]
+        if lacking:
+            raise RunError(f"it lacks {', '.join(lacking)}")
+    except RunError as error:
+        raise RunError(f"{path}: {error}; mend it, or start anew with --force") from error
+    return plan
+
+
+def changed_versions(folder: Path) -> list[str]:
+    """A line, if the run in a folder was computed by other versions."""
+    stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8")).get("versions")
+    now = versions()
+    before = stored if isinstance(stored, dict) else {}
+    changed = [f"{name} {before.get(name)}, now {now[name]}" for name in now if before.get(name) != now[name]]
+    return [f"the run was computed by {'; '.join(changed)}: the last digits may differ"] if changed else []

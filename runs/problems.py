@@ -1,0 +1,232 @@
+"""Problems by their settings: each a dataclass whose fields are options, and which makes the federated problem."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from runs.settings import RunError, at_least
+from toymodels.legendre import heterogeneous, homogeneous
+from toymodels.problem import Problem, ProblemError
+from toymodels.quadratic import random_quadratics
+from toymodels.regression import regression
+from toymodels.ridges import ridge_problem
+
+
+class ProblemSettings(Protocol):
+    """Settings from which a problem is made.
+
+    Attributes:
+        clients: Number of clients.
+        suggests: Defaults of the options of algorithms, where the algorithms' own do not suit.
+    """
+
+    suggests: ClassVar[Mapping[str, Any]]
+
+    @property
+    def clients(self) -> int:
+        """Number of clients."""
+        ...
+
+    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> Any:
+        """The problem.
+
+        Args:
+            seed: Of everything random in it.
+            device: Torch device.
+            root: Where data sets lie.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Toy:
+    """A problem of known truth in one matrix.
+
+    Attributes:
+        clients: Number of clients.
+        rows: Of the weights.
+        columns: Of the weights.
+
+    Raises:
+        RunError: A value out of its range.
+    """
+
+    suggests: ClassVar[Mapping[str, Any]] = {"steps": 10, "learning_rate": 0.05, "truncation": 0.01}
+    clients: int = 4
+    rows: int = 10
+    columns: int = 8
+
+    def __post_init__(self) -> None:
+        whole = {name: value for name, value in vars(self).items() if type(value) is int}
+        at_least(1, **whole)
+        least = getattr(self, "heterogeneity", 0.0)
+        if not least >= 0.0:
+            raise RunError(f"heterogeneity must be at least 0, got {least}")
+
+    def made(self, seed: int, device: str = "cpu", root: str | None = None) -> Problem:
+        """The problem, in double precision on the processor.
+
+        Raises:
+            RunError: Another device, or more numbers than the machine's memory holds.
+            ProblemError: Settings that do not go together.
+        """
+        if device != "cpu":
+            raise RunError(f"toy problems are computed on the cpu, not on {device}; leave --device out")
+        needed, memory = 8 * self.entries, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if needed > memory:
+            raise RunError(
+                f"a problem of this size takes {needed / 1e9:,.0f} GB, {memory / 1e9:,.0f} GB are here; {_SMALLER}"
+            )
+        try:
+            return self._made(np.random.default_rng(seed))
+        except (MemoryError, OverflowError) as error:
+            raise RunError(f"a problem of this size does not fit in memory; {_SMALLER}") from error
+
+    @property
+    def entries(self) -> int:
+        """Numbers that the problem holds at least."""
+        return self.clients * (self.rows * self.columns) ** 2
+
+    def _made(self, rng: np.random.Generator) -> Problem:
+        raise NotImplementedError
+
+
+_SMALLER = "lower rows, columns, samples or clients"
+
+
+@dataclass(frozen=True)
+class Quadratics(Toy):
+    """Quadratics of random curvature, each client with its own minimiser.
+
+    Attributes:
+        heterogeneity: How much clients differ.
+        least_curvature: Of all curvatures; the largest is 1.
+    """
+
+    heterogeneity: float = 0.5
+    least_curvature: float = 0.1
+
+    def _made(self, rng: np.random.Generator) -> Problem:
+        if self.least_curvature > 1.0:
+            raise ProblemError(f"least_curvature must be at most 1, got {self.least_curvature}")
+        return random_quadratics(
+            (self.rows, self.columns), self.clients, rng, curvatures=(self.least_curvature, 1.0),
+            heterogeneity=self.heterogeneity, scale=0.1,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Legendre(Toy):
+    """Least squares in Legendre polynomials with one target of low rank for all clients.
+
+    Attributes:
+        samples: Of each client.
+        target_rank: Of the target.
+    """
+
+    samples: int = 50
+    target_rank: int = 2
+
+    @property
+    def entries(self) -> int:
+        """Numbers that the problem holds at least."""
+        return self.clients * (self.samples + self.rows * self.columns) * self.rows * self.columns
+
+    def _made(self, rng: np.random.Generator) -> Problem:
+        shape, rank = (self.rows, self.columns), min(self.target_rank, self.rows, self.columns)
+        return homogeneous(
+            self.clients, rng, shape=shape, rank=rank, samples=self.samples * self.clients, basis="uniform"
+        )
+
+
+@dataclass(frozen=True)
+class HeterogeneousLegendre(Toy):
+    """Least squares in Legendre polynomials with a target of rank 1 for each client.
+
+    Attributes:
+        samples: Of each client.
+    """
+
+    samples: int = 50
+
+    @property
+    def entries(self) -> int:
+        """Numbers that the problem holds at least."""
+        return self.clients * (self.samples + self.rows * self.columns) * self.rows * self.columns
+
+    def _made(self, rng: np.random.Generator) -> Problem:
+        shape = (self.rows, self.columns)
+        return heterogeneous(self.clients, rng, shape=shape, samples=self.samples * self.clients, basis="uniform")
+
+
+@dataclass(frozen=True)
+class Regression(Toy):
+    """Linear regression on a matrix of rank 1, from samples.
+
+    Attributes:
+        heterogeneity: How much clients differ.
+        samples: Of each client.
+    """
+
+    heterogeneity: float = 0.5
+    samples: int = 50
+
+    @property
+    def entries(self) -> int:
+        """Numbers that the problem holds at least."""
+        return self.clients * (self.rows + self.columns) * self.rows + self.samples * self.rows
+
+    def _made(self, rng: np.random.Generator) -> Problem:
+        return regression(
+            self.rows, self.columns, self.clients, rng, samples=self.samples, heterogeneity=self.heterogeneity
+        )
+
+
+@dataclass(frozen=True)
+class PopulationRegression(Toy):
+    """Linear regression on a matrix of rank 1, by the population's loss.
+
+    Attributes:
+        heterogeneity: How much clients differ.
+    """
+
+    heterogeneity: float = 0.5
+
+    @property
+    def entries(self) -> int:
+        """Numbers that the problem holds at least."""
+        return self.clients * (self.rows + self.columns) * self.rows
+
+    def _made(self, rng: np.random.Generator) -> Problem:
+        return regression(self.rows, self.columns, self.clients, rng, samples=None, heterogeneity=self.heterogeneity)
+
+
+@dataclass(frozen=True)
+class Ridges(Toy):
+    """Smooth ridge functions, convex or not by their profile.
+
+    Attributes:
+        heterogeneity: How much clients differ.
+        samples: Of each client.
+        profile: Of the ridges.
+    """
+
+    heterogeneity: float = 0.5
+    samples: int = 50
+    profile: str = "pseudo-huber"
+
+    @property
+    def entries(self) -> int:
+        """Numbers that the problem holds at least."""
+        return self.clients * self.samples * self.rows * self.columns
+
+    def _made(self, rng: np.random.Generator) -> Problem:
+        return ridge_problem(
+            (self.rows, self.columns), self.clients, rng, profile=self.profile, samples=self.samples,
+            heterogeneity=self.heterogeneity,
+        )  # fmt: skip

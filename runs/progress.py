@@ -1,0 +1,68 @@
+"""What a running run shows: a bar with rate, time left, loss, accuracy and bytes; and TensorBoard, if asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from runs.plan import Plan
+from runs.settings import RunError
+from runs.words import bytes_in_words
+
+Progress = Callable[[dict[str, Any]], None]
+BOARD = "tensorboard"
+
+
+@contextmanager
+def following(plan: Plan, folder: Path) -> Iterator[Progress]:
+    """What is to be told the metrics of every round of a plan.
+
+    Raises:
+        RunError: TensorBoard is asked for and not installed.
+    """
+    from tqdm import tqdm
+
+    writer_class = _summary_writer() if plan.conduct.tensorboard else None
+    seen: dict[str, Any] = {}
+    with ExitStack() as stack:
+        bar = stack.enter_context(
+            tqdm(
+                total=plan.conduct.rounds, unit="round", desc=f"{plan.algorithm} on {plan.problem}", disable=None,
+                leave=False,
+            )
+        )  # fmt: skip
+        boards: list[Any] = []
+
+        def progress(metrics: dict[str, Any]) -> None:
+            number = metrics["round"]
+            if not seen:
+                bar.initial = bar.n = max(number - 1, 0)  # a resumed run's rate is that of its own rounds
+            seen.update(metrics)
+            bar.update(number - bar.n)
+            bar.set_postfix(shown(seen), refresh=False)
+            if writer_class is not None:
+                if not boards:
+                    boards.append(writer_class(str(folder / BOARD), purge_step=number))
+                    stack.callback(boards[0].close)
+                for name, value in metrics.items():
+                    if name != "round":
+                        boards[0].add_scalar(name, value, number)
+
+        yield progress
+
+
+def shown(metrics: Mapping[str, Any]) -> dict[str, str]:
+    """The numbers that a bar has room for."""
+    found = {name: f"{metrics[name]:.3g}" for name in ("loss", "accuracy") if name in metrics}
+    travelled = metrics.get("bytes_down", 0) + metrics.get("bytes_up", 0)
+    return {**found, "sent": bytes_in_words(travelled)}
+
+
+def _summary_writer() -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise RunError("--tensorboard needs the package tensorboard: pip install 'rankproof[tensorboard]'") from error
+    return SummaryWriter

@@ -1,0 +1,169 @@
+"""A run's state as plain JSON and named tensors, and back; nothing that is read names code to run.
+
+A state is made of tensors, numbers, texts, tuples, mappings, trees, and named tuples of known types.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import algorithms
+from algorithms.tree import Tree
+
+ALIGNED = 64
+"""Bytes to which torch aligns what it allocates."""
+NamedTypes = Mapping[str, type]
+"""Named tuples that may stand in a state, by module and name."""
+
+
+def named_types(*modules: ModuleType) -> NamedTypes:
+    """The named tuples of `algorithms`, and of further modules."""
+    own = [
+        importlib.import_module(module.name)
+        for module in pkgutil.walk_packages(algorithms.__path__, f"{algorithms.__name__}.")
+    ]
+    return {
+        f"{kind.__module__}.{kind.__qualname__}": kind
+        for module in (*own, *modules)
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+    }
+
+
+class Shelf:
+    """Tensors by name, and where each stands in memory: what is computed from a tensor depends on that to the last bit.
+
+    A tensor that stands in several places of a state is on the shelf once, and is one tensor again afterwards.
+
+    Attributes:
+        tensors: Their numbers by name, as they are stored.
+    """
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Tensor] = {}
+        self._names: dict[Any, str] = {}
+
+    def put(self, tensor: Tensor) -> list[Any]:
+        """What stands for a tensor: its name, and strides and shift unless these are the usual ones."""
+        shift = tensor.data_ptr() % ALIGNED // tensor.element_size() if tensor.numel() else 0
+        key = (tensor.untyped_storage()._cdata, tensor.storage_offset(), tensor.dtype, tensor.shape, tensor.stride())
+        if key not in self._names:
+            self._names[key] = str(len(self.tensors))
+            self.tensors[self._names[key]] = _numbers(tensor)
+        usual = tensor.is_contiguous() and not shift
+        return [self._names[key]] if usual else [self._names[key], list(tensor.stride()), shift]
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Takes tensors from a shelf that was stored.
+
+    Attributes:
+        tensors: Their numbers by name.
+        device: Where the run computes.
+    """
+
+    tensors: Mapping[str, Tensor]
+    device: torch.device
+    _made: dict[str, Tensor] = field(default_factory=dict)
+
+    def get(self, reference: Sequence[Any]) -> Tensor:
+        """The tensor that `put` gave the reference for, where it stood in memory.
+
+        Raises:
+            KeyError, TypeError, ValueError, RuntimeError: There is none.
+        """
+        name, *layout = reference
+        if name not in self._made:
+            self._made[name] = _laid_out(self.tensors[name].to(self.device), *layout)
+        return self._made[name]
+
+
+def _numbers(tensor: Tensor) -> Tensor:
+    """The numbers of a tensor alone, on the processor."""
+    own = tensor.detach().to("cpu").contiguous()
+    whole = own.untyped_storage().nbytes() == own.numel() * own.element_size()
+    return own if whole else own.clone()
+
+
+def _laid_out(numbers: Tensor, strides: Sequence[int] | None = None, shift: int = 0) -> Tensor:
+    if strides is None or not numbers.numel():
+        return numbers.clone()  # into memory of torch's own, which is aligned
+    reach = sum((size - 1) * stride for size, stride in zip(numbers.shape, strides, strict=True))
+    room = numbers.new_empty(shift + reach + 1)
+    tensor = room.as_strided(numbers.shape, strides, shift)
+    target, source = tensor, numbers
+    for dimension, stride in enumerate(strides):
+        if not stride:  # the same numbers again and again, as `expand` gives
+            target, source = target.narrow(dimension, 0, 1), source.narrow(dimension, 0, 1)
+    target.copy_(source)
+    return tensor
+
+
+def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
+    """A value as JSON.
+
+    Args:
+        value: Part of a state.
+        put: Takes a tensor and returns what stands for it.
+        kinds: Named tuples that may stand in it.
+
+    Raises:
+        TypeError: It holds what a state may not hold.
+    """
+    if isinstance(value, Tensor):
+        return {"tensor": put(value)}
+    if isinstance(value, Tree):
+        return {"tree": {name: plain(entry, put, kinds) for name, entry in value.items()}}
+    if isinstance(value, Mapping):
+        return {"mapping": [[_key(name), plain(entry, put, kinds)] for name, entry in value.items()]}
+    name = f"{type(value).__module__}.{type(value).__qualname__}"
+    if isinstance(value, tuple) and kinds.get(name) is type(value):
+        return {"named": name, "fields": [plain(entry, put, kinds) for entry in value]}
+    if type(value) in (tuple, list):
+        return {"list" if type(value) is list else "tuple": [plain(entry, put, kinds) for entry in value]}
+    if value is None or type(value) in (bool, int, float, str):
+        return {"value": value}
+    raise TypeError(
+        f"a state holds a {name}, which cannot be stored; keep tensors, numbers, texts, tuples, mappings, trees, and "
+        "named tuples that are defined in the module of the algorithm"
+    )
+
+
+def rich(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
+    """What `plain` took apart.
+
+    Raises:
+        KeyError, TypeError, ValueError: It is not what `plain` gives.
+    """
+    if len(value) > 2 or (len(value) == 2 and "named" not in value):
+        raise ValueError("a part of a state that is two things")
+    if "tensor" in value:
+        return get(value["tensor"])
+    if "tree" in value:
+        return Tree({name: rich(entry, get, kinds) for name, entry in value["tree"].items()})
+    if "mapping" in value:
+        return {_key(name): rich(entry, get, kinds) for name, entry in value["mapping"]}
+    if "named" in value:
+        return kinds[value["named"]](*(rich(entry, get, kinds) for entry in value["fields"]))
+    if "tuple" in value:
+        return tuple(rich(entry, get, kinds) for entry in value["tuple"])
+    if "list" in value:
+        return [rich(entry, get, kinds) for entry in value["list"]]
+    if value["value"] is not None and type(value["value"]) not in (bool, int, float, str):
+        raise ValueError("a value that is no number and no text")
+    return value["value"]
+
+
+def _key(name: Any) -> Any:
+    if type(name) not in (str, int):
+        raise TypeError(f"a state has a mapping with the key {name!r}; keys are texts or whole numbers")
+    return name

@@ -1,0 +1,137 @@
+"""Tables that only grow: rows are appended and flushed, and a checkpoint remembers how far they were, by a digest."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runs.settings import RunError
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The first part of a file.
+
+    Attributes:
+        length: In bytes.
+        sha256: Of these bytes, as hexadecimal digits.
+    """
+
+    length: int = 0
+    sha256: str = hashlib.sha256().hexdigest()
+
+
+class Table:
+    """A comma-separated file that a run appends to."""
+
+    def __init__(self, path: Path, columns: Sequence[str] = (), before: bytes = b"") -> None:
+        """Opens a table, cut to what is known of it.
+
+        Args:
+            path: Of the file; made if need be.
+            columns: Of the first line; of rows without names, those of the first row.
+            before: What stands in it; what follows is cut off.
+
+        Raises:
+            OSError: The file cannot be written; it is named.
+        """
+        self.path, self._columns, self._length = path, list(columns), len(before)
+        self._digest = hashlib.sha256(before)
+        with names(path):
+            self._stream = path.open("r+b" if path.exists() else "wb", buffering=0)
+            self._stream.truncate(len(before))
+            self._stream.seek(0, os.SEEK_END)
+        if before and not self._columns:
+            self._columns = next(csv.reader(io.StringIO(before.decode())))
+
+    def append(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Adds rows; values that a row lacks are left empty.
+
+        Raises:
+            RunError: A row has a column that the first one lacked.
+            OSError: The file cannot be written; it is named.
+        """
+        if not rows:
+            return
+        text = io.StringIO()
+        self._columns = self._columns or list(rows[0])
+        writer = csv.DictWriter(text, self._columns, lineterminator="\n")
+        if not self._length:
+            writer.writeheader()
+        more = [name for row in rows for name in row if name not in self._columns]
+        if more:
+            raise RunError(f"{self.path.name} has no column {more[0]!r}: evaluate the same numbers from the start on")
+        writer.writerows(rows)
+        data = text.getvalue().encode()
+        with names(self.path):
+            left = memoryview(data)
+            while left:
+                left = left[self._stream.write(left) :]
+        self._digest.update(data)
+        self._length += len(data)
+
+    def mark(self) -> Mark:
+        """How far the table is, once that is on the disk.
+
+        Raises:
+            OSError: It cannot be brought there.
+        """
+        with names(self.path):
+            os.fsync(self._stream.fileno())
+        return Mark(self._length, self._digest.hexdigest())
+
+    def close(self) -> None:
+        """Ends the writing."""
+        self._stream.close()
+
+
+def marked(path: Path, mark: Mark) -> bytes:
+    """The part of a file that a mark is of.
+
+    Raises:
+        RunError: The file is shorter, or differs.
+        OSError: It cannot be read.
+    """
+    with names(path), path.open("rb") as stream:
+        data = stream.read(mark.length)
+    if Mark(len(data), hashlib.sha256(data).hexdigest()) != mark:
+        raise RunError(f"{path} is not what the run wrote; bring its copy back, or start anew with --force")
+    return data
+
+
+def rows_of(data: bytes) -> list[dict[str, Any]]:
+    """The rows of a table, numbers as numbers; empty cells are left out.
+
+    Raises:
+        ValueError: It is no table.
+    """
+    return [
+        {name: number(value) for name, value in row.items() if value != ""}
+        for row in csv.DictReader(io.StringIO(data.decode("utf-8")), strict=True)
+    ]
+
+
+def number(text: str) -> Any:
+    """The number that a text is; else the text."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except (ValueError, TypeError):
+            continue
+    return text
+
+
+@contextmanager
+def names(path: Path) -> Iterator[None]:
+    """Makes an error name a path."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error

@@ -1,0 +1,19 @@
+"""Versions of what computes a run."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+_PACKAGES = ("rankproof", "torch", "numpy", "safetensors")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages that decide a run's numbers, those that are installed."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,248 @@
+"""A state that is stored and read is the same to the last bit, names no code, and any damage is noticed."""
+
+import contextlib
+import json
+import sys
+from typing import NamedTuple
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from algorithms.adapter import AB
+from algorithms.federation import FederationState
+from algorithms.fedloru import FedLoRUState
+from algorithms.low_rank import USV
+from algorithms.optimisers import Moments
+from algorithms.rounds import RunState
+from algorithms.tree import Tree
+from runs.checkpoints import KEPT, Checkpoint, Checkpoints
+from runs.settings import RunError
+from runs.stored import Shelf, Taken, named_types, plain, rich
+from runs.tables import Mark
+
+CPU = torch.device("cpu")
+
+
+class Mine(NamedTuple):
+    """A state of a user's algorithm."""
+
+    mean: Tree
+
+
+KINDS = named_types(sys.modules[__name__])
+
+
+def again(value):
+    """A value after it was stored and read."""
+    shelf = Shelf()
+    text = json.dumps(plain(value, shelf.put, KINDS))
+    assert all(tensor.is_contiguous() and tensor.device == CPU for tensor in shelf.tensors.values())
+    return rich(json.loads(text), Taken(shelf.tensors, CPU).get, KINDS)
+
+
+def wide():
+    return torch.arange(24.0, dtype=torch.float64).reshape(4, 6) / 7
+
+
+def test_the_named_tuples_of_algorithms_are_known_and_no_others():
+    assert {"algorithms.adapter.AB", "algorithms.low_rank.USV", "algorithms.optimisers.Moments"} <= set(KINDS)
+    assert KINDS[f"{__name__}.Mine"] is Mine
+    assert all(issubclass(kind, tuple) and hasattr(kind, "_fields") for kind in KINDS.values())
+    assert not [name for name in named_types() if not name.startswith("algorithms.")]
+
+
+def test_a_state_of_everything_comes_back():
+    tree = Tree({"a.weight": wide(), "b": torch.tensor(3)})
+    value = {
+        "state": FedLoRUState(tree, AB(tree, tree * 2), 7),
+        "own": Mine(Tree(x=torch.zeros(0, 3, dtype=torch.bfloat16))),
+        "moments": Moments((wide(),), [wide() > 1], torch.zeros(())),
+        "plain": (None, True, 3, 0.1, float("inf"), "text", (), [], {}),
+        3: {"nested": {4: wide().half()}},
+    }
+    found = again(value)
+    assert str(found) == str(value)
+    assert type(found["state"]) is FedLoRUState
+    assert type(found["state"].base) is Tree
+    assert found["state"].base["a.weight"] is found["state"].factors.A["a.weight"]  # one tensor, as it was
+    assert torch.equal(found["state"].factors.B["a.weight"], tree["a.weight"] * 2)
+
+
+LAYOUTS = {
+    "transposed": lambda: wide().T,
+    "columns of a wider one": lambda: wide()[:, :3],
+    "a row within": lambda: wide()[2],
+    "expanded": lambda: wide()[:1].expand(5, 6),
+    "expanded both ways": lambda: torch.tensor(2.0).expand(3, 4),
+    "permuted": lambda: torch.randn(2, 3, 4).permute(2, 0, 1),
+    "channels last": lambda: torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last),
+    "nothing in it": lambda: wide()[:0],
+    "one number": lambda: torch.tensor(1.5),
+    "a truth": lambda: torch.tensor([True, False])[1:],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_tensor_stands_in_memory_as_it_did(layout):
+    tensor = LAYOUTS[layout]()
+    found = again(tensor)
+    assert torch.equal(found, tensor)
+    assert (found.dtype, found.shape, found.stride()) == (tensor.dtype, tensor.shape, tensor.stride())
+    if tensor.numel():
+        assert found.data_ptr() % 64 == tensor.data_ptr() % 64
+
+
+@pytest.mark.parametrize("value", [object(), {1.5: 2}, torch.nn.Linear, {"f": again}, Checkpoint, 1j, b"x", {3}])
+def test_what_cannot_be_stored_is_named(value):
+    with pytest.raises(TypeError, match=r"a state (holds|has)"):
+        again(value)
+
+
+class Foreign(NamedTuple):
+    """A named tuple that nobody announced."""
+
+    x: int
+
+
+def test_a_named_tuple_from_elsewhere_is_refused():
+    with pytest.raises(TypeError, match="Foreign"):
+        plain(Foreign(1), Shelf().put, named_types())
+
+
+def state(number, personal=None, seed=0):
+    torch.manual_seed(seed + number)
+    factors = USV(*(Tree(W=torch.randn(5, 2).T if turned else torch.randn(5, 2)) for turned in (0, 1, 0)))
+    kept = FederationState(number, personal or {}, {"base": factors.U}, {"LU": AB(factors.U, factors.V)})
+    return Checkpoint(RunState(number, factors, kept), {"metrics.csv": Mark(number, "x")}, 1.5)
+
+
+def checkpoints(folder, run="one"):
+    return Checkpoints(folder, run, KINDS)
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_last_two_are_kept_and_read(tmp_path):
+    writer = checkpoints(tmp_path / "c")
+    assert not writer.exist
+    for number in (3, 5, 8):
+        writer.save(state(number))
+    assert names(tmp_path / "c") == [f"round-00000{n}.{kind}" for n in (5, 8) for kind in ("json", "safetensors")]
+    found, wrong = checkpoints(tmp_path / "c").load()
+    assert wrong == []
+    assert str(found) == str(state(8))
+    assert found.state.federation.shared["base"]["W"] is found.state.algorithm.U["W"]
+    assert KEPT == 2
+
+
+def test_a_client_that_did_not_change_is_not_written_again(tmp_path):
+    writer = checkpoints(tmp_path)
+    memories = {k: {"LU": AB(Tree(W=wide() + k), Tree(W=wide() - k)), "steps": k} for k in range(3)}
+    writer.save(state(1, memories))
+    first = {name: (tmp_path / name).stat().st_mtime_ns for name in names(tmp_path) if name.startswith("client")}
+    assert len(first) == 3
+    changed = {**memories, 1: {"LU": memories[1]["LU"], "steps": 9}}
+    writer.save(state(2, changed))
+    new = [name for name in names(tmp_path) if name.startswith("client") and name not in first]
+    assert new == ["client-000001-round-000002.safetensors"]
+    assert {name: (tmp_path / name).stat().st_mtime_ns for name in first} == first
+    reader = checkpoints(tmp_path)
+    found, _ = reader.load()
+    assert str(found.state.federation.personal) == str(changed)
+    reader.save(state(3, found.state.federation.personal))  # a resumed run knows what is on the disk, too
+    reader.save(state(4, found.state.federation.personal))
+    assert [name for name in names(tmp_path) if name.startswith("client")] == [
+        "client-000000-round-000001.safetensors", "client-000001-round-000002.safetensors",
+        "client-000002-round-000001.safetensors",
+    ]  # fmt: skip
+
+
+def test_a_damaged_one_gives_way_to_the_one_before(tmp_path):
+    writer = checkpoints(tmp_path)
+    for number in (1, 2):
+        writer.save(state(number, {0: {"w": wide() + number}}))
+    for damaged in ("round-000002.json", "round-000002.safetensors", "client-000000-round-000002.safetensors"):
+        whole = (tmp_path / damaged).read_bytes()
+        for change in (whole[:-2], b"", whole[:40] + bytes([whole[40] ^ 1]) + whole[41:], None):
+            if change is None and damaged.endswith("json"):
+                continue  # without its index it is no checkpoint
+            (tmp_path / damaged).unlink() if change is None else (tmp_path / damaged).write_bytes(change)
+            found, wrong = checkpoints(tmp_path).load()
+            assert found.state.round == 1
+            assert len(wrong) == 1
+            assert damaged in wrong[0]
+        (tmp_path / damaged).write_bytes(whole)
+    assert checkpoints(tmp_path).load()[0].state.round == 2
+    (tmp_path / "round-000002.json").write_bytes(b"")
+    (tmp_path / "round-000001.safetensors").write_bytes(b"")
+    with pytest.raises(RunError, match=r"damaged.*bring its copy back, or start anew with --force"):
+        checkpoints(tmp_path).load()
+
+
+def test_what_a_cut_one_left_goes_with_the_next(tmp_path):
+    writer = checkpoints(tmp_path)
+    writer.save(state(1))
+    for name in ("round-000002.safetensors", "client-000007-round-000002.safetensors"):
+        (tmp_path / name).write_bytes(b"half")
+    (tmp_path / ".writing-x").mkdir()
+    (tmp_path / "notes.txt").write_text("mine")
+    writer.save(state(3))
+    assert set(names(tmp_path)) == {
+        "notes.txt", *(f"round-00000{n}.{kind}" for n in (1, 3) for kind in ("json", "safetensors"))
+    }  # fmt: skip
+    writer.remove()
+    assert names(tmp_path) == ["notes.txt"]
+
+
+def test_the_checkpoint_of_another_run_is_refused(tmp_path):
+    checkpoints(tmp_path, "one").save(state(1))
+    with pytest.raises(RunError, match="is of another run"):
+        checkpoints(tmp_path, "other").load()
+
+
+def places(value, at=()):
+    """Paths to everything inside."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (*at, key)
+        yield from places(inner, (*at, key))
+
+
+LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400)
+ANYTHING = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
+NAMES = st.sampled_from(
+    ["os.system", "../settings.json", "builtins.eval", "algorithms.adapter.AB", "algorithms.federation.Federation"]
+)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    checkpoints(folder).save(state(1, {0: {"w": wide().T}}))
+    return folder
+
+
+@given(st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_a_forged_index_runs_no_code_and_is_read_or_refused(whole, data):
+    from runs import checkpoints as module
+
+    path = whole / "round-000001.json"
+    before = path.read_bytes()
+    content = json.loads(before)["content"]
+    at, forged = data.draw(st.sampled_from(list(places(content)))), data.draw(ANYTHING | NAMES)
+    within = content
+    for key in at[:-1]:
+        within = within[key]
+    within[at[-1]] = forged
+    path.write_bytes(module._signed(content))
+    try:
+        with contextlib.suppress(RunError):
+            found, _ = checkpoints(whole).load()
+            assert isinstance(found.state, RunState)
+    finally:
+        path.write_bytes(before)

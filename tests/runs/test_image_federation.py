@@ -1,0 +1,126 @@
+"""A problem from plain settings: genuine images where they are, and a user's own data and network by name."""
+
+import sys
+import types
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
+from algorithms.federation import FederationError
+from algorithms.rounds import rounds
+from runs.image_federation import ImageFederation
+from runs.settings import RunError
+from workloads.datasets import REGISTRY, DataError, ImageSet
+from workloads.partition import Dirichlet
+
+TRAIN, TEST = 90, 30
+
+
+@pytest.fixture(autouse=True)
+def noise(monkeypatch):
+    """A data set of the registry that holds noise: nothing is read."""
+
+    def load(name, root=None, split="train"):
+        count = TRAIN if split == "train" else TEST
+        rng = np.random.default_rng([count])
+        images = rng.integers(0, 256, (count, 28, 28), dtype=np.uint8)
+        known = REGISTRY[name]
+        labels = (np.arange(count) % 10).astype(np.uint8)
+        return ImageSet(name, images, labels, split, ".", known.pixel_mean, known.pixel_deviation)
+
+    monkeypatch.setattr("runs.image_federation.load", load)
+
+
+SMALL = {"data": "mnist", "model": "convnet", "side": 4, "width": 2, "clients": 5}
+
+
+def test_settings_are_followed():
+    made = ImageFederation(
+        **SMALL, partition=Dirichlet(0.5), samples=60, test_samples=12, held_out=20, own_share=0.25, crop=2
+    ).made(3)
+    assert len(made.clients) == 5
+    assert sum(made.clients.sizes) + sum(made.own.sizes) == 60
+    assert made.own.sizes.tolist() == [3] * 5
+    assert [len(split.x) for split in made.splits.values()] == [12, 20]
+    assert made.clients.data.x.shape == (60, 4, 4)
+    assert made.clients.network.preparation.padding == 2
+    assert set(made.evaluate(made.start)) == {"loss", "accuracy", "validation_loss", "validation_accuracy"}
+    assert made.name == "convnet on mnist"
+
+
+def test_the_seed_decides():
+    first, same, other = (ImageFederation(**SMALL).made(seed) for seed in (0, 0, 1))
+    assert torch.equal(first.clients[2].indices, same.clients[2].indices)
+    assert not torch.equal(first.clients[2].indices, other.clients[2].indices)
+    name = next(iter(first.start))
+    assert torch.equal(first.start[name], same.start[name])
+    assert not torch.equal(first.start[name], other.start[name])
+
+
+def test_images_are_standardised_on_the_way_to_the_network():
+    made = ImageFederation(**{**SMALL, "side": None, "model": "perceptron"}).made(0)
+    assert made.clients.data.x.dtype == torch.uint8
+    inputs = made.clients.network.preparation(made.clients.data.x)
+    expected = (made.clients.data.x / 255 - 0.1307) / 0.3081
+    torch.testing.assert_close(inputs[:, 0], expected)
+
+
+def test_it_trains():
+    steps = rounds(FedAvg(Descent(batch=8, steps=2, learning_rate=0.05)), ImageFederation(**SMALL).made(0), rounds=1)
+    assert np.isfinite(list(steps)[-1].metrics["loss"])
+
+
+@pytest.fixture
+def own(monkeypatch):
+    module = types.ModuleType("own")
+    x = torch.randn(40, 6)
+    module.data = lambda: ((x, (x[:, 0] > 0).long()), (x[:8], (x[:8, 0] > 0).long()))
+    module.network = lambda: nn.Linear(6, 2)
+    module.three = lambda: (1, 2, 3)
+    module.numbers = lambda: ((x.numpy(), [1] * 40), (x.numpy(), [1] * 40))
+    module.none = lambda: None
+    monkeypatch.setitem(sys.modules, "own", module)
+
+
+def test_own_data_and_network_by_name(own):
+    made = ImageFederation(data="own:data", model="own:network", clients=4, partition=Dirichlet(1.0)).made(0)
+    assert sum(made.clients.sizes) == 40
+    assert set(made.start) == {"weight", "bias"}
+    last = list(rounds(FedAvg(Descent(learning_rate=1.0, steps=5)), made, rounds=5))[-1]
+    assert last.metrics["accuracy"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"model": "lenet"}, RunError, "unknown model 'lenet'; known: resnet10"),
+        ({"data": "imagenet"}, DataError, "unknown data set 'imagenet'"),
+        ({"clients": 91}, DataError, "90 samples cannot be divided among 91 clients"),
+        ({"samples": 91}, RunError, "samples must be from 1 to 90, got 91"),
+        ({"held_out": 90}, DataError, "the validation set must have from 0 to 89"),
+        ({"side": 10}, RunError, r"side must divide 28, so be one of \[1, 2, 4, 7, 14, 28\], got 10"),
+        ({"model": "vgg16"}, RunError, "VGG16 takes images of 32 x 32, got 4 x 4; adapt='pad'"),
+        ({"own_share": 1.5}, DataError, "between 0 and 1, got 1.5"),
+        ({"data": "own:three", "model": "own:network"}, RunError, "own:three must return"),
+        ({"data": "own:numbers", "model": "own:network"}, RunError, "own:numbers must return .*, four tensors"),
+        ({"data": "own:none", "model": "own:network"}, RunError, "own:none returned None"),
+        ({"data": "own:data"}, RunError, r"convnet takes images, not inputs of shape \(6,\); name a model of yours"),
+        ({"model": "own:network"}, FederationError, "cannot take the training data, of shape"),
+        ({"model": "own:nothing"}, RunError, "nothing"),
+        ({"device": "cuda:7"}, RunError, "the device cuda:7 is not there: "),
+        ({"device": "quantum"}, RunError, "quantum"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(own, monkeypatch, settings, error, message):
+    from workloads.datasets import load
+
+    if settings.get("data") == "imagenet":
+        monkeypatch.setattr("runs.image_federation.load", load)
+    device = settings.pop("device", "cpu")
+    with pytest.raises(error, match=message) as caught:
+        ImageFederation(**{**SMALL, **settings}).made(0, device)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,33 @@
+"""The examples are short, run as they stand, and learn."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+import torch
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+@pytest.mark.parametrize(("name", "least"), [("own_network", 0.8), ("own_data", 0.9)])
+def test_accuracy_is_far_above_chance(name, least, capsys):
+    """Chance is the share of the largest class: at most 0.4 of five, and a quarter of four."""
+    assert float(printed(name, capsys)[-1][1]) > least
+
+
+def test_an_own_algorithm_descends(capsys):
+    losses = [float(loss) for _, loss in printed("own_algorithm", capsys)]
+    assert losses[-1] < 0.02 * losses[0]
+
+
+def test_every_example_is_short_and_tested():
+    files = sorted(EXAMPLES.glob("*.py"))
+    assert [file.stem for file in files] == ["own_algorithm", "own_data", "own_network"]
+    for file in files:
+        assert len([line for line in file.read_text().splitlines() if line.strip()]) < 30
+
+
+def printed(name, capsys):
+    with torch.random.fork_rng():
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    return [line.split() for line in capsys.readouterr().out.splitlines()]

@@ -1,0 +1,217 @@
+"""A partition gives every sample to one client and leaves no client empty, for every number of clients."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads.partition import ByLabel, Dirichlet, Even, Files, PartitionError, Parts, held_out, held_out_each
+
+SEEDS = st.integers(0, 2**32)
+LABELS = st.lists(st.integers(0, 9), min_size=1, max_size=80)
+CONCENTRATIONS = st.floats(1e-320, 1e300, exclude_min=True)
+WAYS = st.one_of(
+    st.just(Even()),
+    st.builds(Dirichlet, CONCENTRATIONS, st.sampled_from(["symmetric", "prior"])),
+)
+
+
+def covers(parts, count):
+    return sorted(index for part in parts for index in part.tolist()) == list(range(count))
+
+
+@given(way=WAYS, labels=LABELS, seed=SEEDS, data=st.data())
+def test_every_sample_stands_once_and_no_client_is_empty(way, labels, seed, data):
+    clients = data.draw(st.integers(1, len(labels)))
+    parts = way.parts(labels, clients, seed)
+    assert len(parts) == clients
+    assert covers(parts, len(labels))
+    assert parts.sizes.tolist() == [len(part) for part in parts]
+    assert max(parts.sizes) - min(parts.sizes) <= 1
+    assert min(parts.sizes) >= 1
+    again = way.parts(np.array(labels), clients, seed)
+    assert np.array_equal(parts.order, again.order)
+
+
+@given(
+    labels=st.permutations([label for label in range(6) for _ in range(3)]),
+    clients=st.sampled_from([1, 2, 3, 6]),
+    seed=SEEDS,
+    together=st.sampled_from(["neighbours", "drawn"]),
+)
+def test_by_label_every_client_has_all_samples_of_its_labels(labels, clients, seed, together):
+    parts = ByLabel(together).parts(labels, clients, seed)
+    assert covers(parts, len(labels))
+    owned = [set(np.array(labels)[part].tolist()) for part in parts]
+    assert all(len(labels) == 6 // clients for labels in owned)
+    assert sum(map(len, owned)) == len(set.union(*owned)) == 6
+    if together == "neighbours":
+        assert owned[0] == set(range(6 // clients))
+    assert np.array_equal(parts.order, ByLabel(together).parts(labels, clients, seed).order)
+
+
+@given(count=st.integers(1, 60), seed=SEEDS, data=st.data())
+def test_held_out_samples_and_the_others_are_all(count, seed, data):
+    size = data.draw(st.integers(0, count - 1))
+    train, validation = held_out(count, size, seed)
+    assert len(validation) == size
+    assert sorted([*train.tolist(), *validation.tolist()]) == list(range(count))
+    assert (np.diff(train) > 0).all()
+    assert np.array_equal(validation, held_out(count, size, seed)[1])
+
+
+@given(sizes=st.lists(st.integers(2, 9), min_size=1, max_size=6), share=st.floats(0.01, 0.99), seed=SEEDS)
+def test_every_client_keeps_some_of_both(sizes, share, seed):
+    ends = np.cumsum([0, *sizes])
+    parts = Parts(np.random.default_rng(seed).permutation(ends[-1]), ends)
+    train, test = held_out_each(parts, share, seed)
+    for whole, own, tested in zip(parts, train, test, strict=True):
+        assert sorted([*own, *tested]) == sorted(whole)
+        assert min(len(own), len(tested)) >= 1
+        assert abs(len(tested) - share * len(whole)) <= 1
+    assert np.array_equal(test.order, held_out_each(parts, share, seed)[1].order)
+
+
+def test_the_printed_validation_split():
+    train, validation = held_out(60_000, 10_000, 0)
+    assert len(train) == 50_000
+    assert not np.array_equal(validation, held_out(60_000, 10_000, 1)[1])
+    assert abs(validation.mean() - 30_000) < 5 * 60_000 / 12**0.5 / 10_000**0.5  # drawn from the whole
+
+
+@pytest.mark.parametrize("clients", [20, 50, 100, 200, 300, 400, 5000])
+def test_the_printed_numbers_of_clients_at_low_concentration(clients):
+    """A splitter that redraws until nobody is empty does not end at 500 clients and concentration 0.3."""
+    labels = np.repeat(np.arange(10), 5000)
+    for psi in (0.1, 0.3, 0.5, 1e-300):
+        parts = Dirichlet(psi).parts(labels, clients, 0)
+        assert min(parts.sizes) >= 1
+        assert np.array_equal(np.sort(parts.order), np.arange(50_000))
+
+
+def shares_of_first_client(way, classes, clients, draws):
+    labels = np.repeat(np.arange(classes), 2000)
+    found = []
+    for seed in range(draws):
+        found.append(np.bincount(labels[way.parts(labels, clients, seed)[0]], minlength=classes))
+    return np.array(found) / np.array(found).sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(("law", "each"), [("symmetric", 0.5), ("prior", 0.1)])
+def test_shares_have_the_moments_of_the_dirichlet_law(law, each):
+    """The first client has all labels at hand: its shares are Dirichlet but for the finite number of samples."""
+    classes, draws = 5, 500
+    shares = shares_of_first_client(Dirichlet(0.5, law), classes, 10 * classes, draws)
+    mean, total = 1 / classes, classes * each
+    # Var of a share, plus that of a multinomial of 200 samples given the share: E[p(1-p)]/200.
+    spread = mean * (1 - mean) / (total + 1)
+    expected = spread + (mean * (1 - mean) - spread) / 200
+    found = shares.var(axis=0)
+    # The variance of a sample variance is at most E[(p - 1/5)^4]/n <= 0.8^2 spread/n; 5 deviations are allowed.
+    assert np.abs(found - expected).max() < 5 * (0.64 * expected / draws) ** 0.5
+    assert np.abs(shares.mean(axis=0) - mean).max() < 5 * (expected / draws) ** 0.5
+
+
+def one_by_one(log_shares, left, size, rng):
+    """Draws as Hsu et al. write them: a label by its share, which falls out once it is used up."""
+    counts, shares = np.zeros_like(left), np.exp(log_shares - log_shares.max())
+    for _ in range(size):
+        now = np.where(counts < left, shares, 0)
+        counts[rng.choice(len(left), p=now / now.sum())] += 1
+    return counts
+
+
+def test_many_draws_at_once_have_the_law_of_draws_one_by_one():
+    from workloads.partition import _drawn_without_replacement
+
+    log_shares, left, size, draws = np.log([0.6, 0.3, 0.1]), np.array([3, 2, 6]), 7, 4000
+    rng = np.random.default_rng(0)
+    means = [
+        np.mean([draw(log_shares, left, size, rng) for _ in range(draws)], axis=0)
+        for draw in (_drawn_without_replacement, one_by_one)
+    ]
+    # Every count is between 0 and 6, so a mean has a deviation of at most 3/sqrt(draws).
+    assert np.abs(means[0] - means[1]).max() < 5 * 3 * (2 / draws) ** 0.5
+    assert means[0].sum() == pytest.approx(size)
+
+
+def test_lower_concentrations_leave_fewer_labels():
+    labels = np.repeat(np.arange(10), 600)
+    counts = [
+        np.mean([len(np.unique(labels[part])) for part in Dirichlet(psi).parts(labels, 20, 0)])
+        for psi in (0.01, 0.1, 0.5, 100)
+    ]
+    assert counts == sorted(counts)
+    assert counts[0] < 4
+    assert counts[-1] == 10
+
+
+def test_parts_are_a_sequence():
+    parts = Even().parts(np.zeros(7, int), 3, 0)
+    assert [len(part) for part in parts[1:]] == [2, 2]
+    assert np.array_equal(parts[-1], parts[2])
+    with pytest.raises(IndexError, match="no client 3 among 3"):
+        parts[3]
+
+
+def test_a_million_clients_cost_their_sizes():
+    parts = Parts(np.arange(2 * 10**6), np.arange(0, 2 * 10**6 + 1, 2))
+    assert len(parts) == 10**6
+    assert parts[123_456].tolist() == [246_912, 246_913]
+
+
+def test_files(tmp_path):
+    (tmp_path / "client10.txt").write_text("5 0\n")
+    (tmp_path / "client2.txt").write_text("1\n3\n")
+    np.save(tmp_path / "client1.npy", np.array([4], dtype=np.uint8))
+    (tmp_path / "README").write_text("no indices")
+    parts = Files(str(tmp_path)).parts(np.zeros(7, int), 3, 0)
+    assert [part.tolist() for part in parts] == [[4], [1, 3], [0, 5]]  # sample 2 and 6 are in no file
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("7", "b.txt: 7 is no sample; there are 7, counted from 0"),
+        ("-1", "b.txt: -1 is no sample"),
+        ("0", "sample 0 stands in .*a.txt and in .*b.txt; leave one out"),
+        ("1 1", "sample 1 stands in .*b.txt and in .*b.txt"),
+        ("", "b.txt: expected at least one index"),
+        ("one", "b.txt cannot be read as indices: invalid literal"),
+        ("9" * 30, "b.txt cannot be read as indices"),
+    ],
+)
+def test_files_that_are_no_partition(tmp_path, content, message):
+    (tmp_path / "a.txt").write_text("0")
+    (tmp_path / "b.txt").write_text(content)
+    with pytest.raises(PartitionError, match=message):
+        Files(str(tmp_path)).parts(np.zeros(7, int), 2, 0)
+
+
+def test_what_cannot_be_divided_is_named(tmp_path):
+    with pytest.raises(PartitionError, match=r"3 samples cannot be divided among 4 clients.*choose from 1 to 3"):
+        Even().parts([0, 1, 1], 4, 0)
+    with pytest.raises(PartitionError, match="cannot be divided among 0 clients"):
+        Dirichlet().parts([0, 1, 1], 0, 0)
+    with pytest.raises(PartitionError, match="label 1 has no sample"):
+        ByLabel().parts([0, 2, 2], 1, 0)
+    with pytest.raises(PartitionError, match="10 labels cannot be divided evenly among 4 clients; choose a divisor"):
+        ByLabel().parts(np.arange(10), 4, 0)
+    with pytest.raises(PartitionError, match=r"expected one class .* got float64 of shape \(2,\)"):
+        Even().parts([0.0, 1.0], 1, 0)
+    with pytest.raises(PartitionError, match="expected one class of at least 0"):
+        Even().parts([0, -1], 1, 0)
+    with pytest.raises(PartitionError, match="psi must be positive and finite, got 0"):
+        Dirichlet(0)
+    with pytest.raises(PartitionError, match="law must be symmetric or prior"):
+        Dirichlet(0.5, "flat")
+    with pytest.raises(PartitionError, match="together must be"):
+        ByLabel("pairs")
+    with pytest.raises(PartitionError, match=r"holds 0 files of indices .* for 2 clients"):
+        Files(str(tmp_path)).parts([0, 1], 2, 0)
+    with pytest.raises(PartitionError, match="between 0 and 1, got 1"):
+        held_out_each(Even().parts([0, 1], 1, 0), 1, 0)
+    with pytest.raises(PartitionError, match="client 0 has one sample, so none can be held out"):
+        held_out_each(Even().parts([0, 1], 2, 0), 0.5, 0)
+    with pytest.raises(PartitionError, match="from 0 to 9 of 10 samples, got 10"):
+        held_out(10, 10, 0)

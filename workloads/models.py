@@ -1,0 +1,107 @@
+"""Networks for images by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+from workloads.alexnet import alexnet
+from workloads.networks import perceptron, small_convnet
+from workloads.resnet import resnet
+from workloads.two_layer import two_layer
+from workloads.vgg import vgg16
+from workloads.vit import vit
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """What a network is made from.
+
+    Attributes:
+        classes: Number of logits.
+        channels: Channels of the images.
+        side: Height and width of the images.
+        seed: Of the initial weights.
+        width: Of the network, in the unit of `MODELS`; default: the paper's.
+        norm: Of a residual network: `batch` or `group`.
+        adapt: What happens to images that do not fit; see `workloads.sides.adapted`.
+        dtype: Of the parameters.
+    """
+
+    classes: int
+    channels: int
+    side: int
+    seed: int = 0
+    width: int | None = None
+    norm: str = "batch"
+    adapt: str = "none"
+    dtype: torch.dtype = torch.float32
+
+
+def _resnet(depth: int) -> Callable[[ModelSettings], nn.Module]:
+    return lambda s: resnet(
+        depth, s.classes, s.seed, channels=s.channels, width=s.width or 64, norm=s.norm, dtype=s.dtype
+    )
+
+
+def _alexnet(s: ModelSettings) -> nn.Module:
+    return alexnet(
+        s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, hidden=s.width or 4096, dtype=s.dtype
+    )
+
+
+def _vgg16(s: ModelSettings) -> nn.Module:
+    hidden = (s.width or 512,) * 2
+    return vgg16(s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, hidden=hidden, dtype=s.dtype)
+
+
+def _vit(s: ModelSettings) -> nn.Module:
+    return vit(
+        s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, width=s.width or 512, dtype=s.dtype
+    )  # fmt: skip
+
+
+def _two_layer(s: ModelSettings) -> nn.Module:
+    return two_layer(s.classes, s.seed, inputs=s.channels * s.side**2, width=s.width, dtype=s.dtype)
+
+
+def _perceptron(s: ModelSettings) -> nn.Module:
+    dense = perceptron(s.channels * s.side**2, (s.width or 64,), s.classes, s.seed, dtype=s.dtype)
+    return nn.Sequential(nn.Flatten(), *dense)
+
+
+def _convnet(s: ModelSettings) -> nn.Module:
+    if s.channels != 1:
+        raise ValueError(f"convnet takes grey images, got {s.channels} channels; choose another network")
+    first = s.width or 8
+    return small_convnet(s.side, (first, 2 * first), s.classes, s.seed, dtype=s.dtype)
+
+
+MODELS: Mapping[str, Callable[[ModelSettings], nn.Module]] = {
+    "resnet10": _resnet(10),
+    "resnet18": _resnet(18),
+    "alexnet": _alexnet,
+    "vgg16": _vgg16,
+    "vit": _vit,
+    "two-layer": _two_layer,
+    "perceptron": _perceptron,
+    "convnet": _convnet,
+}
+"""The width is: channels of the stem (resnet10, resnet18; 64), hidden features (alexnet 4096, vgg16 512, two-layer as
+many as pixels, perceptron 64), features of a token (vit 512), channels of the first of two convolutions (convnet 8)."""
+
+
+def model(name: str, settings: ModelSettings) -> nn.Module:
+    """A network by its name.
+
+    Raises:
+        ValueError: An unknown name, a norm for a network that has none to choose, or sizes that do not fit.
+    """
+    if name not in MODELS:
+        raise ValueError(f"unknown model {name!r}; known: {', '.join(MODELS)}")
+    if settings.norm != "batch" and not name.startswith("resnet"):
+        raise ValueError(f"{name} has no norm to choose; norm={settings.norm!r} is for residual networks")
+    return MODELS[name](settings)

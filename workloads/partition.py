@@ -1,0 +1,332 @@
+"""How the samples of a data set are divided among clients: each sample goes to one client, and each client has some.
+
+A way of dividing is a small value with one method, ``parts(labels, clients, seed)``. What it returns depends on these
+arguments alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from workloads.idx import DataError
+
+Indices = NDArray[np.int64]
+
+
+class PartitionError(DataError):
+    """Samples that cannot be divided as asked; the message says why and what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts(Sequence[Indices]):
+    """The samples of every client: one array and where each client's part of it begins, however many there are.
+
+    Attributes:
+        order: Indices of the samples, client by client, increasing within a client.
+        bounds: Client k has ``order[bounds[k]:bounds[k + 1]]``.
+    """
+
+    order: Indices
+    bounds: Indices
+
+    @staticmethod
+    def joined(parts: Sequence[ArrayLike]) -> Parts:
+        """From one array of indices for each client."""
+        arrays = [np.sort(np.asarray(part, dtype=np.int64)) for part in parts]
+        return Parts(np.concatenate(arrays), np.cumsum([0, *map(len, arrays)], dtype=np.int64))
+
+    @property
+    def sizes(self) -> Indices:
+        """Number of samples of each client, (K,)."""
+        return np.diff(self.bounds)
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> Indices: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Indices]: ...
+    def __getitem__(self, number: int | slice) -> Indices | list[Indices]:
+        if isinstance(number, slice):
+            return [self[k] for k in range(*number.indices(len(self)))]
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"no client {number} among {len(self)}")
+        k = number % len(self)
+        return self.order[self.bounds[k] : self.bounds[k + 1]]
+
+
+class Partition(Protocol):
+    """A way of dividing samples among clients."""
+
+    def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
+        """The samples of each client.
+
+        Args:
+            labels: The class of each of the N samples, integers (N,).
+            clients: Number of clients K.
+            seed: Of what is drawn.
+
+        Raises:
+            PartitionError: The samples cannot be divided as asked.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Even:
+    """At random into parts of equal size, or sizes that differ by one: FedLoRU's IID setting, and FeDLRT's.
+
+    FedLoRU v2, Appendix D.1, splits the training data evenly among the clients; FeDLRT, Section 4.2, partitions it
+    equally.
+    """
+
+    def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
+        """The samples of each client; see `Partition`."""
+        count = len(_checked(labels, clients))
+        return Parts.joined(np.array_split(_generator(seed, 1).permutation(count), clients))
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    r"""A mixture of labels for each client, drawn from a Dirichlet law: FedLoRU's non-IID setting.
+
+    Hsu, Qi and Brown (2019), whom FedLoRU v2 follows (Appendix D.1, with $\psi = 0.5$; Table 3 also 0.1):
+    client after client draws its share of each label and then its samples one by one, without replacement; a label
+    that is used up falls out and the other shares are scaled to sum 1. All clients have the same size, or sizes that
+    differ by one, so that it ends for every K and $\psi$ and no client is empty. The last clients take what is left.
+
+    Attributes:
+        psi: Concentration, positive: small for few labels at each client.
+        law: `symmetric`: parameter psi for each label, as FedLoRU prints; `prior`: psi times the label's share of the
+            samples, as Hsu et al. print.
+
+    Raises:
+        PartitionError: An unknown law, or a concentration that is not positive.
+    """
+
+    psi: float = 0.5
+    law: Literal["symmetric", "prior"] = "symmetric"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.psi < float("inf"):
+            raise PartitionError(f"psi must be positive and finite, got {self.psi}")
+        if self.law not in ("symmetric", "prior"):
+            raise PartitionError(f"law must be symmetric or prior, got {self.law!r}")
+
+    def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
+        """The samples of each client; see `Partition`."""
+        given = _checked(labels, clients)
+        _, label, available = np.unique(given, return_inverse=True, return_counts=True)
+        rng = _generator(seed, 2)
+        # The samples of each label in random order, one label after the other; clients take from the front.
+        shuffled = rng.permutation(len(given))
+        by_label = np.split(shuffled[np.argsort(label[shuffled], kind="stable")], np.cumsum(available)[:-1])
+        parameters = self.psi * (available / len(given) if self.law == "prior" else np.ones(len(available)))
+        taken = np.zeros_like(available)
+        parts = []
+        for size in _even_sizes(len(given), clients):
+            counts = _drawn_without_replacement(_log_dirichlet(parameters, rng), available - taken, size, rng)
+            chosen = np.flatnonzero(counts)
+            parts.append(np.concatenate([by_label[c][taken[c] : taken[c] + counts[c]] for c in chosen]))
+            taken = taken + counts
+        return Parts.joined(parts)
+
+
+@dataclass(frozen=True)
+class ByLabel:
+    """All samples of the same number of labels for each client, no label at two clients: RoLoRA's two settings.
+
+    RoLoRA, Section 5.2: ten labels over five clients, two each, or over ten clients, one each. Which labels go
+    together is not printed: neighbours here (0 and 1, 2 and 3, ...), or drawn.
+
+    Attributes:
+        together: `neighbours`, or `drawn` from the seed.
+
+    Raises:
+        PartitionError: An unknown word.
+    """
+
+    together: Literal["neighbours", "drawn"] = "neighbours"
+
+    def __post_init__(self) -> None:
+        if self.together not in ("neighbours", "drawn"):
+            raise PartitionError(f"together must be neighbours or drawn, got {self.together!r}")
+
+    def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
+        """The samples of each client; see `Partition`. Labels are 0, 1, ..., none of them missing."""
+        given = _checked(labels, clients)
+        counts = np.bincount(given)
+        if not counts.all():
+            raise PartitionError(f"label {int(np.argmin(counts))} has no sample, so no client can have it")
+        if len(counts) % clients:
+            raise PartitionError(
+                f"{len(counts)} labels cannot be divided evenly among {clients} clients; choose a divisor of "
+                f"{len(counts)}"
+            )
+        order = (
+            np.arange(len(counts)) if self.together == "neighbours" else _generator(seed, 3).permutation(len(counts))
+        )
+        return Parts.joined([np.flatnonzero(np.isin(given, own)) for own in order.reshape(clients, -1)])
+
+
+@dataclass(frozen=True)
+class Files:
+    """As written in files of a folder, one for each client in the order of their names (2 before 10).
+
+    A file holds the indices of the client's samples, counted from 0: as text, separated by spaces or lines (`.txt`),
+    or as an array of integers (`.npy`). No sample may stand twice; samples that stand in no file are not used.
+
+    Attributes:
+        folder: The folder.
+    """
+
+    folder: str
+
+    def parts(self, labels: ArrayLike, clients: int, seed: int) -> Parts:
+        """The samples of each client; see `Partition`."""
+        count = len(_checked(labels, 1))
+        files = sorted((f for f in Path(self.folder).glob("*") if f.suffix in (".txt", ".npy")), key=_natural)
+        if len(files) != clients:
+            raise PartitionError(
+                f"{self.folder} holds {len(files)} files of indices (.txt or .npy) for {clients} clients; "
+                "each client needs one"
+            )
+        parts = Parts.joined([_read(file, count) for file in files])
+        owner = np.repeat(np.arange(clients), parts.sizes)
+        order = np.argsort(parts.order, kind="stable")
+        twice = np.flatnonzero(np.diff(parts.order[order]) == 0)
+        if len(twice):
+            first, second = owner[order[twice[0]]], owner[order[twice[0] + 1]]
+            sample = parts.order[order[twice[0]]]
+            raise PartitionError(f"sample {sample} stands in {files[first]} and in {files[second]}; leave one out")
+        return parts
+
+
+PARTITIONS: Mapping[str, type[Partition]] = {
+    "even": Even,
+    "dirichlet": Dirichlet,
+    "by-label": ByLabel,
+    "files": Files,
+}
+"""Ways of dividing by name."""
+
+
+def held_out(count: int, size: int, seed: int) -> tuple[Indices, Indices]:
+    """Divides samples into those to train on and a validation set drawn at random; both are increasing.
+
+    FedLoRU v2, Section 5.1, keeps 10,000 training images for validation beside the 10,000 of the test set; its
+    earlier version (iclr, Table A1) trains on all of them and uses the test images for validation: size 0.
+
+    Args:
+        count: Number of samples.
+        size: How many of them to hold out.
+        seed: Of the choice.
+
+    Raises:
+        PartitionError: Nothing would be left to train on, or the size is negative.
+    """
+    if not 0 <= size < count:
+        raise PartitionError(f"the validation set must have from 0 to {count - 1} of {count} samples, got {size}")
+    order = _generator(seed, 4).permutation(count).astype(np.int64)
+    return np.sort(order[size:]), np.sort(order[:size])
+
+
+def held_out_each(parts: Parts, share: float, seed: int) -> tuple[Parts, Parts]:
+    """Divides every client's samples into those it trains on and its own test set, drawn at random.
+
+    Each client keeps at least one sample of both; the test sets have the share, rounded.
+
+    Raises:
+        PartitionError: A share that is not between 0 and 1, or a client with one sample only.
+    """
+    if not 0 < share < 1:
+        raise PartitionError(f"the share held out of each client must be between 0 and 1, got {share}")
+    if parts.sizes.min() < 2:
+        raise PartitionError(
+            f"client {int(parts.sizes.argmin())} has one sample, so none can be held out; choose fewer clients"
+        )
+    rng, train, test = _generator(seed, 5), [], []
+    for part in parts:
+        order, size = rng.permutation(part), min(max(1, round(share * len(part))), len(part) - 1)
+        train.append(order[size:])
+        test.append(order[:size])
+    return Parts.joined(train), Parts.joined(test)
+
+
+def _checked(labels: ArrayLike, clients: int) -> NDArray[np.int64]:
+    given = np.asarray(labels)
+    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer) or (len(given) and given.min() < 0):
+        raise PartitionError(
+            f"expected one class of at least 0 for each sample, got {given.dtype} of shape {given.shape}"
+        )
+    if not 1 <= clients <= len(given):
+        raise PartitionError(
+            f"{len(given)} samples cannot be divided among {clients} clients so that each has one; "
+            f"choose from 1 to {len(given)} clients"
+        )
+    return given.astype(np.int64)
+
+
+def _generator(seed: int, purpose: int) -> np.random.Generator:
+    return np.random.default_rng([seed, purpose])
+
+
+def _even_sizes(count: int, clients: int) -> NDArray[np.int64]:
+    return np.full(clients, count // clients) + (np.arange(clients) < count % clients)
+
+
+def _log_dirichlet(parameters: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Logarithms of the shares up to a common addend; for tiny parameters all shares but one would round to 0."""
+    # X ~ Gamma(a + 1) and U uniform give X U^(1/a) ~ Gamma(a).
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.log(rng.standard_gamma(parameters + 1)) + np.log(rng.random(len(parameters))) / parameters
+
+
+def _drawn_without_replacement(
+    log_shares: NDArray[np.float64], left: NDArray[np.int64], size: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """How many samples of each label: draws one by one, from the labels that are left, by their shares scaled to 1.
+
+    Draws of a label that is used up are repeated among the others, which is the same law; so there are at most as many
+    rounds as labels.
+    """
+    counts = np.zeros_like(left)
+    while (missing := size - int(counts.sum())) > 0:
+        open_labels = np.flatnonzero(counts < left)
+        of = log_shares[open_labels]
+        top = of.max()
+        shares = np.exp(of - top) if np.isfinite(top) else np.ones(len(of))
+        counts[open_labels] += rng.multinomial(missing, shares / shares.sum())
+        counts = np.minimum(counts, left)
+    return counts
+
+
+def _natural(file: Path) -> tuple[list[tuple[int, str]], str]:
+    pieces = re.findall(r"\d+|\D+", file.stem)
+    return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in pieces], file.name
+
+
+def _read(file: Path, count: int) -> Indices:
+    try:
+        if file.suffix == ".npy":
+            found = np.load(file, allow_pickle=False)
+        else:
+            found = np.array([int(word) for word in file.read_text().split()], dtype=np.int64)
+    except (OSError, ValueError, OverflowError) as error:
+        raise PartitionError(f"{file} cannot be read as indices: {error}") from error
+    if found.ndim != 1 or len(found) == 0 or not np.issubdtype(found.dtype, np.integer):
+        raise PartitionError(
+            f"{file}: expected at least one index in a row, found {found.dtype} of shape {found.shape}"
+        )
+    outside = found[(found < 0) | (found >= count)]
+    if len(outside):
+        raise PartitionError(f"{file}: {outside[0]} is no sample; there are {count}, counted from 0")
+    return found.astype(np.int64)

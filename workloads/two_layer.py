@@ -1,0 +1,100 @@
+r"""The two-layer ReLU network of RoLoRA, Section 5.2: $f(x) = \mathrm{ReLU}(xW)W_\mathrm{out}$ with $W = W_0 + AB$.
+
+The paper prints (12) without $W_0$, and starts from B = 0. ReLU's derivative at 0 is 0 in every usual framework, so
+that start has no gradient in A or in B and stays where it is: `base="zero"` shows it. The default has a random fixed
+$W_0$, as an adapter's layer has. Also left open there: the law of $W_\mathrm{out}$, which is fixed; it is normal here.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from workloads.initial import initialised
+from workloads.sides import require_positive
+
+BASES = ("normal", "zero")
+
+
+class InputMap(nn.Module):
+    """$xW$ with the inputs along the rows of W, so that a factor A of $W = AB$ meets the inputs first, as printed.
+
+    Attributes:
+        weight: W, (inputs, outputs).
+        inputs_first: Says so to code that factorises layers.
+    """
+
+    inputs_first = True
+
+    def __init__(self, inputs: int, outputs: int, base: str) -> None:
+        super().__init__()
+        self.base = base
+        self.weight = nn.Parameter(torch.empty(inputs, outputs))
+
+    def draw(self, generator: torch.Generator) -> None:
+        """Draws W with variance 1/inputs, or sets it to 0."""
+        deviation = len(self.weight) ** -0.5 if self.base == "normal" else 0.0
+        self.weight.normal_(0, 1, generator=generator).mul_(deviation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return xW."""
+        return x @ self.weight
+
+
+class TwoLayer(nn.Module):
+    """Images (n, ...) to logits (n, classes); `two_layer` builds it with initial weights.
+
+    Attributes:
+        input: The map that is trained.
+        out: The linear layer that is not.
+    """
+
+    def __init__(self, inputs: int, width: int, classes: int, base: str) -> None:
+        super().__init__()
+        self.input = InputMap(inputs, width, base)
+        self.out = nn.Linear(width, classes, bias=False).requires_grad_(False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the logits."""
+        return self.out(torch.relu(self.input(x.flatten(1))))
+
+
+def two_layer(
+    classes: int = 10,
+    seed: int = 0,
+    *,
+    inputs: int = 784,
+    width: int | None = None,
+    base: str = "normal",
+    dtype: torch.dtype = torch.float32,
+) -> TwoLayer:
+    """Return the network, initialised without touching the global random state.
+
+    Args:
+        classes: Number of logits, the paper's c.
+        seed: Seed of the initial weights.
+        inputs: Number of pixels, the paper's d.
+        width: Hidden features; default: as many as inputs, as printed.
+        base: Law of $W_0$: `normal` with variance 1/inputs, or `zero` as printed, which does not learn.
+        dtype: Of the parameters.
+
+    Raises:
+        ValueError: A size is not positive, or the base is unknown.
+    """
+    return initialised(two_layer_shapes(classes, inputs=inputs, width=width, base=base), seed, dtype)
+
+
+def two_layer_shapes(
+    classes: int = 10, *, inputs: int = 784, width: int | None = None, base: str = "normal"
+) -> TwoLayer:
+    """Return the same network without values, on the meta device, for counting and for naming layers.
+
+    Raises:
+        ValueError: As `two_layer`.
+    """
+    width = inputs if width is None else width
+    require_positive(classes=classes, inputs=inputs, width=width)
+    if base not in BASES:
+        raise ValueError(f"base must be one of {', '.join(BASES)}, got {base!r}")
+    with torch.device("meta"):
+        return TwoLayer(inputs, width, classes, base)
