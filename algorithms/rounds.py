@@ -151,7 +151,7 @@ def rounds(
         algorithm: What to run.
         problem: Clients, start and measures.
         rounds: The last round.
-        cohort: Clients of a round; default: all.
+        cohort: Clients of a round; default: all. Central training has one client in every round.
         seed: Of cohorts and of what clients draw.
         executor: Default: one client after the other.
         resume: Where a run of the same settings stood, and its ledger.
@@ -167,6 +167,7 @@ def rounds(
     clients, shares = problem.clients, problem.weights
     if hasattr(algorithm, "gathered"):  # central training: one client in place of all
         clients, shares = algorithm.gathered(clients, shares)
+        cohort = None
     fed = Federation(
         clients,
         weights=shares,
@@ -208,9 +209,10 @@ def _metrics(
 
 def _evaluated(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict[str, float]:
     w = algorithm.weights(state)
-    if not hasattr(problem, "evaluate"):
-        return {"loss": problem.loss(w), **{name: measure(w) for name, measure in problem.measures.items()}}
-    found = dict(problem.evaluate(w, fed))
+    if hasattr(problem, "evaluate"):
+        found = dict(problem.evaluate(w, fed))
+    else:
+        found = {"loss": problem.loss(w), **{name: measure(w) for name, measure in problem.measures.items()}}
     if hasattr(algorithm, "personal_weights") and hasattr(problem, "evaluate_personal"):
         found |= problem.evaluate_personal(lambda client: algorithm.personal_weights(fed, state, client), fed)
     return found

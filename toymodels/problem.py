@@ -45,3 +45,13 @@ class Problem:
         """The global loss."""
         pairs = zip(self.weights, self.clients, strict=True)
         return float(sum(weight * client.loss(w) for weight, client in pairs))
+
+    def evaluate_personal(self, weights_of: Callable[[int], Mapping[str, Tensor]], fed: Any = None) -> dict[str, float]:
+        """`personal_loss`, the mean over the clients of each one's loss at a model of its own.
+
+        Args:
+            weights_of: The model of a client, by its number.
+            fed: The federation; not needed here.
+        """
+        pairs = enumerate(zip(self.weights, self.clients, strict=True))
+        return {"personal_loss": float(sum(weight * client.loss(weights_of(k)) for k, (weight, client) in pairs))}
