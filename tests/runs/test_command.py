@@ -70,6 +70,7 @@ def test_the_help_tells_every_option_with_its_default(capsys, monkeypatch):
         assert f"--{name.replace('_', '-')} {word} {option.text}; {option.takes}{ending} --" in told
     assert "--data PROBLEM default: quadratics; see --list --" in told
     assert "--out DIR folder of the run; default: results/ALGORITHM-PROBLEM --" in told
+    assert "--resume DIR go on where the run in this folder stood" in told
 
 
 def test_words_are_those_of_the_algorithms():
