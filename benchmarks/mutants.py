@@ -26,6 +26,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -60,22 +61,30 @@ def _of_engine(name: str) -> bool:
 def sample(room: Room, count: int, seed: int) -> list[Mutant]:
     """A fixed random sample of the room's wrong lines, at most one for each line of code."""
     found: dict[str, list[Mutant]] = defaultdict(list)
-    for path in room.sources:
-        name, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in room.sources}
+    for name, text in texts.items():
         visitor = Sites(name, text)
         visitor.visit(ast.parse(text))
         for mutant in visitor.found:
-            try:
-                compile(mutated(text, mutant), name, "exec")
-            except SyntaxError:
-                continue
             found[mutant.place].append(mutant)
 
     def drawn(name: str) -> bytes:
         return hashlib.sha256(f"{seed}:{name}".encode()).digest()
 
-    places = sorted(found, key=drawn)[:count]
-    return [min(found[place], key=lambda mutant: drawn(mutant.key)) for place in places]
+    chosen = (
+        next((mutant for mutant in sorted(found[place], key=lambda mutant: drawn(mutant.key))
+              if _compiles(mutated(texts[mutant.file], mutant))), None)
+        for place in sorted(found, key=drawn)
+    )  # fmt: skip
+    return list(islice((mutant for mutant in chosen if mutant is not None), count))
+
+
+def _compiles(text: str) -> bool:
+    try:
+        compile(text, "mutant", "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str, Any]:

@@ -7,7 +7,7 @@ betrays says nothing about those.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, Literal
@@ -34,6 +34,7 @@ class Line:
         strict: whether it is ``left < right``.
         formula: whether its sides are formulas, in which a constant stands if they change with it. What a run comes to
             changes with any constant.
+        later: finds out whether it passes, where that takes time and ``ok`` is None.
     """
 
     ok: bool | None
@@ -42,10 +43,16 @@ class Line:
     equal: bool = True
     strict: bool = False
     formula: bool = False
+    later: Callable[[], bool | None] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def fails(self) -> bool:
+        """Whether it fails, found out when it is asked for."""
+        return (self.later() if self.later else self.ok) is False
 
     def bare(self) -> Line:
         """The same without its sides."""
-        return replace(self, compared=None, sides=None)
+        return replace(self, compared=None, sides=None, later=None)
 
 
 Lines = Mapping[str, Line]
@@ -68,7 +75,7 @@ def changed(before: Lines, after: Lines) -> set[str]:
 
 def refuted(lines: Lines) -> set[str]:
     """Names of the lines that fail."""
-    return {name for name, line in lines.items() if line.ok is False}
+    return {name for name, line in lines.items() if line.fails}
 
 
 def strength(printed: Lines, other: Lines) -> Strength | None:

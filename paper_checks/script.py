@@ -1,7 +1,8 @@
-"""The replay of a witness as a script that stands alone: its source, what it calls, and the stored values.
+"""The replay of a witness as a script that stands alone: the stored values, the hypotheses and the two sides.
 
-Nothing is written twice: the lines are those of the replay, cut out of its modules. A script runs with the standard
-library alone, or says in its first line what it needs besides.
+Nothing is written twice: the lines are those of the replay, cut out of its modules. What a replay calls comes with it;
+its own lines stand at the top level, each hypothesis as an assertion. A script runs with the standard library alone,
+or says in its first line what it needs besides.
 """
 
 from __future__ import annotations
@@ -9,40 +10,35 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import sys
-from collections.abc import Iterator, Mapping
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from pprint import pformat
 from types import ModuleType
 from typing import Any
 
 from paper_checks.evaluation import Replay
 
 _OWN = "paper_checks"
-_EVALUATION = f"{_OWN}.evaluation"
-_PREAMBLE = """
-def Hypothesis(name, value, relation, bound):
-    return name, value, relation, bound, eval(f"value {'==' if relation == '=' else relation} bound")
-
-
-def Violation(left, right, error=0, exact=True, unmet="", reads="", strict=False, assumes=(), given={}):
-    return locals()
-"""
-_END = """
-if __name__ == "__main__":
-    found = {name}(values)
-    for name, value in found["given"].items():
-        print(name, "=", value)
-    for name, value, relation, bound, met in found["assumes"]:
-        print("assumed:", name, "=", value, *(() if relation == "=" else (relation, bound)), "" if met else "NOT MET")
-    left, right, error = found["left"], found["right"], found["error"]
-    violated = left - right > error or (found["strict"] and left == right and error == 0)
-    print(found["reads"])
-    print("left =", left, "=", float(left))
-    print("right =", right, "=", float(right))
-    met = not found["unmet"] and all(one[-1] for one in found["assumes"])
-    print("violates the statement" if violated and met else "does not violate the statement", found["unmet"])
-"""
+_ENGINE = (f"{_OWN}.evaluation", f"{_OWN}.replay")
+_WIDTH = 110
+_DEFINITIONS = {
+    "Hypothesis": """def Hypothesis(name, value, relation, bound):
+    assert eval(f"value {'==' if relation == '=' else relation} bound"), f"not met: {name} = {value}"
+""",
+    "assuming": """def assuming(*assumes):
+    return assumes
+""",
+}
+_SHORT = (
+    (r'fractions\(values, ("\w+")\)', r"(Fraction(values[name]) for name in (\1,))"),
+    (r'fractions\(values, ((?:"\w+"(?:, )?)+)\)', r"(Fraction(values[name]) for name in (\1))"),
+    (r'followed\(values, ("\w+")\)', r"int(values[\1])"),
+    (r'square\((values\["\w+"\]|target|matrix), [^()]*\)', r"[[Fraction(entry) for entry in row] for row in \1]"),
+)
+"""Readers of stored values, written out: in a script they check nothing."""
 
 
 class ScriptError(ValueError):
@@ -61,26 +57,225 @@ def script_of(replay: Replay, values: Mapping[str, Any], where: str = "") -> str
         ScriptError: it cannot be put into one script.
     """
     parts = _Parts()
-    name = replay.evaluate.__name__
-    parts.collect(importlib.import_module(replay.evaluate.__module__), name)
+    body = "\n".join(_Body(parts, importlib.import_module(replay.evaluate.__module__), replay.evaluate.__name__).lines)
+    needed = _used_only("\n".join([*parts.pieces, body]))
+    own = [text for name, text in _DEFINITIONS.items() if f"{name}(" in needed]
+    if re.search(r"^ *(def|class) ", needed, re.MULTILINE):
+        parts.imports.add("from __future__ import annotations")
+    if "Fraction(" in needed:
+        parts.imports.add("from fractions import Fraction")
     needs = sorted({line.split()[1].split(".")[0] for line in parts.imports} - set(sys.stdlib_module_names))
-    runs = f"needs {', '.join(needs)}" if needs else "the standard library alone is enough"
-    stated = f"values = {pformat(dict(values), width=110, sort_dicts=False)}"
+    runs = f"Needs {', '.join(needs)}" if needs else "The standard library alone is enough"
     told = f"{replay.id}{f' ({where})' if where else ''}"
-    return "\n".join(
-        [
-            f"# {told}: the stored witness violates the statement. {runs[0].upper()}{runs[1:]}.",
-            "from __future__ import annotations\n",
-            *sorted(parts.imports),
-            "",
-            stated,
-            "",
-            _PREAMBLE,
-            "\n\n\n".join(parts.pieces),
-            "",
-            _END.replace("{name}", name),
+    imports = sorted(parts.imports, key=lambda line: ("__future__" not in line, line))
+    first = f"# {told}: the stored witness violates the statement. {runs}."
+    return "\n".join([first, *imports, *_as_literal(values), *own, needed, ""])
+
+
+def _as_literal(values: Mapping[str, Any]) -> list[str]:
+    """The stored values, as many on a line as there is room for."""
+    lines = ["values = {"]
+    for name, value in values.items():
+        item = f"{name!r}: {value!r}, "
+        if len(lines[-1]) + len(item) > _WIDTH and lines[-1].strip():
+            lines.append("    ")
+        lines[-1] += item
+    lines[-1] = lines[-1].removesuffix(", ") + "}"
+    return [line.rstrip() for line in lines]
+
+
+def _used_only(text: str) -> str:
+    """A script without the methods that nothing in it calls, and the texts that stand in its comments."""
+    while True:
+        lines = text.splitlines()
+        tree = ast.parse(text)
+        owned = [method for owner in tree.body if isinstance(owner, ast.ClassDef) for method in owner.body]
+        texts = [
+            node
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper()
         ]
-    )
+        for node in [*owned, *texts]:
+            if isinstance(node, ast.FunctionDef) and not re.search(rf"\.{node.name}\b", text):
+                first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+                del lines[first - 1 : node.end_lineno]
+                break
+            if isinstance(node, ast.Assign) and len(re.findall(rf"\b{ast.unparse(node.targets[0])}\b", text)) == 1:
+                del lines[node.lineno - 1 : node.end_lineno]
+                break
+        else:
+            return text
+        text = "\n".join(lines)
+
+
+class _Body:
+    """The lines of a replay, at the top level of its script.
+
+    Attributes:
+        lines: of the script.
+    """
+
+    def __init__(self, parts: _Parts, module: ModuleType, name: str) -> None:
+        self.lines: list[str] = []
+        source = _source(module)
+        tree = _parsed(source)
+        (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+        *before, last = [node for node in function.body if not _is_text(node)]
+        assert isinstance(last, ast.Return)
+        assert isinstance(last.value, ast.Call)
+        called = last.value.func.id if isinstance(last.value.func, ast.Name) else ""
+        if called != "Violation" or any(isinstance(node, ast.Nonlocal) for node in ast.walk(function)):
+            self._delegate(parts, module, function, before, last.value)
+            return
+        for other in _needed(tree, function):
+            parts.collect(module, other)
+        self.inner = any(
+            isinstance(node, ast.Name) and node.id == "assumes"
+            for statement in before if isinstance(statement, ast.For | ast.While | ast.If | ast.With)
+            for node in ast.walk(statement)
+        )  # fmt: skip
+        for node in before:
+            self._add(node, source)
+        self._compare(last.value, module)
+
+    def _delegate(self, parts: _Parts, module: ModuleType, function: ast.FunctionDef, before: Sequence[ast.stmt],
+                  call: ast.Call) -> None:  # fmt: skip
+        """A replay that hands on to another function: that one, with its further arguments set before."""
+        tree, name = _parsed(_source(module)), ast.unparse(call.func)
+        home = _home(module, name)
+        if before or home is None or call.keywords:
+            parts.collect(module, function.name)
+            self.lines = [_VIOLATION, f"{function.name}(values)"]
+            return
+        for other in _needed(tree, function):
+            if other != name:
+                parts.collect(module, other)
+        (target,) = (node for node in _parsed(_source(home)).body
+                     if isinstance(node, ast.FunctionDef) and node.name == name)  # fmt: skip
+        names = [argument.arg for argument in target.args.args]
+        set_before = [f"{argument} = {ast.unparse(value)}" for argument, value in zip(names, call.args, strict=True)]
+        self.lines = [*set_before[1:], *_Body(parts, home, name).lines]
+
+    def _add(self, node: ast.stmt, source: str) -> None:
+        """A statement as it stands; of hypotheses, one assertion each."""
+        stated = None if self.inner else _stated(node)
+        if stated is None:
+            own, short = textwrap.dedent(_text(node, source)), ast.unparse(node)
+            compact = "\n" not in short and len(short) <= _WIDTH and "#" not in own
+            self.lines += [short] if compact else own.splitlines()
+        else:
+            self.lines += _assertions(stated)
+
+    def _compare(self, call: ast.Call, module: ModuleType) -> None:
+        """The hypotheses that are left, both sides, and what they come to."""
+        more = {keyword.arg: keyword.value for keyword in call.keywords}
+        if "assumes" in more:
+            self.lines += _assertions(_elements(more["assumes"]))
+        left, right = map(ast.unparse, call.args[:2])
+        sides = [f"left, right = {left}, {right}"]
+        self.lines += sides if len(sides[0]) <= _WIDTH else [f"left = {left}", f"right = {right}"]
+        error = more.get("error", call.args[2] if len(call.args) > 2 else None)
+        violated = "left >= right" if "strict" in more else "left > right"
+        if error is not None:
+            violated = f"left - right > {ast.unparse(error)}"
+        if "reads" in more:
+            self.lines += _comment(more["reads"], module)
+        told = f'"violates the statement" if {violated} else "does not violate the statement"'
+        self.lines.append(f'print("left =", float(left), "right =", float(right), {told})')
+
+
+_VIOLATION = """def Violation(left, right, error=0, reads="", strict=False, assumes=(), given={}, sampled=""):
+    print(reads)
+    violated = "violates" if (left >= right if strict else left - right > error) else "does not violate"
+    print("left =", float(left), "right =", float(right), violated, "the statement")
+"""
+
+
+def _comment(reads: ast.expr, module: ModuleType) -> list[str]:
+    """How to read the two sides: as a comment, or printed where numbers of the run stand in it."""
+    try:
+        told = eval(compile(ast.Expression(reads), "reads", "eval"), dict(vars(module)))
+    except NameError:
+        return [f"print({ast.unparse(reads)})"]
+    return [f"# {line}" for line in textwrap.wrap(str(told), _WIDTH)]
+
+
+def _elements(value: ast.expr) -> list[ast.expr]:
+    """Single hypotheses, and whatever else holds some."""
+    if isinstance(value, ast.Tuple | ast.List):
+        return list(value.elts)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "assuming":
+        return list(value.args)
+    return [ast.Starred(value)]
+
+
+def _stated(node: ast.stmt) -> list[ast.expr] | None:
+    """The hypotheses that a statement states; None if it does something else."""
+    if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "assumes":
+        return _elements(node.value)
+    if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == "assumes":
+        return _elements(node.value)
+    if isinstance(node, ast.Expr) and ast.unparse(node.value).startswith("assumes.append("):
+        assert isinstance(node.value, ast.Call)
+        return list(node.value.args)
+    return None
+
+
+def _assertions(elements: Sequence[ast.expr]) -> Iterator[str]:
+    """One line for each hypothesis, or for both ends of a range; what makes some elsewhere is called."""
+    waiting: _Stated | None = None
+    for element in elements:
+        one = _Stated.of(element)
+        if waiting is not None and one is not None and waiting.starts(one):
+            yield waiting.assertion(one)
+            waiting = None
+            continue
+        if waiting is not None:
+            yield waiting.assertion()
+        waiting = one
+        if isinstance(element, ast.Starred) and isinstance(element.value, ast.GeneratorExp):
+            yield f"[{ast.unparse(element)}]"
+        elif isinstance(element, ast.Starred) and isinstance(element.value, ast.ListComp | ast.Call):
+            yield ast.unparse(element.value)
+    if waiting is not None:
+        yield waiting.assertion()
+
+
+@dataclass(frozen=True)
+class _Stated:
+    """A hypothesis as the source states it."""
+
+    name: str
+    value: str
+    relation: str
+    bound: str
+
+    @classmethod
+    def of(cls, element: ast.expr) -> _Stated | None:
+        if not (isinstance(element, ast.Call) and ast.unparse(element.func) == "Hypothesis"):
+            return None
+        name, value, relation, bound = map(ast.unparse, element.args)
+        return cls(name, value, ast.literal_eval(relation), bound)
+
+    def starts(self, other: _Stated) -> bool:
+        """Whether the two are the lower and the upper end of one range."""
+        same = (self.name, self.value) == (other.name, other.value)
+        return same and self.relation in (">", ">=") and other.relation in ("<", "<=")
+
+    def assertion(self, end: _Stated | None = None) -> str:
+        """As a line, with the name where it says more than the value."""
+        told = "" if self.name == repr(self.value) else f", {self.name}"
+        if end is not None:
+            low = self.relation.replace(">", "<")
+            return f"assert {self.bound} {low} {self.value} {end.relation} {end.bound}{told}"
+        return f"assert {self.value} {'==' if self.relation == '=' else self.relation} {self.bound}{told}"
+
+
+def _home(module: ModuleType, name: str) -> ModuleType | None:
+    """The module of the toolkit that defines a function of this name; None if it is no function of it."""
+    found = vars(module).get(name)
+    home = getattr(found, "__module__", "")
+    return sys.modules[home] if inspect.isfunction(found) and home.startswith(_OWN) and home not in _ENGINE else None
 
 
 class _Parts:
@@ -95,7 +290,7 @@ class _Parts:
         """Adds a name of a module, unless it is there."""
         if name in self.home and self.home[name] == module.__name__:
             return
-        source = inspect.getsource(module)
+        source = _source(module)
         tree = _parsed(source)
         for node in tree.body:
             if isinstance(node, ast.Import | ast.ImportFrom):
@@ -118,10 +313,18 @@ class _Parts:
                 line = ast.unparse(type(node)(**{**vars(node), "names": [alias]}))
                 self._comes_from(line, name)
                 self.imports.add(line)
-            elif node.module not in (_EVALUATION, f"{_OWN}.replay"):  # those stand in the preamble
+            elif node.module not in _ENGINE:  # those have short forms here
                 if alias.asname:
                     raise ScriptError(f"{alias.name} is renamed in {module.__name__}")
                 self.collect(importlib.import_module(node.module or ""), name)
+
+
+def _source(module: ModuleType) -> str:
+    """The source of a module, with stored values read in the plainest way."""
+    source = inspect.getsource(module)
+    for reader, plain in _SHORT:
+        source = re.sub(reader, plain, source)
+    return source
 
 
 @cache
@@ -152,7 +355,7 @@ def _needed(tree: ast.Module, node: ast.stmt) -> Iterator[str]:
 
 
 def _used(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Name):
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         yield node.id
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns") or (field == "decorator_list" and isinstance(node, ast.FunctionDef)
@@ -181,6 +384,10 @@ def _text(node: ast.stmt, source: str) -> str:
             if isinstance(part, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(part) and len(part.body) > 1:
                 dropped |= set(range(part.body[0].lineno - 1, part.body[0].end_lineno or 0))
     kept = [line for number, line in enumerate(lines[first : node.end_lineno], first) if number not in dropped]
-    while kept and not kept[-1].strip():
-        kept.pop()
+    kept = [line for line in kept if line.strip()]
     return "\n".join(line.replace("  # fmt: skip", "") for line in kept)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """Whether a statement is a docstring."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

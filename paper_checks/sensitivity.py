@@ -7,10 +7,10 @@ says nothing about this one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from paper_checks.claim import Claim, Constants, Evidence
-from paper_checks.lines import changed, refuted
+from paper_checks.lines import Lines, changed
 from paper_checks.methods.sides import UndefinedError
 
 _DECADES = 10
@@ -44,11 +44,15 @@ class NoticedChange:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a candidate came to: the lines it changes, those that fail, and whether anything does."""
+    """What a candidate came to: whether anything fails, the lines it changes, and all lines."""
 
-    changed: frozenset[str]
-    refuted: frozenset[str]
     fails: bool
+    changed: frozenset[str] = frozenset()
+    lines: Lines = field(default_factory=dict)
+
+    def refutes(self, line: str) -> bool:
+        """Whether this line fails; where a violation names no line, nobody knows which one it is of."""
+        return self.fails and (not self.lines or (line in self.lines and self.lines[line].fails))
 
 
 def noticed_changes(claim: Claim, data: object, constants: Constants, passing: Evidence) -> tuple[NoticedChange, ...]:
@@ -86,27 +90,31 @@ def unnoticed(changes: Sequence[NoticedChange]) -> str:
 
 
 def _carrying(passing: Evidence, outcomes: Iterable[_Outcome]) -> list[str]:
-    """Lines in which a constant stands: formulas that change with it, and runs that it breaks."""
-    carrying = {line for one in outcomes for line in (*one.changed, *one.refuted)}
-    broken = {line for one in outcomes for line in one.refuted}
-    return [name for name, line in passing.lines.items() if name in broken or (line.formula and name in carrying)]
+    """Of several lines those in which a constant stands: formulas that change with it, and runs that it breaks."""
+    if len(passing.lines) < 2:
+        return []
+    known = list(outcomes)
+    changing = {line for one in known for line in one.changed}
+    return [
+        name for name, line in passing.lines.items()
+        if (name in changing if line.formula else any(one.refutes(name) for one in known))
+    ]  # fmt: skip
 
 
 def _outcome(claim: Claim, data: object, constants: Constants, passing: Evidence) -> _Outcome:
     try:
         evidence = claim.judge(data, **constants)
     except UndefinedError:  # a square root of a negative constant, say: no form of the statement
-        return _Outcome(frozenset(), frozenset(), False)
+        return _Outcome(False)
     fails = evidence.ok is False and not evidence.infinite
-    broken = refuted(evidence.lines) if fails else ()
-    return _Outcome(frozenset(changed(passing.lines, evidence.lines)), frozenset(broken), fails)
+    return _Outcome(fails, frozenset(changed(passing.lines, evidence.lines)), evidence.lines)
 
 
 def _in_line(line: str, outcome: Callable[[float], _Outcome], value: float, nearest: float | None) -> float | None:
     """The nearest value that this line refutes; often that which is refuted at all."""
-    if nearest is None or line in outcome(nearest).refuted:
+    if nearest is None or outcome(nearest).refutes(line):
         return nearest
-    return _on_either_side(lambda candidate: line in outcome(candidate).refuted, value)
+    return _on_either_side(lambda candidate: outcome(candidate).refutes(line), value)
 
 
 def _grouped(

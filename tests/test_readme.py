@@ -47,7 +47,22 @@ def test_its_commands_in_blocks_are_understood():
 def test_the_printed_example_is_the_stored_one():
     """The numbers on the page are those of the file beside its picture."""
     stored = json.loads((ROOT / "docs" / "figures" / "spectrum-mnist.json").read_text())
-    assert f"stable rank    {stored['stable_rank']['value']:.4g}, {stored['stable_rank']['low']:.4g} to" in README
-    assert f"sigma {stored['fit']['sigma']:.3g} +-" in README
-    assert f"{stored['parameters']:,} parameters, {stored['samples']:,} samples, loss {stored['loss']:.4g}" in README
-    assert f"{stored['cost']['products']} products" in README
+    (block,) = re.findall(r"```text\n(Hessian.*?)```", README, flags=re.S)
+    rank, fit, cost = stored["stable_rank"], stored["fit"], stored["cost"]
+    norm = rank["frobenius"]
+    ends = {end: [e["value"] for e in stored["eigenvalues"] if e["end"] == end] for end in ("upper", "lower")}
+    for line in (
+        f"{stored['parameters']:,} parameters, {stored['samples']:,} samples, loss {stored['loss']:.4g} (",
+        f"stable rank    {rank['value']:.4g}, {rank['low']:.4g} to {rank['high']:.4g} at 95 %",
+        f"spectral {rank['spectral_norm']['value']:.4g} (eigenvalue {rank['eigenvalue']:+.4g})",
+        f"Frobenius {norm['value']:.4g}, {norm['low']:.4g} to {norm['high']:.4g}",
+        f"largest        {', '.join(f'{value:.4g}' for value in ends['upper'][:6])}, ...",
+        f"smallest       {', '.join(f'{value:.4g}' for value in ends['lower'][::-1][:6])}, ...",
+        f"sigma {fit['sigma']:.3g} +- {fit['sigma_sd']:.1g}, bulk edge {2 * fit['sigma']:.3g}",
+        f"outliers       above: {fit['outliers_above']['text']}; below: {fit['outliers_below']['text']}",
+        f"distance {fit['semicircle_distance']['value']:.2f} from the fitted semicircle",
+        f"{cost['products']} products (stable rank {cost['products_by_part']['stable rank']}, ",
+        f"the time of {cost['gradients']:.0f} gradients, {cost['seconds_of_products']:.1f} s; "
+        f"checks {cost['seconds_of_checks']:.1f} s",
+    ):
+        assert line in block

@@ -45,6 +45,7 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     measure=draw_bases,
     mutants=[{"missing": 1}, {"unsigned": True}],
     vary=("factor",),
+    stands_in={"factor": ("full rank, basis 1",)},  # signs do not see a common factor
     kind="definition",
     expect="holds",
     grade="proof",

@@ -161,7 +161,7 @@ def tried_in_words(*parameters: tuple[str, Iterable[float], Stated]) -> str:
 
 def drawn_in_words(count: int) -> str:
     """The smallest part of the law of some independent draws that would have been met."""
-    rare = 1.0 - LEVEL ** (1.0 / count)
+    rare = 1.0 - LEVEL ** (1.0 / count) if count else 1.0
     return f"what has a probability of less than {rare:.2g} in each of {count} draws can be missed"
 
 

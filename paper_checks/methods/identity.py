@@ -65,7 +65,6 @@ def judge_identity(
             if value.is_comparable and value != 0:
                 left, right = float(equation.left.subs(point)), float(equation.right.subs(point))
                 exact = compared(equation.name, value, "!=", 0) if value.is_Rational else None
-                rest = [_at_points(other, points) for other in equations[number + 1 :]]
                 return Evidence(
                     ok=False,
                     scope=scope,
@@ -75,10 +74,10 @@ def judge_identity(
                     cases=len(points),
                     witness={str(symbol): str(number) for symbol, number in point.items()},
                     facts=(exact,) if exact else (),
-                    lines=_lines(equations, [*outcomes[:-1], False, *rest]),
+                    lines=_lines(equations, [*outcomes[:-1], False], points),
                 )
         undecided.append(equation.name)
-    lines = _lines(equations, outcomes)
+    lines = _lines(equations, outcomes, points)
     if undecided:
         reason = f"neither proved nor refuted at {len(points)} points: {', '.join(undecided)}"
         return Evidence(None, scope, cases=len(points), reason=reason, lines=lines)
@@ -100,19 +99,24 @@ def _at_points(equation: Equation, points: Sequence[Point]) -> bool | None:
     return None
 
 
-def _lines(equations: Sequence[Equation], outcomes: Sequence[bool | None]) -> dict[str, Line]:
-    """Equations of one name are one line."""
-    named = defaultdict[str, list[tuple[Equation, bool | None]]](list)
-    for equation, outcome in zip(equations, outcomes, strict=True):
-        named[equation.name].append((equation, outcome))
-    return {
-        name: Line(
-            False if any(ok is False for _, ok in some) else None if any(ok is None for _, ok in some) else True,
-            tuple((equation.left, equation.right) for equation, _ in some),
-            formula=True,
-        )
-        for name, some in named.items()
-    }
+def _lines(equations: Sequence[Equation], outcomes: Sequence[bool | None], points: Sequence[Point]) -> dict[str, Line]:
+    """Equations of one name are one line; those after the last outcome are looked at when somebody asks."""
+    named = defaultdict[str, list[tuple[Equation, bool | None, bool]]](list)
+    for number, equation in enumerate(equations):
+        known = number < len(outcomes)
+        named[equation.name].append((equation, outcomes[number] if known else None, known))
+    return {name: _line(some, points) for name, some in named.items()}
+
+
+def _line(some: Sequence[tuple[Equation, bool | None, bool]], points: Sequence[Point]) -> Line:
+    def later() -> bool | None:
+        return False if any(_at_points(one, points) is False for one, _, known in some if not known) else None
+
+    found = [ok for _, ok, _ in some]
+    ok = False if False in found else None if None in found else True
+    waiting = ok is None and not all(known for _, _, known in some)
+    sides = tuple((one.left, one.right) for one, _, _ in some)
+    return Line(ok, sides, formula=True, later=later if waiting else None)
 
 
 def _check_signs(equations: Sequence[Equation], points: Sequence[Point], positive: Collection[str]) -> None:

@@ -137,6 +137,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     measure=circle_nets,
     mutants=[{"share": 0.1}, {"power": 3.0}],
     vary=("share",),
+    stands_in={"share": ("first line",)},  # in the second it stands on both sides
     uses=("rolora/lem-A.7",),
     expect="holds",
     grade="search",

@@ -197,6 +197,7 @@ def test_a_part_in_half_precision_behind_the_weights_is_named():
         Curvature(Behind(), nn.CrossEntropyLoss(), (X.float(), Y))
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
 def test_compiled_scripts_are_named():
     model = nn.Sequential(nn.Linear(6, 3)).double()
     for compiled in (torch.jit.script(model), torch.jit.trace(model, X), nn.Sequential(torch.jit.script(model))):
@@ -204,6 +205,7 @@ def test_compiled_scripts_are_named():
             Curvature(compiled, nn.CrossEntropyLoss(), (X, Y))
 
 
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_checkpointed_layers_are_refused(reentrant):
     """They are evaluated again in the backward pass, where the model's own weights are back."""

@@ -30,7 +30,9 @@ class Opposite:
         delta: of Assumption 1.
         theta: the threshold.
         assumes: what is assumed, each with its value and its bound.
-        given: the set-up.
+        start: S.
+        P: part of the clients' losses that is apart inside the block.
+        Q: outside of it.
     """
 
     moved: Entries
@@ -41,7 +43,21 @@ class Opposite:
     delta: Fraction
     theta: Fraction
     assumes: tuple[Hypothesis, ...]
-    given: dict[str, object]
+    start: Fraction
+    P: Fraction
+    Q: Fraction
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The set-up."""
+        parts = f"({self.P} w11 + {self.Q} w22 + w11 w22)"
+        return {
+            "U": [1, 0], "V": [1, 0], "S": self.start, "clients": 2,
+            "loss of client 1 in w = W - S e1 e1'": f"{parts} + <slope, w>",
+            "loss of client 2": f"-{parts} + <slope, w>",
+            "global loss L(W)": "<slope, w>", "smoothness L": 1, "slope": [self.slope[:2], self.slope[2:]],
+            "w before truncation": [self.moved[:2], self.moved[2:]],
+        }  # fmt: skip
 
     @property
     def change(self) -> Fraction:
@@ -93,14 +109,7 @@ def opposite(values: Values) -> Opposite:
     assumes.append(Hypothesis("theta", theta, ">", 0))
     name = "nothing is cut: squared determinant of W before truncation"
     assumes.append(Hypothesis(name, (W[0] * W[3] - W[1] * W[2]) ** 2, ">", theta**2 * inner(W, W)))
-    given = {
-        "U": [1, 0], "V": [1, 0], "S": start, "clients": 2,
-        "loss of client 1 in w = W - S e1 e1'": f"({P} w11 + {Q} w22 + w11 w22) + <slope, w>",
-        "loss of client 2": f"-({P} w11 + {Q} w22 + w11 w22) + <slope, w>",
-        "global loss L(W)": "<slope, w>", "smoothness L": 1, "slope": [slope[:2], slope[2:]],
-        "w before truncation": [moved[:2], moved[2:]],
-    }  # fmt: skip
-    return Opposite(moved, slope, size**2, steps * rate, rate, delta, theta, tuple(assumes), given)
+    return Opposite(moved, slope, size**2, steps * rate, rate, delta, theta, tuple(assumes), start, P, Q)
 
 
 @replay("fedlrt/assumption-1")
