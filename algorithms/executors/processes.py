@@ -157,6 +157,7 @@ class Processes:
         context = multiprocessing.get_context("spawn")
         watched, held = context.Pipe(duplex=False)
         settings = self.threads, torch.get_default_dtype()
+        self._end = weakref.finalize(self, _end, held, self._workers)
         with worker_environment(), uninterrupted():
             for _ in range(self.workers):
                 here, there = context.Pipe()
@@ -165,7 +166,6 @@ class Processes:
                 there.close()
                 self._workers.append(Worker(process, here))
         watched.close()
-        self._end = weakref.finalize(self, _end, held, tuple(self._workers))
 
     def _obituary(self) -> str:
         gone = wait([worker.process.sentinel for worker in self._workers], timeout=5.0)

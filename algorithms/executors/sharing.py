@@ -6,6 +6,7 @@ Memory that is shared goes when the last process that sees it lets go or ends, w
 from __future__ import annotations
 
 import io
+import os
 import pickle
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,7 +15,10 @@ import torch
 import torch.multiprocessing  # teaches connections to hand shared memory over
 from torch import Tensor
 
+from algorithms.trip import FederationError
+
 _ALIGNMENT = 64  # bytes; a multiple of every item's
+_SHARED = "/dev/shm"  # where Linux keeps shared memory
 _FEW = 1 << 15  # bytes that travel faster than a handle of shared memory
 
 
@@ -46,6 +50,7 @@ def pack(message: Any) -> Packed:
 
     Raises:
         pickle.PicklingError, AttributeError, TypeError: Something in it cannot leave the process, such as a lambda.
+        FederationError: There is no room in shared memory.
     """
     stream = io.BytesIO()
     pickler = _Pickler(stream)
@@ -56,6 +61,7 @@ def pack(message: Any) -> Packed:
         end += -(-tensor.numel() * tensor.element_size() // _ALIGNMENT) * _ALIGNMENT
     piece = torch.empty(end, dtype=torch.uint8, device="cpu")
     if end > _FEW:
+        _require_room(end)
         piece.share_memory_()
     for tensor, place in zip(pickler.tensors, places, strict=True):
         _at(piece, place).copy_(tensor.detach())
@@ -78,6 +84,16 @@ def unpack(packed: Packed, own: bool = False) -> Any:
     return _Unpickler(
         io.BytesIO(packed.text), [t.to(place.device) for t, place in zip(tensors, packed.places, strict=True)]
     ).load()
+
+
+def _require_room(size: int) -> None:
+    """What does not fit ends the process when it is written, without a word."""
+    if os.path.isdir(_SHARED):
+        room = os.statvfs(_SHARED)
+        if size > room.f_bavail * room.f_frsize:
+            raise FederationError(
+                f"{_SHARED} has no room for {size:,} bytes that processes share: enlarge it, or use another executor"
+            )
 
 
 def _at(piece: Tensor, place: Place) -> Tensor:

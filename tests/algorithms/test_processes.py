@@ -5,6 +5,7 @@ import select
 import signal
 import subprocess
 import sys
+import types
 from multiprocessing import active_children
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -226,6 +227,15 @@ def test_messages_arrive_as_they_were():
     assert isinstance(small.entries, bytes)
     assert torch.equal(unpack(small)["a"], torch.ones(3))
     assert unpack(pack(("nothing", 1))) == ("nothing", 1)
+
+
+def test_no_room_in_shared_memory_is_one_error(monkeypatch):
+    full = types.SimpleNamespace(f_bavail=10, f_frsize=4096)
+    monkeypatch.setattr(os, "statvfs", lambda path: full)
+    monkeypatch.setattr(os.path, "isdir", lambda path: True)
+    assert unpack(pack(torch.ones(9)))[0] == 1.0
+    with pytest.raises(FederationError, match="/dev/shm has no room for 80,000 bytes"):
+        pack(torch.ones(20_000))
 
 
 @pytest.mark.parametrize("clients", [1, 2, PARTS, PARTS + 1, 40, 20 * PARTS])
