@@ -82,7 +82,7 @@ class Adapter:
         for name in factorised(w, self.layers):
             W = w[name]
             m, n = fitting(name, W, self.rank, self.convolution)
-            A[name] = torch.randn(m, self.rank, generator=generator, dtype=torch.float64).to(W) / m**0.5
+            A[name] = torch.randn(m, self.rank, generator=generator, dtype=torch.float64, device="cpu").to(W) / m**0.5
             B[name] = W.new_zeros(self.rank, n)
         return AB(Tree(A), Tree(B))
 

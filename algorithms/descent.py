@@ -125,6 +125,23 @@ def differentiated(loss: Callable[[Any], tuple[Tensor, Any]], at: Any) -> tuple[
     return form.unflatten(list(slopes)), beside
 
 
+def pulled_back(slope: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any:
+    """The gradient in parameters, from a function that gives it in their weights."""
+    if torch._C._are_functorch_transforms_active():
+        pulled: Any = torch.func.vjp(assemble, at)
+        w, pull = pulled
+        return pull(slope(w))[0]
+    leaves, form = pytree.tree_flatten(at)
+    with torch.enable_grad():
+        variables = [leaf.detach().requires_grad_() for leaf in leaves]
+        made, structure = pytree.tree_flatten(assemble(form.unflatten(variables)))
+    slopes = structure.flatten_up_to(slope(structure.unflatten([entry.detach() for entry in made])))
+    pairs = [(entry, change) for entry, change in zip(made, slopes, strict=True) if entry.requires_grad]
+    entries, changes = zip(*pairs, strict=True)
+    found = torch.autograd.grad(entries, variables, changes, allow_unused=True, materialize_grads=True)
+    return form.unflatten(list(found))
+
+
 def gradient(client: Client, at: Any, assemble: Assemble = weights, batch: Any = None) -> Any:
     """The gradient of a client's loss in every tensor of the parameters; zero in statistics.
 
@@ -209,9 +226,7 @@ def _slope(
     if own is not None:
         if assemble is weights:
             return own(trained, batch), {}
-        pulled: Any = torch.func.vjp(assemble, trained)
-        w, pull = pulled
-        return pull(own(w, batch))[0], {}
+        return pulled_back(lambda w: own(w, batch), trained, assemble), {}
 
     def loss(parameters: Any) -> tuple[Tensor, Mapping[str, Tensor]]:
         w = assemble(restored(at, parameters, {}) if names else parameters)

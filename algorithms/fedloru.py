@@ -85,8 +85,9 @@ class FedLoRU:
         rounds = state.rounds + 1
         if rounds % self.tau:
             return FedLoRUState(state.base, factors, rounds)
-        fed.tell(accumulated=factors)
-        base = self.adapter.weights(state.base, factors)
+        pair = factors._replace(rest=Tree())  # the rest travels in every round
+        fed.tell(accumulated=pair)
+        base = self.adapter.weights(state.base, pair)
         fed.agree(base=base)
         return FedLoRUState(base, self.restarted(fed, base, factors, rounds), rounds)
 

@@ -59,8 +59,7 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
         }  # fmt: skip
         for name, algorithm in methods.items():
             fed = Federation(problem.clients)
-            state = algorithm.start(fed, Tree(problem.start))
-            one_round(algorithm.round, fed, state)
+            one_round(algorithm.round, fed, algorithm.start(fed, Tree(problem.start)))
             counts[name] = {
                 direction: [
                     sum(e.entries // e.clients for e in fed.ledger.entries

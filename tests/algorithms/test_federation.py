@@ -454,3 +454,20 @@ def test_a_ledger_counts_directions_rounds_and_bytes_of_every_type():
         3,
         0,
     )
+
+
+def test_plain_steps_are_gradient_descent_to_the_bit():
+    """W - rate (gradient + correction), rounded after the product and after the difference."""
+
+    class Bowl:
+        samples = 1.0
+
+        def loss(self, w, batch=None):
+            return torch.cosh(w["W"]).sum()
+
+    generator = torch.Generator().manual_seed(0)
+    w, correction = (torch.randn(5, 4, generator=generator) for _ in range(2))
+    end = descend(Bowl(), Tree(W=w), Descent(3, 0.3), Memory(), correction=Tree(W=correction)).parameters["W"]
+    for _ in range(3):
+        w = w - 0.3 * (torch.sinh(w) + correction)
+    assert torch.equal(end, w)

@@ -1,0 +1,333 @@
+"""The work of a trip in several processes, which stay from trip to trip.
+
+The cohort is cut into parts that depend on nothing but the cohort; a worker does a part and returns its sum, and the
+sums are added in the order of the cohort, as `fold` does in one process: the same bits for any number of workers. What
+is sent lies in shared memory, once for all workers, as do the clients' data. What a client keeps for a round stays in
+the worker that has its part.
+
+A script that uses this needs the line ``if __name__ == "__main__":``, since every worker imports it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import traceback
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+import torch
+from torch import multiprocessing
+from torch.utils import _pytree as pytree
+
+from algorithms.executors.lifeline import end_with_pipe, uninterrupted, worker_environment
+from algorithms.executors.sharing import Packed, pack, unpack
+from algorithms.federation import FederationError
+from algorithms.trip import Cohort, Receipt, Reply, Sequential, Trip, add_up, fold, part_size, require_same
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker is told: what all parts of a trip have in common, and one part.
+
+    Attributes:
+        clients: Of the federation, the first time.
+        lasting: What every client was told or equipped with, where that is new to the worker.
+        trip: Without clients and memories, the first time.
+        fresh: A new round: what clients kept is forgotten.
+        part: Cohort, shares (none: replies are wanted), and what is sent to and known by these clients alone.
+    """
+
+    clients: Packed | None
+    lasting: Packed | None
+    trip: Packed | None
+    fresh: bool
+    part: Packed
+
+
+@dataclass
+class Worker:
+    """A process and what it holds."""
+
+    process: BaseProcess
+    connection: Connection
+    clients: object = None
+    lasting: object = None
+    trip: object = None
+    round: object = None
+
+
+class Processes:
+    """Clients in several processes, each with one thread for linear algebra.
+
+    Attributes:
+        workers: How many; they start with the first trip and end with this object, or with this process.
+        threads: Of each worker.
+
+    Raises:
+        FederationError: Fewer than one of either.
+    """
+
+    def __init__(self, workers: int, threads: int = 1) -> None:
+        if workers < 1 or threads < 1:
+            raise FederationError(f"expected at least one worker and one thread, got {workers} and {threads}")
+        self.workers, self.threads = workers, threads
+        self._workers: list[Worker] = []
+        self._end: Callable[[], object] | None = None
+        self._clients: tuple[object, Packed] | None = None
+        self._lasting: tuple[list[Any], Packed] | None = None
+        self._kept: object = None
+        self._owners: dict[int, int] = {}
+
+    def replies(self, trip: Trip) -> Iterator[Reply]:
+        """One reply for each client of the cohort, in its order.
+
+        Raises:
+            FederationError: A client's work failed, a worker ended, or something cannot be sent to workers.
+        """
+        for (packed,) in self._answers(trip, None):
+            yield from unpack(packed, own=True)
+
+    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+        """The sum of share times upload, after the trip's `then`, and a receipt for each client.
+
+        Raises:
+            FederationError: As `replies`.
+        """
+        total: list[Any] = []
+        form: Any = None
+        receipts: list[Receipt] = []
+        for packed, of_part in self._answers(trip, shares):
+            leaves, structure = pytree.tree_flatten(unpack(packed, own=form is None))
+            if form is not None:
+                require_same(structure, form, trip.cohort[len(receipts)])
+            total, form = leaves if form is None else add_up(total, leaves), structure
+            receipts += unpack(of_part, own=True)
+        return pytree.tree_unflatten(total, form), receipts
+
+    def tell(self, trip: Trip) -> None:
+        """Nothing to do: it goes with the next trip."""
+
+    def close(self) -> None:
+        """Ends the workers; the next trip starts new ones."""
+        if self._end is not None:
+            self._end()
+        self._workers, self._end, self._kept, self._owners = [], None, None, {}
+
+    def _answers(self, trip: Trip, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
+        """What workers make of each part, in the order of the cohort."""
+        size = part_size(len(trip.cohort))
+        parts = [trip.cohort[start : start + size] for start in range(0, len(trip.cohort), size)]
+        try:
+            self._start()
+            orders = _Orders(self, trip, shares, parts)
+            done: dict[int, Any] = {}
+            busy: dict[Any, tuple[Worker, int]] = {}
+            for number in range(len(parts)):
+                while number not in done:
+                    for worker in self._workers:
+                        if worker.connection not in busy and (order := orders.next(worker)) is not None:
+                            worker.connection.send(order[1])
+                            busy[worker.connection] = worker, order[0]
+                    for connection in wait(list(busy)):
+                        worker, answered = busy.pop(connection)
+                        done[answered], keeping = worker.connection.recv()
+                        self._owners.update(dict.fromkeys(keeping, self._workers.index(worker)))
+                answer = done.pop(number)
+                if isinstance(answer, _Failure):
+                    answer.raise_here()
+                yield answer
+        except (EOFError, ConnectionError, FileNotFoundError) as error:
+            message = self._obituary()
+            self.close()
+            raise FederationError(message) from error
+        except BaseException:
+            self.close()  # in the middle of their work
+            raise
+
+    def _start(self) -> None:
+        if self._workers:
+            return
+        context = multiprocessing.get_context("spawn")
+        watched, held = context.Pipe(duplex=False)
+        settings = self.threads, torch.get_default_dtype()
+        self._end = weakref.finalize(self, _end, held, self._workers)
+        with worker_environment(), uninterrupted():
+            for _ in range(self.workers):
+                here, there = context.Pipe()
+                process = context.Process(target=_serve, args=(there, watched, *settings), daemon=True)
+                process.start()
+                there.close()
+                self._workers.append(Worker(process, here))
+        watched.close()
+
+    def _obituary(self) -> str:
+        gone = wait([worker.process.sentinel for worker in self._workers], timeout=5.0)
+        code = None
+        for process in (worker.process for worker in self._workers if worker.process.sentinel in gone):
+            process.join(timeout=5.0)  # its end of the pipe closes before it can be asked how it ended
+            code = code or process.exitcode
+        why = f"was ended by {signal.Signals(-code).name}" if code and code < 0 else f"ended (status {code})"
+        return f"a worker {why}, most likely for want of memory; name fewer workers, or free memory"
+
+    def _packed_clients(self, trip: Trip) -> tuple[object, Packed]:
+        if self._clients is None or self._clients[0] is not trip.clients:
+            self._clients = trip.clients, _pack("the clients", trip.clients)
+        return self._clients
+
+    def _packed_lasting(self, trip: Trip) -> tuple[object, Packed]:
+        """What was told and equipped: made anew where any of it is another object than before."""
+        values = [*trip.shared.items(), None, *trip.equipped.items()]
+        last = self._lasting
+        if last is None or not _same(last[0], values):
+            self._lasting = last = values, _pack("what clients were told", (dict(trip.shared), dict(trip.equipped)))
+        return last
+
+    def _enter(self, trip: Trip) -> None:
+        """Clients may go to other workers in a new round. A federation has one object for what is kept in a round."""
+        if self._kept is not trip.kept:
+            self._kept, self._owners = trip.kept, {}
+
+
+class _Orders:
+    """Hands out the parts of a trip: any worker takes the next, but clients that kept something stay where that is."""
+
+    def __init__(self, of: Processes, trip: Trip, shares: Sequence[float] | None, parts: Sequence[Cohort]) -> None:
+        of._enter(trip)
+        self._of, self._trip, self._parts, self._token = of, trip, parts, object()
+        self._clients, self._lasting = of._packed_clients(trip), of._packed_lasting(trip)
+        common = replace(trip, cohort=(), clients=None, each={}, kept={}, personal={}, shared={}, equipped={})
+        self._common = _pack(trip.name, common)
+        rest = iter(shares or ())
+        self._shares = [None if shares is None else list(islice(rest, len(part))) for part in parts]
+        self._left = list(range(len(parts)))
+
+    def next(self, worker: Worker) -> tuple[int, Order] | None:
+        """The number of the next part for a worker, and its order."""
+        own = self._of._workers.index(worker)
+        for number in self._left:
+            owners = {self._of._owners[client] for client in self._parts[number] if client in self._of._owners}
+            if len(owners) > 1:
+                raise FederationError("clients that kept something in several processes need the same cohort again")
+            if owners <= {own}:
+                self._left.remove(number)
+                return number, self._order(worker, number)
+        return None
+
+    def _order(self, worker: Worker, number: int) -> Order:
+        cohort = self._parts[number]
+        part = self._trip.part(cohort)
+        clients, lasting = self._clients, self._lasting
+        new = worker.clients is not clients[0], worker.lasting is not lasting[0], worker.trip is not self._token
+        fresh = worker.round is not self._trip.kept
+        worker.clients, worker.lasting, worker.trip = clients[0], lasting[0], self._token
+        worker.round = self._trip.kept
+        return Order(
+            clients[1] if new[0] else None, lasting[1] if new[1] else None,
+            self._common if new[2] else None, fresh,
+            _pack(self._trip.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
+        )  # fmt: skip
+
+
+def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    return len(one) == len(other) and all(
+        a is b or (a is not None and b is not None and a[0] == b[0] and a[1] is b[1])
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _pack(what: str, message: Any) -> Packed:
+    try:
+        return pack(message)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise FederationError(f"{what} cannot be sent to other processes ({error}); use another executor") from error
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """An error in a worker."""
+
+    error: Exception
+    trace: str
+
+    def raise_here(self) -> None:
+        """The error, with where it came from."""
+        self.error.add_note(self.trace)
+        raise self.error
+
+
+def _serve(connection: Connection, watched: Connection, threads: int, dtype: torch.dtype) -> None:
+    """The life of a worker."""
+    end_with_pipe(watched)
+    torch.set_num_threads(threads)
+    torch.set_default_dtype(dtype)
+    held = _Held()
+    while True:
+        try:
+            order = connection.recv()
+        except EOFError:
+            os._exit(0)
+        try:
+            answer: Any = tuple(_pack("what came of the work", part) for part in held.answer(order))
+        except Exception as error:
+            answer = _failure(error)
+        connection.send((answer, tuple(held.kept)))
+
+
+def _failure(error: Exception) -> _Failure:
+    trace = "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = FederationError(f"{type(error).__name__}: {error}")
+    return _Failure(error.with_traceback(None), trace)
+
+
+class _Held:
+    """What a worker holds from one order to the next."""
+
+    def __init__(self) -> None:
+        self.clients: Any = None
+        self.lasting: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+        self.trip: Trip | None = None
+        self.kept: dict[int, Mapping[str, Any]] = {}
+
+    def answer(self, order: Order) -> tuple[Any, ...]:
+        """Replies alone, or their sum and receipts; what is kept for the round stays here."""
+        self.clients = self.clients if order.clients is None else unpack(order.clients)
+        self.lasting = self.lasting if order.lasting is None else unpack(order.lasting)
+        self.trip = self.trip if order.trip is None else unpack(order.trip)
+        if order.fresh:
+            self.kept = {}
+        cohort, shares, each, personal = unpack(order.part)
+        assert self.trip is not None
+        shared, equipped = self.lasting
+        trip = replace(
+            self.trip, cohort=cohort, clients=self.clients, each=each, kept=self.kept, personal=personal,
+            shared=shared, equipped=equipped,
+        )  # fmt: skip
+        replies = self._keeping(trip)
+        return (list(replies),) if shares is None else fold(trip, replies, shares, size=len(cohort))
+
+    def _keeping(self, trip: Trip) -> Iterator[Reply]:
+        for number, reply in zip(trip.cohort, Sequential().replies(trip), strict=True):
+            if reply.keep:
+                self.kept[number] = {**self.kept.get(number, {}), **reply.keep}
+            yield replace(reply, keep={})
+
+
+def _end(held: Connection, workers: Sequence[Worker]) -> None:
+    """Workers end when the pipe that they watch is closed."""
+    held.close()
+    for worker in workers:
+        worker.connection.close()
+        worker.process.join(timeout=5.0)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()

@@ -1,0 +1,62 @@
+"""Work for clients in other processes: a worker imports it by this module's name."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import torch
+
+from algorithms.federation import FederationError, Reply
+from algorithms.tree import Tree
+from toymodels.quadratic import random_quadratics
+
+
+def quadratics(clients=23, shape=(6, 4)):
+    return random_quadratics(shape, clients, np.random.default_rng(1), heterogeneity=0.5)
+
+
+def answer_number(client, memory):
+    return Reply(torch.tensor(float(memory.number)))
+
+
+def tell_process(client, memory):
+    return Reply(torch.tensor([os.getpid(), torch.get_num_threads(), memory.kept.get("process", 0)]),
+                 keep={"process": os.getpid()})  # fmt: skip
+
+
+def die(client, memory, at):
+    if memory.number == at:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Reply(torch.ones(2))
+
+
+def fail(client, memory, at):
+    if memory.number >= at:
+        raise FederationError(f"client {memory.number} has a wrong file")
+    return Reply(torch.ones(2))
+
+
+def divide(client, memory):
+    return Reply(torch.tensor(1 / 0))
+
+
+def differ(client, memory):
+    return Reply({"a": torch.ones(2)} if memory.number < 4 else Tree(b=torch.ones(2)))
+
+
+def add_kept(client, memory, w):
+    return Reply(w, keep={"w": w + memory.number})
+
+
+def read_kept(client, memory):
+    return Reply(memory.kept["w"])
+
+
+def write_and_wait(client, memory, pipe):
+    """Says that it is at work, and holds the pipe open for as long as this process lives."""
+    with open(pipe, "w") as held:
+        held.write("ready\n")
+        held.flush()
+        time.sleep(3600)
+    return Reply()
