@@ -131,7 +131,7 @@ def rows_of(batch: Batch) -> int | None:
     return lengths.pop() if len(lengths) == 1 else None
 
 
-def cut(value: Any, rows: slice | list[int]) -> Any:
+def cut(value: Any, rows: slice | Tensor) -> Any:
     """Some rows of every tensor in it."""
     return _mapped(value, lambda tensor: tensor[rows] if tensor.ndim else tensor)
 

@@ -61,7 +61,7 @@ def require_second_derivatives(objective: Objective, matrix: str, padding: dict[
         CurvatureError: There is no second derivative, or the products are none; the message says which test failed.
     """
     generator = torch.Generator().manual_seed(0)
-    drawn = torch.randperm(len(sizes), generator=generator)[:MOST_BATCHES].tolist()
+    drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
     count = max(min(max(LEAST_ROWS, sum(sizes) // SHARE), MOST_ROWS) // len(drawn), 1)
     own = objective.parameters[0].dtype
     precise = tuple(dict.fromkeys((torch.float64, own)))
@@ -69,7 +69,7 @@ def require_second_derivatives(objective: Objective, matrix: str, padding: dict[
         line = _Line(objective, matrix, place + 1, padding)
         if place in drawn:
             rows = rows_of(batch) or 0
-            chosen = torch.randperm(rows, generator=generator)[:count].sort().values.tolist()
+            chosen = torch.randperm(rows, generator=generator, device="cpu")[:count].sort().values
             parts = [*([cut(batch, chosen)] if rows > count else []), batch]
             for miss in (_miss_of_gradients, _miss_of_products):
                 _require(line, miss, parts, precise)
