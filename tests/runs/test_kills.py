@@ -50,6 +50,19 @@ def refused(done):
     return done.stderr
 
 
+def test_a_full_disk_ends_in_one_line_and_the_run_goes_on_later(tmp_path):
+    # A file may not grow beyond 4 kB, which ledger.csv does after some rounds.
+    said = refused(python("-c", LIMITED, 4096, 0, *SMALL, "--rounds", 120, "--out", tmp_path / "full"))
+    assert "ledger.csv: File too large" in said
+    kept = int(said.split(" keeps round ")[1].split(";")[0])
+    assert kept > 10
+    assert f"go on with --resume {tmp_path / 'full'}" in said
+    assert python("-c", LIMITED, 0, 0, "--resume", tmp_path / "full").returncode == 0
+    assert python("-c", LIMITED, 0, 0, *SMALL, "--rounds", 120, "--out", tmp_path / "whole").returncode == 0
+    for name in ("metrics.csv", "ledger.csv", "checkpoints/round-000120.safetensors"):
+        assert (tmp_path / "full" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can become somebody without rights")
 def test_a_folder_that_is_not_to_be_written_ends_in_one_line(tmp_path):
     for folder in (tmp_path, *tmp_path.parents):
