@@ -144,14 +144,19 @@ def problem_entry(name: str) -> Entry:
     return Entry(ImageFederation, {"data": name}) if ":" in name else named(PROBLEMS, "problem", name)
 
 
-def forms(algorithm: str, problem: str) -> tuple[Form, Form]:
+def forms(algorithm: str, problem: str, given: Values) -> tuple[Form, Form]:
     """The options of an algorithm and of a problem; the problem suggests defaults to the algorithm.
+
+    Args:
+        algorithm: Name of the algorithm.
+        problem: Name of the problem.
+        given: Values of options; what is suggested may depend on them.
 
     Raises:
         RunError: An unknown name.
     """
     entry, data = algorithm_entry(algorithm), problem_entry(problem)
-    suggests = {**SUGGESTED, **data.kind.suggests}  # type: ignore[attr-defined]
+    suggests = {**SUGGESTED, **data.kind.suggested(given)}  # type: ignore[attr-defined]
     fixed = {**entry.fixed, **dict.fromkeys(entry.derived)}
     return Form(entry.kind, fixed, suggests, KINDS), Form(data.kind, data.fixed, kinds=KINDS)
 
@@ -169,7 +174,7 @@ def options_of(algorithm: str, problem: str, given: Values, every: bool = False)
         RunError: An unknown name; or an algorithm and a problem that call different things the same.
     """
     found: dict[str, Option] = {}
-    for form in (RUN, *reversed(forms(algorithm, problem))):
+    for form in (RUN, *reversed(forms(algorithm, problem, given))):
         for name, option in form.options(given, every).items():
             if name in found:
                 raise RunError(f"{algorithm} and {problem} both have an option {option.flag}; rename a field")
@@ -184,7 +189,7 @@ def algorithm_of(name: str, problem: str, values: Values) -> Algorithm:
         RunError: An unknown name, or an option without a value.
         FederationError: Values that it does not take.
     """
-    entry, (form, _) = algorithm_entry(name), forms(name, problem)
+    entry, (form, _) = algorithm_entry(name), forms(name, problem, values)
     fixed = {**entry.fixed, **{part: derive(values) for part, derive in entry.derived.items()}}
     try:
         return Form(form.kind, fixed, form.defaults, form.kinds).made(values, values["seed"])
@@ -202,13 +207,20 @@ def problem_settings_of(name: str, values: Values) -> ProblemSettings:
     return Form(entry.kind, entry.fixed, kinds=KINDS).made(values)
 
 
-def executor_of(name: str) -> Executor:
-    """An executor by its name.
+def executor_of(name: str, workers: int = 1) -> Executor:
+    """An executor by its name; or, for several workers, one that gives the numbers of `sequential` to the bit.
 
     Raises:
-        RunError: An unknown name.
+        RunError: An unknown name, or one that is not for several workers.
     """
-    return named(EXECUTORS, "executor", name)()
+    alone = named(EXECUTORS, "executor", name)
+    if workers == 1:
+        return alone()
+    if alone is not Sequential:
+        raise RunError(f"{name} is for one process; leave --workers out, or choose --executor sequential")
+    from algorithms.executors.processes import Processes
+
+    return Processes(workers)
 
 
 def named(known: Mapping[str, T], kind: str, name: str) -> T:

@@ -43,6 +43,8 @@ def train(options: argparse.Namespace) -> int:
         RunError: What a user can mend.
         FederationError: A run that cannot go on.
     """
+    from torch import set_num_threads
+
     from runs.catalogue import ALGORITHMS, PROBLEMS
     from runs.folder import METRICS
     from runs.folder import train as run
@@ -52,6 +54,7 @@ def train(options: argparse.Namespace) -> int:
         print(f"algorithms: {', '.join(ALGORITHMS)}\nproblems:   {', '.join(PROBLEMS)}")
         return 0
     plan, folder = _asked(options)
+    set_num_threads(1)  # as workers have: the same bits for any number of them
     with following(plan, folder) as progress:
         last = run(plan, folder, progress, _tell_removed if options.force else None, _tell)
     shown = ", ".join(f"{name} {_shown(value)}" for name, value in last.items())
@@ -74,7 +77,7 @@ def _fill(parser: Parser, words: Sequence[str]) -> None:
     if not resumed:
         parts["every run"] = RUN.options({})
     if algorithm is not None and not resumed:
-        of_algorithm, of_problem = forms(algorithm, problem)
+        of_algorithm, of_problem = forms(algorithm, problem, {})
         parts[problem] = of_problem.options({}, every=True)
         parts[algorithm] = of_algorithm.options({}, every=True)
         options_of(algorithm, problem, {}, every=True)

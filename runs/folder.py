@@ -58,6 +58,7 @@ def train(
     _require_files(folder)
     parts = parts_of(plan)
     with ExitStack() as stack:
+        stack.callback(getattr(parts.executor, "close", lambda: None))
         locked = folder.is_dir()
         if locked:
             stack.enter_context(_alone(folder))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from runs.network_problem import NetworkProblem, network_problem
 from runs.settings import RunError
 from workloads.augmentation import Preparation
 from workloads.datasets import REGISTRY, DataError, ImageSet, load
-from workloads.models import ModelSettings, model
+from workloads.models import LAYERS, ModelSettings, model
 from workloads.networks import levels
 from workloads.partition import Even, Indices, Partition, held_out, held_out_each
 
@@ -48,7 +48,6 @@ class ImageFederation:
         rows: Samples evaluated at a time.
     """
 
-    suggests: ClassVar[Mapping[str, Any]] = {"epochs": 1, "batch": 32, "learning_rate": 0.1, "rank": 8}
     data: str = "fashion-mnist"
     model: str = "resnet10"
     clients: int = 20
@@ -65,6 +64,12 @@ class ImageFederation:
     crop: int = 0
     flip: bool = False
     rows: int = 1000
+
+    @classmethod
+    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Local epochs, and the layers of the network that its paper factorises."""
+        layers = LAYERS.get(given.get("model", cls.model))
+        return {"epochs": 1, "batch": 32, "learning_rate": 0.1, "rank": 8, "layers": layers}
 
     def made(self, seed: int, device: str = "cpu", root: str | None = None) -> NetworkProblem:
         """The problem.

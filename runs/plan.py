@@ -95,7 +95,7 @@ def parts_of(plan: Plan) -> Parts:
         RunError, FederationError, ProblemError, DataError: Values that they do not take, or data that are not here.
     """
     values = plan.settings
-    executor = executor_of(values["executor"])
+    executor = executor_of(values["executor"], plan.conduct.workers)
     settings = problem_settings_of(plan.problem, values)
     problem = settings.made(values["seed"], values["device"], plan.conduct.root)
     return Parts(algorithm_of(plan.algorithm, plan.problem, values), problem, executor)

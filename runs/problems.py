@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,14 +22,16 @@ class ProblemSettings(Protocol):
 
     Attributes:
         clients: Number of clients.
-        suggests: Defaults of the options of algorithms, where the algorithms' own do not suit.
     """
-
-    suggests: ClassVar[Mapping[str, Any]]
 
     @property
     def clients(self) -> int:
         """Number of clients."""
+        ...
+
+    @classmethod
+    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Defaults of the options of algorithms, where the algorithms' own do not suit; from the options given."""
         ...
 
     def made(self, seed: int, device: str = "cpu", root: str | None = None) -> Any:
@@ -56,7 +58,6 @@ class Toy:
         RunError: A value out of its range.
     """
 
-    suggests: ClassVar[Mapping[str, Any]] = {"steps": 10, "learning_rate": 0.05, "truncation": 0.01}
     clients: int = 4
     rows: int = 10
     columns: int = 8
@@ -67,6 +68,11 @@ class Toy:
         least = getattr(self, "heterogeneity", 0.0)
         if not least >= 0.0:
             raise RunError(f"heterogeneity must be at least 0, got {least}")
+
+    @classmethod
+    def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Local steps that make every toy problem move within some rounds."""
+        return {"steps": 10, "learning_rate": 0.05, "truncation": 0.01}
 
     def made(self, seed: int, device: str = "cpu", root: str | None = None) -> Problem:
         """The problem, in double precision on the processor.

@@ -43,6 +43,7 @@ class Conduct:
 
     Attributes:
         rounds: Number of rounds; a resumed run may raise it.
+        workers: Processes among which the clients of a round are divided, each with one thread.
         save_every: Seconds between checkpoints, at least; there are fewer where they take a twentieth of the time.
         tensorboard: Write the metrics for TensorBoard, too.
         root: Where the data sets lie; default: $RANKPROOF_DATA, else data.
@@ -52,12 +53,13 @@ class Conduct:
     """
 
     rounds: int = 100
+    workers: int = 1
     save_every: float = 10.0
     tensorboard: bool = False
     root: str | None = None
 
     def __post_init__(self) -> None:
-        at_least(1, rounds=self.rounds)
+        at_least(1, rounds=self.rounds, workers=self.workers)
         if not (isfinite(self.save_every) and self.save_every >= 0.0):
             raise RunError(f"save_every must be a number of seconds of at least 0, got {self.save_every}")
 

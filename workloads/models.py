@@ -93,6 +93,20 @@ MODELS: Mapping[str, Callable[[ModelSettings], nn.Module]] = {
 """The width is: channels of the stem (resnet10, resnet18; 64), hidden features (alexnet 4096, vgg16 512, two-layer as
 many as pixels, perceptron 64), features of a token (vit 512), channels of the first of two convolutions (convnet 8)."""
 
+LAYERS: Mapping[str, str] = {
+    "resnet10": "layer*",
+    "resnet18": "layer*",
+    "alexnet": "head.0*, head.2*",
+    "vgg16": "head.0*, head.2*",
+    "vit": "layers.*",
+    "two-layer": "input*",
+    "perceptron": "1*",
+    "convnet": "5*",
+}
+"""Patterns for the layers that are factorised where nothing else is asked for, by network: the convolutions of the
+stages with their shortcuts (FedLoRU's counts), the wide layers of the head (FeDLRT), all matrices of the transformer's
+layers (FeDLRT), the input's map (RoLoRA); of the two small networks, the largest layer before the last."""
+
 
 def model(name: str, settings: ModelSettings) -> nn.Module:
     """A network by its name.

@@ -20,6 +20,7 @@ from algorithms.fedloru_finetuning import FineTuneFedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.ffa_lora import FFALoRA
 from algorithms.flexlora import FlexLoRA
+from algorithms.kernels import layer_names
 from algorithms.local_training import LocalTraining
 from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
@@ -33,6 +34,10 @@ from algorithms.vmap import Vmap
 from runs.catalogue import ALGORITHMS, EXECUTORS, PROBLEMS, TOYS, executor_of, options_of
 from runs.plan import parts_of, planned
 from runs.settings import RunError
+from workloads.models import LAYERS, MODELS, ModelSettings
+from workloads.models import model as build
+
+ADAPTED = ("alexnet", "vgg16", "vit")
 
 GIVEN = {
     "clients": 3, "cohort": 2, "steps": 7, "learning_rate": 0.03, "rank": 4, "tau": 5, "restart": "keep A",
@@ -278,3 +283,16 @@ def test_clients_are_weighted_as_the_problem_says():
     algorithm = algorithm_of("fedavg")
     ends = [list(steps(given, algorithm, rounds=2))[-1].metrics["loss"] for given in (problem, alone)]
     assert ends[0] == pytest.approx(ends[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_layers_that_are_factorised_by_default_are_those_of_the_network(model):
+    plan = planned("fedloru", "fashion-mnist", {"model": model})
+    assert plan.settings["layers"] == LAYERS[model]
+    small = {"two-layer": None, "vit": 64}.get(model, 8)
+    network = build(model, ModelSettings(10, 1, 28, width=small, adapt="pad" if model in ADAPTED else "none"))
+    shapes = [(name, parameter.shape) for name, parameter in network.named_parameters()]
+    chosen = layer_names(shapes, LAYERS[model])
+    assert 0 < len(chosen) < sum(len(shape) >= 2 for _, shape in shapes)
+    assert not {shapes[0][0], shapes[-2][0]} & set(chosen) or model in ("two-layer", "perceptron")
+    assert planned("fedloru", "fashion-mnist", {"model": model, "layers": "head*"}).settings["layers"] == "head*"

@@ -206,7 +206,7 @@ def test_a_resumed_run_keeps_what_it_is(more, tmp_path, capsys):
     assert main(["train", "fedavg", *SMALL, "--out", str(tmp_path)]) == 0
     capsys.readouterr()
     before = content(tmp_path)
-    assert "only --rounds, --save-every, --tensorboard, --root may be named" in refused(
+    assert "only --rounds, --workers, --save-every, --tensorboard, --root may be named" in refused(
         capsys, "--resume", tmp_path, *more
     )
     assert content(tmp_path) == before
