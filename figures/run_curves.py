@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import isfinite, log10
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from figures.make import rendered
 from figures.style import MARKERS, SERIES, WIDTH
 from runs.listing import FoundRun, Group, grouped, metric_of
+from runs.settings import RunError
 from workloads.files import require_writable, write_whole
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:
     Returns:
         One row for each group and round that all of its runs evaluated: `runs` (their label), `seeds`, `round`,
         `bytes` (sent by then, the mean over the seeds), `mean`, `least` and `most` over the seeds.
+
+    Raises:
+        RunError: The same run twice, or no round that all runs of a group evaluated.
     """
     from pandas import DataFrame
 
@@ -33,6 +38,8 @@ def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:
 def _rows(group: Group, metric: str) -> list[dict[str, object]]:
     found = [{row["round"]: row for row in run.curve(metric)} for run in group.runs.values()]
     rounds = sorted(set.intersection(*(set(rows) for rows in found)))
+    if not rounds:
+        raise RunError(f"the runs of {group.label} have no round in common at which all have {metric!r}")
     rows = []
     for number in rounds:
         values = [float(one[number][metric]) for one in found]
@@ -45,30 +52,69 @@ def _rows(group: Group, metric: str) -> list[dict[str, object]]:
 
 
 def draw_curves(table: DataFrame, metric: str) -> Picture:
-    """Two panels of the same curves: against rounds, and against megabytes on a logarithmic axis."""
-    from matplotlib.figure import Figure
+    """Two panels of the same curves: against rounds, and against the bytes sent.
 
-    picture = Figure(figsize=(WIDTH, 2.9))
+    An axis is logarithmic where its values, or the totals of bytes, are positive and span more than a factor of 10.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    groups = table.groupby("runs", sort=False)
+    unit, name = _unit(float(table.bytes.max()))
+    picture = Figure(figsize=(WIDTH, 3.1 + 0.17 * groups.ngroups))
     axes = picture.subplots(1, 2, sharey=True)
-    for number, (label, part) in enumerate(table.groupby("runs", sort=False)):
-        colour, marker = SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)]
+    for number, (label, part) in enumerate(groups):
+        look = _look(number)
         seeds = int(part.seeds.iloc[0])
-        for axis, x in ((axes[0], part["round"]), (axes[1], part["bytes"] / 1e6)):
+        for axis, x in ((axes[0], part["round"]), (axes[1], part["bytes"] / unit)):
             axis.plot(
-                x, part["mean"], color=colour, marker=marker, markevery=max(1, len(part) // 8),
-                label=f"{label} ({seeds} seeds)" if seeds > 1 else str(label),
+                x, part["mean"], markevery=max(1, len(part) // 8),
+                label=f"{label} ({seeds} seed{'s' if seeds > 1 else ''})", **look,
             )  # fmt: skip
             if seeds > 1:
-                axis.fill_between(x, part.least, part.most, color=colour, alpha=0.2, linewidth=0)
+                axis.fill_between(x, part.least, part.most, color=look["color"], alpha=0.15, linewidth=0)
     axes[0].set_xlabel("round")
-    axes[1].set_xlabel("megabytes sent, both directions")
-    if (table.bytes > 0).any():
+    axes[0].xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes[1].set_xlabel(f"data sent in both directions ({name})")
+    if _spans(groups.bytes.max()):
         axes[1].set_xscale("log")
-    axes[0].set_ylabel(metric.replace("_", " "))
-    if "loss" in metric and (table.least > 0).all():
+    axes[0].set_ylabel(_plain(metric))
+    if _spans([*table.least, *table.most]):
         axes[0].set_yscale("log")
-    axes[0].legend()
+    picture.suptitle(_plain(_title(metric, bool((table.seeds > 1).any()))), x=0.01, ha="left", fontsize=9)
+    handles, labels = axes[0].get_legend_handles_labels()
+    picture.legend(handles, [_plain(label) for label in labels], loc="outside lower left")
     return picture
+
+
+def _look(number: int) -> dict[str, Any]:
+    """Colour, marker and line of a curve; beyond the six colours the lines are dashed, then dotted."""
+    turn = number // len(SERIES)
+    return {
+        "color": SERIES[number % len(SERIES)], "marker": MARKERS[(number + turn) % len(MARKERS)],
+        "linestyle": ("-", "--", ":", "-.")[turn % 4],
+    }  # fmt: skip
+
+
+def _title(metric: str, bands: bool) -> str:
+    words = f"{metric[0].upper()}{metric[1:]} by round and by data sent"
+    return f"{words}: lines are means over the seeds, bands run from the least to the most." if bands else f"{words}."
+
+
+def _plain(text: str) -> str:
+    """A text as it stands: matplotlib would read mathematics between dollars."""
+    return text.replace("$", r"\$")
+
+
+def _unit(most: float) -> tuple[float, str]:
+    """Bytes in a unit that suits the most of them, and its name."""
+    power = min(max(0, int(log10(most)) // 3), 4) if most >= 1 else 0
+    return 1000.0**power, ("B", "kB", "MB", "GB", "TB")[power]
+
+
+def _spans(values: Iterable[float]) -> bool:
+    finite = [value for value in values if isfinite(value)]
+    return bool(finite) and min(finite) > 0 and max(finite) / min(finite) > 10
 
 
 def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list[Path]:
@@ -80,7 +126,7 @@ def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list
         out: Folder of the files; made if need be.
 
     Raises:
-        RunError: A run lacks the metric.
+        RunError: A run lacks the metric, or is there twice.
         OSError: The folder cannot be written.
     """
     metric = metric_of(runs, asked)
@@ -89,7 +135,7 @@ def write_curves(runs: Sequence[FoundRun], asked: str | None, out: Path) -> list
     name = re.sub(r"[^\w.-]+", "-", f"runs-{metric}")
     contents = {
         **rendered(lambda: draw_curves(table, metric), ("png", "pdf")),
-        "csv": table.to_csv(index=False, lineterminator="\n").encode(),
+        "csv": table.to_csv(index=False, na_rep="nan", lineterminator="\n").encode(),
     }
     write_whole({out / f"{name}.{kind}": content for kind, content in contents.items()})
     return [out / f"{name}.{kind}" for kind in contents]

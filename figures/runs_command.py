@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runs.words import bytes_in_words
 from workloads.arguments import add_command, named
 
 if TYPE_CHECKING:
     from runs.listing import FoundRun, Group
 
-BARS = " .:-=+*#%@"
+BARS = "_.:-=+*#%@"
+"""From the least to the largest value of a curve."""
+ACTIONS = {"list": (), "show": (), "compare": ("metric", "against"), "plot": ("metric", "out")}
+"""With the options that each takes."""
 
 
 def declare(commands: Any) -> None:
@@ -21,77 +26,107 @@ def declare(commands: Any) -> None:
         commands, "runs", _runs, "list, show, compare and plot the training runs in a folder",
         "rankproof runs compare results/runs --metric accuracy",
     )  # fmt: skip
-    runs.add_argument("action", choices=("list", "show", "compare", "plot"))
+    runs.add_argument(
+        "action", choices=tuple(ACTIONS),
+        help="list: a line for each run; show: settings, curves and messages of each; compare: the last values over "
+        "the seeds, and paired differences; plot: curves with bands over the seeds, as PNG, PDF and CSV",
+    )  # fmt: skip
     runs.add_argument(
         "folder", nargs="?", type=named, default="results/runs", metavar="FOLDER",
         help="of one run, or of many; default: results/runs",
     )  # fmt: skip
-    runs.add_argument("--metric", type=named, metavar="NAME", help="such as accuracy; default: accuracy, else loss")
-    runs.add_argument("--against", type=named, metavar="LABEL", help="compare with these runs; default: the first")
-    runs.add_argument("--out", type=named, default="results", metavar="DIR", help="of plots; default: results")
+    runs.add_argument(
+        "--metric", type=named, metavar="NAME", help="to compare or plot, such as loss; default: accuracy, else loss"
+    )
+    runs.add_argument(
+        "--against", type=named, metavar="LABEL",
+        help="subtract these runs from the others; a label as compare prints it; default: the first",
+    )  # fmt: skip
+    runs.add_argument("--out", type=named, metavar="DIR", help="of plots; default: results")
 
 
 def _runs(options: argparse.Namespace) -> int:
     from runs.listing import found_runs
 
+    _refuse_unused(options)
     found = found_runs(Path(options.folder))
     if options.action == "list":
         print("\n".join(listed(found)))
     elif options.action == "show":
-        print("\n".join(line for run in found for line in described(run)))
+        print("\n\n".join("\n".join(described(run)) for run in found))
     elif options.action == "compare":
         print("\n".join(compared(found, options.metric, options.against)))
     else:
         from figures.run_curves import write_curves
 
-        print(", ".join(map(str, write_curves(found, options.metric, Path(options.out)))))
+        print(", ".join(map(str, write_curves(found, options.metric, Path(options.out or "results")))))
     return 0
 
 
-def listed(runs: Sequence[FoundRun]) -> list[str]:
-    """One line for each run: where it stands, what distinguishes it, and its last metrics."""
-    from runs.listing import differing
+def _refuse_unused(options: argparse.Namespace) -> None:
+    from runs.settings import RunError
 
-    words = [(run, [f"{name}={run.settings[name]}" for name in _own(run, differing(runs))]) for run in runs]
+    for name in ("metric", "against", "out"):
+        if getattr(options, name) is not None and name not in ACTIONS[options.action]:
+            takers = " and ".join(f"`runs {action}`" for action, names in ACTIONS.items() if name in names)
+            raise RunError(f"`runs {options.action}` takes no --{name}; {takers} does")
+
+
+def listed(runs: Sequence[FoundRun]) -> list[str]:
+    """One line for each run: how far it is, its last metrics, and the settings in which runs differ.
+
+    A cell is blank where a run lacks the setting or the metric; a column that is blank for all is left out.
+    """
+    from runs.listing import SEED, differing, in_words
+
+    names = differing(runs)
     rows = [
         {
-            "run": run.folder.name, "algorithm": run.algorithm, "problem": run.problem,
-            "rounds": f"{run.done}/{run.rounds}", "seed": str(run.settings.get("seed", "")),
+            "run": str(run.folder), "algorithm": run.algorithm, "problem": run.problem,
+            "rounds": f"{run.done}/{run.rounds}", "seed": str(run.settings[SEED]),
             "loss": _number(run.last.get("loss")), "accuracy": _number(run.last.get("accuracy")),
-            "sent": _sent(run.last), "settings": " ".join(own),
+            "sent": bytes_in_words(run.sent),
+            **{name: in_words(run.settings[name]) if name in run.settings else "" for name in names},
         }
-        for run, own in words
+        for run in runs
     ]  # fmt: skip
     return aligned([{name: row[name] for name in row if any(other[name] for other in rows)} for row in rows])
 
 
 def described(run: FoundRun) -> list[str]:
-    """One run: its settings, its last metrics, its curve, and what travelled."""
-    lines = [f"{run.folder}: {run.algorithm} on {run.problem}, round {run.done} of {run.rounds}", ""]
-    lines += aligned([{"setting": name, "value": str(value)} for name, value in run.settings.items()])
-    lines += ["", "versions  " + ", ".join(f"{name} {version}" for name, version in run.versions.items()), ""]
-    lines += aligned(
-        [
+    """One run: its settings, the versions that computed it, its metrics, and what travelled.
+
+    Raises:
+        RunError: Its ledger cannot be read.
+    """
+    from runs.listing import in_words
+
+    sections = [
+        [f"{run.folder}: {run.algorithm} on {run.problem}, round {run.done} of {run.rounds}"],
+        aligned([{"setting": name, "value": in_words(value)} for name, value in run.settings.items()]),
+        [f"versions: {', '.join(f'{name} {version}' for name, version in run.versions.items()) or 'not known'}"],
+        aligned([
             {
-                "metric": name,
-                "first": _number(run.curve(name)[0][name]),
-                "last": _number(value),
-                "curve": _curve(run, name),
+                "metric": name, "first": _number(run.curve(name)[0][name]), "last": _number(value),
+                "curve": _curve([float(row[name]) for row in run.curve(name)]),
             }
-            for name, value in run.last.items()
-            if name not in ("round", "bytes_down", "bytes_up")
-        ]
-    )
-    totals: dict[tuple[str, str], list[int]] = {}
+            for name, value in run.last.items() if name not in ("round", "bytes_down", "bytes_up")
+        ]),
+        aligned([
+            {"direction": way, "what": what, "messages": str(len(sizes)), "bytes": f"{sum(sizes):,}"}
+            for (way, what), sizes in _messages(run).items()
+        ]),
+    ]  # fmt: skip
+    lines = [line for section in sections if section for line in ["", *section]]
+    return lines[1:]
+
+
+def _messages(run: FoundRun) -> dict[tuple[str, str], list[int]]:
+    """Sizes of the messages in bytes, by direction and what they were."""
+    sizes: dict[tuple[str, str], list[int]] = {}
     for entry in run.ledger():
-        total = totals.setdefault((entry["direction"], entry["what"]), [0, 0])
-        total[0] += 1
-        total[1] += entry["bytes"]
-    lines += ["", *aligned([
-        {"direction": way, "what": what, "messages": str(count), "bytes": f"{size:,}"}
-        for (way, what), (count, size) in totals.items()
-    ]), ""]  # fmt: skip
-    return lines
+        sizes.setdefault((str(entry["direction"]), str(entry["what"])), []).append(entry["bytes"])
+    return sizes
 
 
 def compared(runs: Sequence[FoundRun], asked: str | None, against: str | None) -> list[str]:
@@ -142,32 +177,35 @@ def _summary(group: Group, metric: str) -> dict[str, str]:
         "rounds": " to ".join(map(str, sorted({min(done), max(done)}))),
         metric: _number(mean),
         "deviation": _number(spread),
-        "sent": _sent(next(iter(group.runs.values())).last),
+        "sent": bytes_in_words(sum(run.sent for run in group.runs.values()) / len(group.runs)),
     }
 
 
-def _own(run: FoundRun, names: Sequence[str]) -> list[str]:
-    return [name for name in names if name in run.settings]
+def _curve(values: Sequence[float], width: int = 40) -> str:
+    """A curve as a line of signs, from its least to its largest value; what is not finite is a question mark."""
+    count = min(width, len(values))
+    picked = [values[round(place * (len(values) - 1) / max(count - 1, 1))] for place in range(count)]
+    finite = [value for value in values if isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    if low == high and len(finite) == len(values):
+        return "constant"
+    return "".join(_bar(value, low, high) for value in picked)
 
 
-def _curve(run: FoundRun, metric: str, width: int = 40) -> str:
-    """A curve as a line of signs, from low to high."""
-    values = [float(row[metric]) for row in run.curve(metric)]
-    picked = [values[round(place * (len(values) - 1) / (width - 1))] for place in range(width)]
-    low, high = min(values), max(values)
-    share = [(value - low) / (high - low) if high > low else 0.0 for value in picked]
-    return "".join(BARS[round(part * (len(BARS) - 1))] for part in share)
+def _bar(value: float, low: float, high: float) -> str:
+    if not isfinite(value):
+        return "?"
+    share = (value / 2 - low / 2) / (high / 2 - low / 2) if high > low else 0.0  # halves, for they cannot overflow
+    return BARS[round(share * (len(BARS) - 1))]
 
 
-def _sent(metrics: Mapping[str, Any]) -> str:
-    from runs.words import bytes_in_words
-
-    return bytes_in_words(metrics.get("bytes_down", 0) + metrics.get("bytes_up", 0))
-
-
-def _number(value: Any) -> str:
-    return "" if value is None else f"{value:.4g}" if isinstance(value, int | float) else str(value)
+def _number(value: float | None, sign: str = "") -> str:
+    """A number with four digits, or all of them where it is whole; nothing for none."""
+    if value is None:
+        return ""
+    whole = float(value).is_integer() and abs(value) < 1e15
+    return f"{value:{sign},.0f}" if whole else f"{value:{sign}.4g}"
 
 
 def _signed(value: float | None) -> str:
-    return "no common seed" if value is None else f"{value:+.4g}"
+    return "no common seed" if value is None else _number(value, "+")

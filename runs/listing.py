@@ -57,17 +57,22 @@ class FoundRun:
             found.update(row)
         return found
 
+    @property
+    def sent(self) -> int:
+        """Bytes so far, in both directions."""
+        return int(self.rows[-1]["bytes_down"] + self.rows[-1]["bytes_up"]) if self.rows else 0
+
     def curve(self, metric: str) -> list[Row]:
         """The rows in which a metric was evaluated."""
         return [row for row in self.rows if metric in row]
 
     def ledger(self) -> list[dict[str, Any]]:
-        """What travelled, message by message.
+        """What travelled, message by message; nothing before the first round.
 
         Raises:
             RunError: The table cannot be read.
         """
-        return _table(self.folder / LEDGER)
+        return _table(self.folder / LEDGER, texts=("direction", "what"), counts=("bytes",))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +118,8 @@ def found_runs(folder: Path) -> list[FoundRun]:
         RunError: There is no such folder, no run in it, or one that cannot be read.
     """
     if not folder.is_dir():
-        raise RunError(f"there is no folder {folder}; `rankproof train` makes runs in results/runs")
+        reason = "is no folder" if folder.exists() else "is not there"
+        raise RunError(f"{folder} {reason}; name the folder of a run, or of many")
     places = sorted(path.parent for path in folder.rglob(SETTINGS))
     if not places:
         raise RunError(f"{folder} holds no run: no {SETTINGS} in it or below")
@@ -126,23 +132,41 @@ def _found(folder: Path) -> FoundRun:
         stored = json.loads(path.read_text(encoding="utf-8"))
         names, settings, rounds = (stored["algorithm"], stored["problem"]), stored["settings"], stored["rounds"]
         versions = stored.get("versions", {})
-        right = all(isinstance(name, str) for name in names) and type(rounds) is int
+        right = all(isinstance(name, str) for name in names) and type(rounds) is type(settings[SEED]) is int
         if not (right and isinstance(settings, dict) and isinstance(versions, dict)):
             raise ValueError("not what a run writes")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise RunError(f"{path} is not what a run writes; mend it or move it away") from error
-    rows = _table(folder / METRICS) if (folder / METRICS).exists() else []
-    if not all(type(row.get("round")) is int for row in rows):
-        raise RunError(f"{folder / METRICS} has a row without its round; mend it or move it away")
+        raise RunError(f"{path} is not what a run writes; mend it, or name a folder without it") from error
+    rows = _table(folder / METRICS, counts=("round", "bytes_down", "bytes_up"))
     return FoundRun(folder, *names, settings, rounds, rows, versions)
 
 
-def _table(path: Path) -> list[dict[str, Any]]:
+def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The whole lines of a table: a run that is writing may be within its last one, or not have begun it.
+
+    Args:
+        path: Of the table.
+        counts: Columns with a whole number in every row.
+        texts: Columns with a text in every row; all others hold numbers, or nothing.
+    """
+    if not path.exists():
+        return []
     data = path.read_bytes()
     try:
-        return rows_of(data[: data.rfind(b"\n") + 1])  # a run that is writing may be within its last line
-    except (ValueError, TypeError) as error:
-        raise RunError(f"{path} is no table of a run ({error}); mend it or move it away") from error
+        rows = rows_of(data[: data.rfind(b"\n") + 1])
+        for line, row in enumerate(rows, start=2):
+            lacking = [name for name in (*counts, *texts) if name not in row]
+            wrong = [name for name in counts if type(row.get(name, 0)) is not int]
+            wrong += [name for name, value in row.items() if name not in texts and not _is_number(value)]
+            if lacking or wrong:
+                raise ValueError(f"line {line}: {f'no {lacking[0]}' if lacking else f'{wrong[0]} is no number'}")
+    except ValueError as error:
+        raise RunError(f"{path} is no table of a run ({error}); mend it, or name a folder without it") from error
+    return rows
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (type(value) is int and abs(value) < 2**63)
 
 
 def grouped(runs: Sequence[FoundRun]) -> list[Group]:
@@ -155,48 +179,66 @@ def grouped(runs: Sequence[FoundRun]) -> list[Group]:
     for run in runs:
         rest = {name: value for name, value in run.settings.items() if name != SEED}
         key = json.dumps([run.algorithm, run.problem, rest], sort_keys=True)
-        same, seed = groups.setdefault(key, {}), int(run.settings.get(SEED, 0))
+        same, seed = groups.setdefault(key, {}), run.settings[SEED]
         if seed in same:
             raise RunError(
                 f"{same[seed].folder} and {run.folder} are the same run twice; name a folder with one of them"
             )
         same[seed] = run
     firsts = [next(iter(group.values())) for group in groups.values()]
-    labels = [_label(run, firsts) for run in firsts]
+    labels = _labels(firsts)
     return [Group(label, dict(sorted(group.items()))) for label, group in zip(labels, groups.values(), strict=True)]
 
 
-def _label(run: FoundRun, all_runs: Sequence[FoundRun]) -> str:
+def _labels(runs: Sequence[FoundRun]) -> list[str]:
+    labels = [_label(run, runs) for run in runs]
+    if len(set(labels)) < len(runs):  # some lack a setting of the others, as runs of an older version do
+        labels = [_label(run, runs, lacked=True) for run in runs]
+    return labels
+
+
+def _label(run: FoundRun, all_runs: Sequence[FoundRun], lacked: bool = False) -> str:
     words = [run.algorithm]
     if len({other.problem for other in all_runs}) > 1:
         words.append(f"on {run.problem}")
     alike = [other for other in all_runs if (other.algorithm, other.problem) == (run.algorithm, run.problem)]
-    words += [f"{name}={_shown(run.settings.get(name))}" for name in differing(alike)]
-    return " ".join(words)
+    names = [name for name in differing(alike, lacked) if name in run.settings]
+    return " ".join([*words, *(f"{name}={in_words(run.settings[name])}" for name in names)])
 
 
-def differing(runs: Sequence[FoundRun]) -> list[str]:
-    """Names of the settings that some runs have and differ in, the seed left out."""
+def differing(runs: Sequence[FoundRun], lacked: bool = False) -> list[str]:
+    """Names of the settings in which the runs that have them differ, the seed left out.
+
+    Args:
+        runs: To compare.
+        lacked: Also those that some runs have and others lack.
+    """
     names = dict.fromkeys(name for run in runs for name in run.settings if name != SEED)
-    return [name for name in names if len({json.dumps(run.settings.get(name)) for run in runs}) > 1]
+    return [name for name in names if _differ(name, runs, lacked)]
+
+
+def _differ(name: str, runs: Sequence[FoundRun], lacked: bool) -> bool:
+    have = [json.dumps(run.settings[name], sort_keys=True) for run in runs if name in run.settings]
+    return len(set(have)) > 1 or (lacked and len(have) < len(runs))
 
 
 def metric_of(runs: Sequence[FoundRun], asked: str | None) -> str:
     """The metric to compare by: the one asked for, else accuracy, else the loss.
 
     Raises:
-        RunError: A run never evaluated it.
+        RunError: A run never evaluated it, or has no round yet.
     """
-    have = [set(run.last) for run in runs]
-    common = set.intersection(*have) - {"round"}
+    have = [set(run.last) - {"round"} for run in runs]
+    unborn = next((run.folder for run, names in zip(runs, have, strict=True) if not names), None)
+    if unborn is not None:
+        raise RunError(f"{unborn} has no round yet; go on with `rankproof train --resume {unborn}`, or move it away")
+    common = set.intersection(*have)
     for name in (asked,) if asked else ("accuracy", "loss"):
         if name in common:
             return name
     wanted = asked or "loss"
     lacking = next(run for run, names in zip(runs, have, strict=True) if wanted not in names)
-    raise RunError(
-        f"{lacking.folder} has no {wanted}; all runs have {', '.join(sorted(common)) or 'nothing in common'}"
-    )
+    raise RunError(f"{lacking.folder} has no metric {wanted!r}; all runs have {', '.join(sorted(common))}")
 
 
 def differences(groups: Sequence[Group], metric: str, against: Group) -> list[Difference]:
@@ -217,5 +259,12 @@ def _difference(group: Group, metric: str, against: Group) -> Difference:
     return Difference(group.label, against.label, len(pairs), mean, half_width)
 
 
-def _shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def in_words(value: Any) -> str:
+    """A setting as the command line takes it.
+
+    >>> in_words([0.9, 0.999])
+    '0.9,0.999'
+    """
+    if isinstance(value, list):
+        return ",".join(map(in_words, value))
+    return "none" if value is None else str(value)

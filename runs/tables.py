@@ -112,10 +112,11 @@ def rows_of(data: bytes) -> list[dict[str, Any]]:
     Raises:
         ValueError: It is no table.
     """
-    return [
-        {name: number(value) for name, value in row.items() if value != ""}
-        for row in csv.DictReader(io.StringIO(data.decode("utf-8")), strict=True)
-    ]
+    reader = csv.DictReader(io.StringIO(data.decode("utf-8")), strict=True)
+    try:
+        return [{name: number(value) for name, value in row.items() if value != ""} for row in reader]
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
 
 
 def number(text: str) -> Any:

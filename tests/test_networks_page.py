@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import rankproof
 from workloads.alexnet import alexnet_shapes
 from workloads.resnet import resnet_shapes
 from workloads.two_layer import two_layer_shapes
@@ -40,3 +41,14 @@ def test_the_example_learns():
     names = {}
     exec(program, names)
     assert names["steps"][-1].metrics["accuracy"] > 0.8
+
+
+def test_its_commands_are_understood(capsys):
+    (block,) = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.S)
+    for line in block.splitlines():
+        words = line.split()[1:]
+        if "--help" in words:
+            assert rankproof.main(words) == 0
+            assert "--partition-psi" in capsys.readouterr().out
+        else:
+            assert callable(rankproof._parser().parse_args(words).command)
