@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from math import isfinite, log10
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from figures.make import rendered
@@ -17,6 +18,9 @@ from workloads.files import require_writable, write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
     from pandas import DataFrame
+
+TITLE, LABEL = 90, 100
+"""Letters in a line of the title and of the legend, which are as wide as the picture."""
 
 
 def curves(runs: Sequence[FoundRun], metric: str) -> DataFrame:
@@ -61,17 +65,14 @@ def draw_curves(table: DataFrame, metric: str) -> Picture:
 
     groups = table.groupby("runs", sort=False)
     unit, name = _unit(float(table.bytes.max()))
-    picture = Figure(figsize=(WIDTH, 3.1 + 0.17 * groups.ngroups))
+    labels = [fill(_plain(label), LABEL) for label in _labels(table)]
+    picture = Figure(figsize=(WIDTH, 3.1 + 0.17 * sum(label.count("\n") + 1 for label in labels)))
     axes = picture.subplots(1, 2, sharey=True)
-    for number, (label, part) in enumerate(groups):
+    for number, (_, part) in enumerate(groups):
         look = _look(number)
-        seeds = int(part.seeds.iloc[0])
         for axis, x in ((axes[0], part["round"]), (axes[1], part["bytes"] / unit)):
-            axis.plot(
-                x, part["mean"], markevery=max(1, len(part) // 8),
-                label=f"{label} ({seeds} seed{'s' if seeds > 1 else ''})", **look,
-            )  # fmt: skip
-            if seeds > 1:
+            axis.plot(x, part["mean"], markevery=max(1, len(part) // 8), **look)
+            if part.seeds.iloc[0] > 1:
                 axis.fill_between(x, part.least, part.most, color=look["color"], alpha=0.15, linewidth=0)
     axes[0].set_xlabel("round")
     axes[0].xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -81,10 +82,15 @@ def draw_curves(table: DataFrame, metric: str) -> Picture:
     axes[0].set_ylabel(_plain(metric))
     if _spans([*table.least, *table.most]):
         axes[0].set_yscale("log")
-    picture.suptitle(_plain(_title(metric, bool((table.seeds > 1).any()))), x=0.01, ha="left", fontsize=9)
-    handles, labels = axes[0].get_legend_handles_labels()
-    picture.legend(handles, [_plain(label) for label in labels], loc="outside lower left")
+    title = fill(_plain(_title(metric, bool((table.seeds > 1).any()))), TITLE)
+    picture.suptitle(title, x=0.01, ha="left", fontsize=9)
+    picture.legend(axes[0].get_lines(), labels, loc="outside lower left")
     return picture
+
+
+def _labels(table: DataFrame) -> list[str]:
+    seeds = table.groupby("runs", sort=False).seeds.first()
+    return [f"{label} ({count} seed{'s' if count > 1 else ''})" for label, count in seeds.items()]
 
 
 def _look(number: int) -> dict[str, Any]:
@@ -98,7 +104,7 @@ def _look(number: int) -> dict[str, Any]:
 
 def _title(metric: str, bands: bool) -> str:
     words = f"{metric[0].upper()}{metric[1:]} by round and by data sent"
-    return f"{words}: lines are means over the seeds, bands run from the least to the most." if bands else f"{words}."
+    return f"{words}: means over the seeds, with bands from the least to the largest." if bands else f"{words}."
 
 
 def _plain(text: str) -> str:

@@ -69,7 +69,7 @@ def _refuse_unused(options: argparse.Namespace) -> None:
     for name in ("metric", "against", "out"):
         if getattr(options, name) is not None and name not in ACTIONS[options.action]:
             takers = " and ".join(f"`runs {action}`" for action, names in ACTIONS.items() if name in names)
-            raise RunError(f"`runs {options.action}` takes no --{name}; {takers} does")
+            raise RunError(f"--{name} is an option of {takers}, not of `runs {options.action}`")
 
 
 def listed(runs: Sequence[FoundRun]) -> list[str]:

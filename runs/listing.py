@@ -119,7 +119,7 @@ def found_runs(folder: Path) -> list[FoundRun]:
     """
     if not folder.is_dir():
         reason = "is no folder" if folder.exists() else "is not there"
-        raise RunError(f"{folder} {reason}; name the folder of a run, or of many")
+        raise RunError(f"{folder} {reason}; name a folder with runs, such as `rankproof train` makes")
     places = sorted(path.parent for path in folder.rglob(SETTINGS))
     if not places:
         raise RunError(f"{folder} holds no run: no {SETTINGS} in it or below")
@@ -155,6 +155,8 @@ def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list
     try:
         rows = rows_of(data[: data.rfind(b"\n") + 1])
         for line, row in enumerate(rows, start=2):
+            if None in row:
+                raise ValueError(f"line {line}: more cells than columns")
             lacking = [name for name in (*counts, *texts) if name not in row]
             wrong = [name for name in counts if type(row.get(name, 0)) is not int]
             wrong += [name for name, value in row.items() if name not in texts and not _is_number(value)]

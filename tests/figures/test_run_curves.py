@@ -1,0 +1,181 @@
+"""`rankproof runs plot`: its numbers against those of the runs, and the picture against its numbers."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.image import imread
+
+from figures.make import rendered
+from figures.run_curves import LABEL, curves, draw_curves, write_curves
+from rankproof import main
+from runs.folder import METRICS, SETTINGS
+from runs.listing import RunError, found_runs
+
+ROUNDS = 4
+
+
+def write_run(folder, values, seed=0, algorithm="fedavg", each=1000, metric="loss", **settings):
+    """A run with some value of a metric after each round; None: not evaluated."""
+    folder.mkdir(parents=True)
+    content = {"algorithm": algorithm, "problem": "ridges", "settings": {"seed": seed, **settings}, "rounds": ROUNDS}
+    (folder / SETTINGS).write_text(json.dumps(content))
+    lines = [f"{r},{'' if value is None else value},{each * r},{each * r // 2}" for r, value in enumerate(values)]
+    (folder / METRICS).write_text("\n".join([f"round,{metric},bytes_down,bytes_up", *lines]) + "\n")
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Three seeds of one algorithm that differ in what they sent, and one seed of another."""
+    random = np.random.default_rng(0)
+    for seed in range(3):
+        write_run(tmp_path / "runs" / f"a{seed}", random.uniform(0.5, 1, ROUNDS + 1), seed, each=1000 + 100 * seed)
+    write_run(tmp_path / "runs" / "b", random.uniform(0.5, 1, ROUNDS + 1), algorithm="fedlin", each=2000)
+    return tmp_path / "runs"
+
+
+def metrics(folder):
+    with (folder / METRICS).open() as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_csv_holds_mean_and_range_of_the_metrics(runs, tmp_path, capsys):
+    assert main(["runs", "plot", str(runs), "--out", str(tmp_path / "out")]) == 0
+    paths = [tmp_path / "out" / f"runs-loss.{kind}" for kind in ("png", "pdf", "csv")]
+    assert capsys.readouterr().out == ", ".join(map(str, paths)) + "\n"
+    assert sorted(tmp_path.glob("out/*")) == sorted(paths)
+    with paths[2].open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["runs"], int(row["round"])) for row in rows] == [
+        (label, r) for label in ("fedavg", "fedlin") for r in range(ROUNDS + 1)
+    ]
+    folders = {"fedavg": [runs / f"a{seed}" for seed in range(3)], "fedlin": [runs / "b"]}
+    for row in rows:
+        made = [metrics(folder)[int(row["round"])] for folder in folders[row["runs"]]]
+        losses = [float(one["loss"]) for one in made]
+        assert int(row["seeds"]) == len(made)
+        assert (float(row["least"]), float(row["most"])) == (min(losses), max(losses))
+        np.testing.assert_allclose(float(row["mean"]), np.mean(losses), rtol=1e-15)
+        np.testing.assert_allclose(
+            float(row["bytes"]), np.mean([int(one["bytes_down"]) + int(one["bytes_up"]) for one in made]), rtol=1e-15
+        )
+
+
+def test_the_picture_draws_the_csv(runs, tmp_path):
+    paths = write_curves(found_runs(runs), None, tmp_path / "out")
+    table = pd.read_csv(paths[2], dtype=str).astype(dict.fromkeys(["bytes", "mean", "least", "most"], float))
+    table = table.astype({"seeds": int, "round": int})
+    picture = draw_curves(table, "loss")
+    for axis, column, scale in zip(picture.axes, ("round", "bytes"), (1, 1e3), strict=True):
+        for line, (_, part) in zip(axis.get_lines(), table.groupby("runs", sort=False), strict=True):
+            np.testing.assert_allclose(line.get_xdata(), part[column] / scale)
+            np.testing.assert_array_equal(line.get_ydata(), part["mean"])
+        (band,) = axis.collections  # one seed has none
+        corners = {(round(x, 9), y) for x, y in band.get_paths()[0].vertices}
+        part = table[table.runs == "fedavg"]
+        for x, least, most in zip(part[column] / scale, part.least, part.most, strict=True):
+            assert {(round(x, 9), least), (round(x, 9), most)} <= corners
+    drawn = rendered(lambda: draw_curves(table, "loss"), ("png",))["png"]
+    assert drawn == paths[0].read_bytes()
+    assert imread(io.BytesIO(drawn)).std() > 0.05
+    assert paths[1].read_bytes().startswith(b"%PDF")
+
+
+def test_the_picture_says_what_it_shows(runs):
+    picture = draw_curves(curves(found_runs(runs), "loss"), "loss")
+    left, right = picture.axes
+    assert (left.get_xlabel(), left.get_ylabel()) == ("round", "loss")
+    assert right.get_xlabel() == "data sent in both directions (kB)"
+    title = picture.get_suptitle()
+    assert title.startswith("Loss by round and by data sent: means over the seeds")
+    assert title.count(".") == 1
+    (legend,) = picture.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["fedavg (3 seeds)", "fedlin (1 seed)"]
+    looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in left.get_lines()}
+    assert len(looks) == 2
+
+
+def table_of(groups, spread=1.0, each=1e3, seeds=2):
+    rows = [
+        {"runs": label, "seeds": seeds, "round": r, "bytes": r * each * (1 + k), "mean": spread**-r,
+         "least": 0.9 * spread**-r, "most": 1.1 * spread**-r}
+        for k, label in enumerate(groups) for r in range(ROUNDS + 1)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(("spread", "scale"), [(1.1, "linear"), (3.0, "log")])
+def test_values_over_more_than_a_factor_of_ten_get_a_logarithmic_axis(spread, scale):
+    assert draw_curves(table_of(["a"], spread), "loss").axes[0].get_yscale() == scale
+
+
+def test_negative_values_get_a_linear_axis():
+    table = table_of(["a"], 3.0)
+    table.least -= 1.0
+    assert draw_curves(table, "loss").axes[0].get_yscale() == "linear"
+
+
+def test_totals_over_more_than_a_factor_of_ten_get_a_logarithmic_axis():
+    assert draw_curves(table_of("ab"), "loss").axes[1].get_xscale() == "linear"
+    assert draw_curves(table_of([str(k) for k in range(12)]), "loss").axes[1].get_xscale() == "log"
+
+
+@pytest.mark.parametrize(
+    ("each", "unit"), [(0.0, "B"), (10.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e18, "TB")]
+)
+def test_units_suit_the_size(each, unit):
+    assert draw_curves(table_of(["a"], each=each), "loss").axes[1].get_xlabel().endswith(f"({unit})")
+
+
+def test_many_curves_with_long_labels_stay_apart_and_inside():
+    labels = [f"fedloru rank={k} {'word ' * 40}" for k in range(14)]
+    kept = []
+    rendered(lambda: kept.append(draw_curves(table_of(labels), "a metric of $x$ " * 6)) or kept[0], ("png",))
+    (picture,) = kept
+    looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in picture.axes[0].get_lines()}
+    assert len(looks) == len(labels)
+    (legend,) = picture.legends
+    assert max(len(line) for text in legend.get_texts() for line in text.get_text().splitlines()) <= LABEL
+    box = legend.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= picture.bbox.x1
+    title = picture._suptitle.get_window_extent()
+    assert title.x0 >= 0
+    assert title.x1 <= picture.bbox.x1
+    assert box.y1 < min(axis.get_window_extent().y0 for axis in picture.axes)
+
+
+def test_only_rounds_that_all_runs_evaluated_are_drawn(tmp_path):
+    write_run(tmp_path / "a", [1.0, None, 0.5, None, 0.25], seed=0)
+    write_run(tmp_path / "b", [2.0, None, 1.5], seed=1)
+    table = curves(found_runs(tmp_path), "loss")
+    assert table["round"].tolist() == [0, 2]
+    assert table["mean"].tolist() == [1.5, 1.0]
+
+
+def test_no_round_in_common_is_refused(tmp_path):
+    write_run(tmp_path / "a", [1.0, None], seed=0)
+    write_run(tmp_path / "b", [None, 1.0], seed=1)
+    with pytest.raises(RunError, match="fedavg have no round in common"):
+        curves(found_runs(tmp_path), "loss")
+
+
+def test_what_is_not_finite_stands_in_the_csv(tmp_path):
+    write_run(tmp_path / "a", [1.0, "nan", "inf", 0.5, 0.25])
+    paths = write_curves(found_runs(tmp_path), None, tmp_path)
+    assert [row["mean"] for row in csv.DictReader(paths[2].open())] == ["1.0", "nan", "inf", "0.5", "0.25"]
+
+
+def test_names_of_files_come_from_the_metric(tmp_path):
+    write_run(tmp_path / "a", [1.0, 0.5], metric="error of x/y")
+    paths = write_curves(found_runs(tmp_path), "error of x/y", tmp_path / "out")
+    assert [path.name for path in paths] == [f"runs-error-of-x-y.{kind}" for kind in ("png", "pdf", "csv")]
+
+
+def test_a_place_that_cannot_be_written_is_one_line(runs, tmp_path, capsys):
+    (tmp_path / "file").write_text("x")
+    assert main(["runs", "plot", str(runs), "--out", str(tmp_path / "file")]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

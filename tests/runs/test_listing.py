@@ -1,0 +1,389 @@
+"""`rankproof runs list|show|compare` on runs written by hand, whose every number is known, and on a trained one."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from figures.runs_command import BARS, aligned, listed
+from rankproof import main
+from runs.folder import LEDGER, METRICS, SETTINGS
+from runs.listing import Group, RunError, differences, differing, found_runs, grouped, in_words, metric_of
+from runs.tables import rows_of
+
+ACTIONS = ("list", "show", "compare", "plot")
+
+
+def write_run(folder, losses, seed=0, algorithm="fedavg", problem="ridges", rounds=None, **settings):
+    """A run as `rankproof train` leaves it; 100 bytes go down and 50 up in every round; None: not evaluated."""
+    folder.mkdir(parents=True)
+    content = {"algorithm": algorithm, "problem": problem, "settings": {"seed": seed, "steps": 10, **settings},
+               "rounds": len(losses) - 1 if rounds is None else rounds, "versions": {"python": "3.11.7"}}  # fmt: skip
+    (folder / SETTINGS).write_text(json.dumps(content))
+    lines = [f"{r},{'' if loss is None else loss},{100 * r},{50 * r}" for r, loss in enumerate(losses)]
+    (folder / METRICS).write_text("\n".join(["round,loss,bytes_down,bytes_up", *lines]) + "\n")
+    entries = [f"{r},1,{way}" for r in range(1, len(losses)) for way in ("down,model,2,25,100", "up,update,2,12,50")]
+    (folder / LEDGER).write_text("\n".join(["round,trip,direction,what,clients,entries,bytes", *entries]) + "\n")
+    return folder
+
+
+def cells(lines):
+    """The cells of an aligned table, read by where the columns begin."""
+    starts = [i for i in range(len(lines[0])) if lines[0][i] != " " and (i == 0 or lines[0][i - 2 : i] == "  ")]
+    ends = [*starts[1:], None]
+    rows = [[line[a:b].strip() for a, b in zip(starts, ends, strict=True)] for line in lines]
+    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+
+
+def said(capsys, *arguments):
+    assert main(["runs", *map(str, arguments)]) == 0
+    answer = capsys.readouterr()
+    assert answer.err == ""
+    return answer.out.splitlines()
+
+
+def refused(capsys, *arguments):
+    """The one line that a command ends in."""
+    assert main(["runs", *map(str, arguments)]) == 2
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    assert answer.err.startswith("rankproof: ")
+    assert len(answer.err.splitlines()) == 1
+    return answer.err
+
+
+# list
+
+
+def test_list_has_a_line_for_each_run_with_blanks_for_what_it_lacks(tmp_path, capsys):
+    write_run(tmp_path / "a", [4.0, 2.0], seed=3, learning_rate=0.05)
+    write_run(tmp_path / "b", [4.0, 1.0, 0.5], algorithm="fedlrt", rank=2, truncation=0.1, learning_rate=0.05, rounds=9)
+    write_run(tmp_path / "deep" / "c", [4.0, 1.0], algorithm="fedlrt", rank=4, truncation=0.1, learning_rate=0.1)
+    names = ["run", "algorithm", "problem", "rounds", "seed", "loss", "sent", "learning_rate", "rank"]
+    expected = [
+        [str(tmp_path / "a"), "fedavg", "ridges", "1/1", "3", "2", "150 B", "0.05", ""],
+        [str(tmp_path / "b"), "fedlrt", "ridges", "2/9", "0", "0.5", "300 B", "0.05", "2"],
+        [str(tmp_path / "deep" / "c"), "fedlrt", "ridges", "1/1", "0", "1", "150 B", "0.1", "4"],
+    ]
+    assert cells(said(capsys, "list", tmp_path)) == [dict(zip(names, row, strict=True)) for row in expected]
+
+
+def test_list_of_one_run_names_its_folder(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(write_run(tmp_path / "a", [4.0, 2.0]))
+    (row,) = cells(said(capsys, "list", "."))
+    assert row["run"] == "."
+    assert "steps" not in row  # nothing to differ from
+
+
+def test_differing_settings_are_those_with_two_values(tmp_path):
+    write_run(tmp_path / "a", [1.0], seed=0, both=1, one_only=5, none_or=None)
+    write_run(tmp_path / "b", [1.0], seed=1, both=2, none_or=3)
+    runs = found_runs(tmp_path)
+    assert differing(runs) == ["both", "none_or"]
+    assert differing(runs, lacked=True) == ["both", "one_only", "none_or"]
+
+
+def test_list_needs_no_torch(tmp_path):
+    write_run(tmp_path / "a", [1.0, 0.5])
+    code = (
+        "import sys, rankproof\n"
+        "for action in ('list', 'show', 'compare'): assert rankproof.main(['runs', action, sys.argv[1]]) == 0\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, capture_output=True)
+
+
+# show
+
+
+def test_show_gives_settings_metrics_and_messages(tmp_path, capsys):
+    folder = write_run(tmp_path / "a", [8.0, 4.0, 0.0], cohort=None, betas=[0.9, 0.999])
+    sections = [part.splitlines() for part in "\n".join(said(capsys, "show", folder)).split("\n\n")]
+    heading, settings, versions, metrics, messages = sections
+    assert heading == [f"{folder}: fedavg on ridges, round 2 of 2"]
+    assert {row["setting"]: row["value"] for row in cells(settings)} == {
+        "seed": "0", "steps": "10", "cohort": "none", "betas": "0.9,0.999",
+    }  # fmt: skip
+    assert versions == ["versions: python 3.11.7"]
+    middle = BARS[round(0.5 * (len(BARS) - 1))]
+    curve = BARS[-1] + middle + BARS[0]
+    assert cells(metrics) == [{"metric": "loss", "first": "8", "last": "0", "curve": curve}]
+    assert cells(messages) == [
+        {"direction": "down", "what": "model", "messages": "2", "bytes": "200"},
+        {"direction": "up", "what": "update", "messages": "2", "bytes": "100"},
+    ]
+
+
+def test_show_tells_many_runs_apart(tmp_path, capsys):
+    for seed in (0, 1):
+        write_run(tmp_path / f"s{seed}", [2.0, 1.0], seed=seed)
+    lines = said(capsys, "show", tmp_path)
+    assert [line.split(":")[0] for line in lines if "on ridges" in line] == [str(tmp_path / f"s{s}") for s in (0, 1)]
+    assert lines[lines.index(f"{tmp_path / 's1'}: fedavg on ridges, round 1 of 1") - 1] == ""
+
+
+@pytest.mark.parametrize(
+    ("losses", "curve"),
+    [
+        ([1.0, "nan", 3.0], "_?@"), (["nan", "nan"], "??"), (["inf", 2.0, 1.0], "?@_"), ([2.0, 2.0], "constant"),
+        ([5.0], "constant"), ([0.0, None, 1.0], "_@"), ([-1.7e308, 1.7e308], "_@"),
+    ],
+)  # fmt: skip
+def test_curves_of_any_numbers(tmp_path, capsys, losses, curve):
+    lines = said(capsys, "show", write_run(tmp_path / "a", losses))
+    (row,) = cells(lines[lines.index(next(line for line in lines if line.startswith("metric"))) :][:2])
+    assert row["curve"] == curve
+
+
+def test_a_long_curve_keeps_its_ends(tmp_path, capsys):
+    lines = said(capsys, "show", write_run(tmp_path / "a", [float(r) for r in range(101)]))
+    curve = next(line for line in lines if line.startswith("loss")).split()[-1]
+    assert len(curve) == 40
+    assert (curve[0], curve[-1]) == (BARS[0], BARS[-1])
+    assert list(curve) == sorted(curve, key=BARS.index)
+
+
+# compare
+
+OURS, THEIRS = {0: 0.31, 1: 0.47, 2: 0.28, 4: 0.9}, {0: 0.35, 1: 0.41, 2: 0.40, 3: 0.1}
+
+
+def two_groups(folder):
+    for name, finals, rank in (("a", THEIRS, 2), ("b", OURS, 4)):
+        for seed, final in finals.items():
+            write_run(folder / f"{name}{seed}", [1.0, final], seed=seed, algorithm="fedlrt", rank=rank)
+    return folder
+
+
+def test_paired_interval_is_that_of_scipy(tmp_path):
+    first, second = grouped(found_runs(two_groups(tmp_path)))
+    (one,) = differences([first, second], "loss", first)
+    common = sorted(OURS.keys() & THEIRS.keys())
+    ours, theirs = ([finals[seed] for seed in common] for finals in (OURS, THEIRS))
+    oracle = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
+    assert (one.label, one.against, one.seeds) == ("fedlrt rank=4", "fedlrt rank=2", 3)
+    np.testing.assert_allclose([one.mean - one.half_width, one.mean + one.half_width], [oracle.low, oracle.high])
+
+
+def test_compare_prints_means_deviations_and_intervals(tmp_path, capsys):
+    lines = said(capsys, "compare", two_groups(tmp_path))
+    split = lines.index("")
+    means, rows = cells(lines[:split]), cells(lines[split + 1 :])
+    for row, finals in zip(means, (THEIRS, OURS), strict=True):
+        values = list(finals.values())
+        assert row["seeds"] == str(len(values))
+        assert row["loss"] == f"{np.mean(values):.4g}"
+        assert row["deviation"] == f"{np.std(values, ddof=1):.4g}"
+        assert (row["rounds"], row["sent"]) == ("1", "150 B")
+    (row,) = rows
+    assert row["loss minus that of fedlrt rank=2"] == "fedlrt rank=4"
+    assert row["mean"] == f"{np.mean([OURS[seed] - THEIRS[seed] for seed in (0, 1, 2)]):+.4g}"
+    turned = said(capsys, "compare", tmp_path, "--against", "fedlrt rank=4")
+    (turned,) = cells(turned[turned.index("") + 1 :])
+    low, high = row["95% interval"].split(" to ")
+    assert [float(end) for end in turned["95% interval"].split(" to ")] == [-float(high), -float(low)]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "mean", "interval"),
+    [((0,), "+0.25", "two seeds are needed"), ((5,), "no common seed", "two seeds are needed")],
+)
+def test_too_few_common_seeds_are_said(tmp_path, capsys, seeds, mean, interval):
+    write_run(tmp_path / "a", [1.0, 0.5], seed=0)
+    for seed in seeds:
+        write_run(tmp_path / f"b{seed}", [1.0, 0.75], seed=seed, algorithm="fedlin")
+    lines = said(capsys, "compare", tmp_path)
+    (row,) = cells(lines[lines.index("") + 1 :])
+    assert (row["mean"], row["95% interval"]) == (mean, interval)
+
+
+def test_unequal_runs_are_averaged_and_their_rounds_said(tmp_path, capsys):
+    write_run(tmp_path / "a", [1.0, 0.5], seed=0, rounds=3)
+    write_run(tmp_path / "b", [1.0, 0.5, 0.25, 0.1], seed=1)
+    (row,) = cells(said(capsys, "compare", tmp_path))
+    assert (row["rounds"], row["sent"], row["loss"]) == ("1 to 3", "300 B", "0.3")
+
+
+def test_the_metric_is_accuracy_where_all_have_it_else_the_loss(tmp_path, capsys):
+    for name in ("a", "b"):
+        table = write_run(tmp_path / name, [1.0, 0.5], algorithm=name) / METRICS
+        table.write_text("round,loss,accuracy,bytes_down,bytes_up\n0,1.0,0.1,0,0\n1,0.5,0.8,100,50\n")
+    runs = found_runs(tmp_path)
+    assert metric_of(runs, None) == "accuracy"
+    assert metric_of(runs, "loss") == "loss"
+    assert cells(listed(runs))[0]["accuracy"] == "0.8"
+    write_run(tmp_path / "c", [1.0, 0.5], algorithm="c")
+    assert metric_of(found_runs(tmp_path), None) == "loss"
+    line = refused(capsys, "compare", tmp_path, "--metric", "accuracy")
+    assert "c has no metric 'accuracy'; all runs have bytes_down, bytes_up, loss" in line
+
+
+def test_labels_say_what_distinguishes(tmp_path):
+    write_run(tmp_path / "a", [1.0], rate=0.1)
+    write_run(tmp_path / "b", [1.0], rate=0.10000001)
+    write_run(tmp_path / "c", [1.0], rate=0.1, problem="legendre")
+    write_run(tmp_path / "d", [1.0], algorithm="fedlrt", rank=2)
+    labels = [group.label for group in grouped(found_runs(tmp_path))]
+    assert labels == [
+        "fedavg on ridges rate=0.1", "fedavg on ridges rate=0.10000001", "fedavg on legendre", "fedlrt on ridges",
+    ]  # fmt: skip
+
+
+def test_labels_stay_apart_where_a_setting_is_lacking(tmp_path):
+    write_run(tmp_path / "a", [1.0])
+    write_run(tmp_path / "b", [1.0], new_in_this_version=1)
+    assert [group.label for group in grouped(found_runs(tmp_path))] == ["fedavg", "fedavg new_in_this_version=1"]
+
+
+def test_groups_hold_their_runs_by_seed(tmp_path):
+    for seed in (2, 0, 10):
+        write_run(tmp_path / f"s{seed}", [1.0, float(seed)], seed=seed)
+    (group,) = grouped(found_runs(tmp_path))
+    assert list(group.runs) == [0, 2, 10]
+    assert group.finals("loss") == {0: 0.0, 2: 2.0, 10: 10.0}
+    assert Group("x", group.runs).finals("rank") == {}
+
+
+# what is not as it should be
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_no_run_is_said_in_one_line(tmp_path, capsys, action):
+    assert "is not there" in refused(capsys, action, tmp_path / "nowhere")
+    assert "holds no run" in refused(capsys, action, tmp_path)
+    (tmp_path / "file").write_text("x")
+    assert "is no folder" in refused(capsys, action, tmp_path / "file")
+
+
+BROKEN = {
+    "settings": (SETTINGS, '{"algorithm": '),
+    "settings that are no table": (SETTINGS, "[]"),
+    "a foreign settings.json": (SETTINGS, '{"editor.fontSize": 12}'),
+    "a seed that is no number": (
+        SETTINGS,
+        '{"algorithm": "a", "problem": "p", "settings": {"seed": "x"}, "rounds": 1}',
+    ),
+    "no seed": (SETTINGS, '{"algorithm": "a", "problem": "p", "settings": {}, "rounds": 1}'),
+    "a word for a loss": (METRICS, "round,loss,bytes_down,bytes_up\n0,much,0,0\n"),
+    "too many cells": (METRICS, "round,loss,bytes_down,bytes_up\n0,1.0,0,0,7\n"),
+    "too few cells": (METRICS, "round,loss,bytes_down,bytes_up\n0,1.0\n"),
+    "no round": (METRICS, "round,loss,bytes_down,bytes_up\n,1.0,0,0\n"),
+    "half a round": (METRICS, "round,loss,bytes_down,bytes_up\n0.5,1.0,0,0\n"),
+    "no bytes": (METRICS, "round,loss\n0,1.0\n"),
+    "an endless number": (METRICS, f"round,loss,bytes_down,bytes_up\n0,1.0,{'9' * 400},0\n"),
+    "a torn quotation": (METRICS, 'round,loss,bytes_down,bytes_up\n0,"1"2,0,0\n'),
+    "no text": (METRICS, b"round,loss,bytes_down,bytes_up\n0,\xff,0,0\n"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_broken_run_is_named_in_one_line(tmp_path, capsys, action, what):
+    name, content = BROKEN[what]
+    write_run(tmp_path / "whole", [1.0, 0.5], seed=1)
+    broken = write_run(tmp_path / "broken", [1.0, 0.5]) / name
+    broken.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert str(broken) in refused(capsys, action, tmp_path)
+
+
+def test_a_broken_ledger_is_named_by_show(tmp_path, capsys):
+    ledger = write_run(tmp_path / "a", [1.0, 0.5]) / LEDGER
+    ledger.write_text("round,what\n1,model\n")
+    assert f"{ledger} is no table of a run (line 2: no bytes)" in refused(capsys, "show", tmp_path)
+
+
+def test_tables_that_are_none_are_value_errors():
+    with pytest.raises(ValueError, match="expected after"):
+        rows_of(b'a,b\n"1"2,3\n')
+
+
+@pytest.mark.parametrize("kept", [(), (METRICS,), (METRICS, LEDGER)])
+def test_a_run_that_has_just_begun(tmp_path, capsys, kept):
+    folder = write_run(tmp_path / "a", [1.0, 0.5])
+    for name in (METRICS, LEDGER):
+        (folder / name).unlink() if name not in kept else (folder / name).write_text("")
+    assert cells(said(capsys, "list", tmp_path))[0]["rounds"] == "0/1"
+    assert said(capsys, "show", tmp_path)[0].endswith("round 0 of 1")
+    for action in ("compare", "plot"):
+        assert f"{folder} has no round yet" in refused(capsys, action, tmp_path)
+
+
+def test_a_line_that_is_being_written_is_not_read(tmp_path, capsys):
+    folder = write_run(tmp_path / "a", [1.0, 0.5, 0.25])
+    for name in (METRICS, LEDGER):
+        path = folder / name
+        path.write_bytes(path.read_bytes()[:-3])
+    (row,) = cells(said(capsys, "list", tmp_path))
+    assert (row["rounds"], row["loss"], row["sent"]) == ("1/2", "0.5", "150 B")
+    lines = said(capsys, "show", tmp_path)
+    assert [line.split()[-1] for line in lines[-2:]] == ["200", "50"]
+
+
+@pytest.mark.parametrize("action", ["compare", "plot"])
+def test_the_same_run_twice_is_refused(tmp_path, capsys, action):
+    for name in ("a", "b"):
+        write_run(tmp_path / name, [1.0, 0.5])
+    line = refused(capsys, action, tmp_path)
+    assert str(tmp_path / "a") in line
+    assert str(tmp_path / "b") in line
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("compare", "{}", "--metric", "round"), "no metric 'round'"),
+        (("compare", "{}", "--metric", "speed"), "all runs have bytes_down, bytes_up, loss"),
+        (("plot", "{}", "--metric", "speed"), "all runs have bytes_down, bytes_up, loss"),
+        (("compare", "{}", "--against", "nobody"), "there are fedavg"),
+        (("compare", "{}", "--against", "fedavg", "fedlrt"), "unrecognized arguments: fedlrt"),
+        (("list", "{}", "{}"), "unrecognized arguments"),
+        (("list", "{}", "--metric", "loss"), "--metric is an option of `runs compare` and `runs plot`"),
+        (("show", "{}", "--out", "x"), "--out is an option of `runs plot`"),
+        (("plot", "{}", "--against", "fedavg"), "--against is an option of `runs compare`"),
+        (("delete", "{}"), "invalid choice"),
+        ((), "required: action"),
+        (("list", ""), "must not be empty"),
+    ],
+)
+def test_bad_usage_is_one_line(tmp_path, capsys, words, reason):
+    write_run(tmp_path / "a", [1.0, 0.5])
+    assert reason in refused(capsys, *(word.format(tmp_path) for word in words))
+
+
+def test_help_explains_every_action(capsys):
+    text = " ".join(said(capsys, "--help"))
+    assert all(f"{action}:" in text for action in ACTIONS)
+
+
+def test_words_of_settings():
+    assert [in_words(value) for value in (None, True, 1e-8, "k x k", [1, 2.5])] == [
+        "none", "True", "1e-08", "k x k", "1,2.5",
+    ]  # fmt: skip
+    assert aligned([]) == []
+
+
+def test_a_trained_run_is_read_as_it_was_written(tmp_path, capsys):
+    folder = tmp_path / "run"
+    assert main(["train", "fedlrt", "--data", "ridges", "--rounds", "3", "--seed", "7", "--out", str(folder)]) == 0
+    capsys.readouterr()
+    with (folder / METRICS).open() as stream:
+        last = list(csv.DictReader(stream))[-1]
+    (row,) = cells(said(capsys, "list", tmp_path))
+    assert (row["rounds"], row["seed"], row["loss"]) == ("3/3", "7", f"{float(last['loss']):.4g}")
+    with (folder / LEDGER).open() as stream:
+        entries = list(csv.DictReader(stream))
+    lines = said(capsys, "show", folder)
+    messages = cells(lines[next(i for i, line in enumerate(lines) if line.startswith("direction")) :])
+    assert sum(int(row["bytes"].replace(",", "")) for row in messages) == sum(int(entry["bytes"]) for entry in entries)
+    assert sum(int(row["messages"]) for row in messages) == len(entries)
+    assert int(last["bytes_down"]) + int(last["bytes_up"]) == sum(int(entry["bytes"]) for entry in entries)
+
+
+def test_a_missing_folder_is_a_run_error():
+    with pytest.raises(RunError, match="is not there"):
+        found_runs(Path("no such folder"))
