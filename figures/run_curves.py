@@ -104,7 +104,7 @@ def _look(number: int) -> dict[str, Any]:
 
 def _title(metric: str, bands: bool) -> str:
     words = f"{metric[0].upper()}{metric[1:]} by round and by data sent"
-    return f"{words}: means over the seeds, with bands from the least to the largest." if bands else f"{words}."
+    return f"{words}: mean (line), least and most (band) over the seeds." if bands else f"{words}."
 
 
 def _plain(text: str) -> str:

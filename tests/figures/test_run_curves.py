@@ -7,10 +7,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import rc_context
 from matplotlib.image import imread
 
 from figures.make import rendered
 from figures.run_curves import LABEL, curves, draw_curves, write_curves
+from figures.style import STYLE
 from rankproof import main
 from runs.folder import METRICS, SETTINGS
 from runs.listing import RunError, found_runs
@@ -90,7 +92,7 @@ def test_the_picture_says_what_it_shows(runs):
     assert (left.get_xlabel(), left.get_ylabel()) == ("round", "loss")
     assert right.get_xlabel() == "data sent in both directions (kB)"
     title = picture.get_suptitle()
-    assert title.startswith("Loss by round and by data sent: means over the seeds")
+    assert title.startswith("Loss by round and by data sent: mean (line)")
     assert title.count(".") == 1
     (legend,) = picture.legends
     assert [text.get_text() for text in legend.get_texts()] == ["fedavg (3 seeds)", "fedlin (1 seed)"]
@@ -132,9 +134,9 @@ def test_units_suit_the_size(each, unit):
 
 def test_many_curves_with_long_labels_stay_apart_and_inside():
     labels = [f"fedloru rank={k} {'word ' * 40}" for k in range(14)]
-    kept = []
-    rendered(lambda: kept.append(draw_curves(table_of(labels), "a metric of $x$ " * 6)) or kept[0], ("png",))
-    (picture,) = kept
+    with rc_context(STYLE):
+        picture = draw_curves(table_of(labels), "a metric of $x$ " * 6)
+        picture.draw_without_rendering()
     looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in picture.axes[0].get_lines()}
     assert len(looks) == len(labels)
     (legend,) = picture.legends
