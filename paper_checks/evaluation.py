@@ -248,14 +248,18 @@ def used(replay: Replay, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Read(Mapping[str, Any]):
-    """Stored values that remember which of them were read."""
+    """Stored values that remember which of them were read, those within lists and mappings too."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.values_on_file, self.read = values, set[str]()
+        self._within: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        self.read.add(name)
-        return self.values_on_file[name]
+        value = self.values_on_file[name]
+        if name not in self.read:
+            self.read.add(name)
+            self._within[name] = _followed(value)
+        return self._within[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values_on_file)
@@ -266,8 +270,25 @@ class _Read(Mapping[str, Any]):
     @property
     def unread(self) -> str:
         """What was made of none of the values that are left; empty if all were read."""
-        left = sorted(set(self.values_on_file) - self.read)
+        left = sorted(self._left())
         return f"nothing is made of {', '.join(left)}" if left else ""
+
+    def _left(self) -> set[str]:
+        inner = {name for value in self._within.values() for part in _mappings(value) for name in part._left()}
+        return (set(self.values_on_file) - self.read) | inner
+
+
+def _followed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _Read(value)
+    return [_followed(part) for part in value] if isinstance(value, list) else value
+
+
+def _mappings(value: Any) -> Iterator[_Read]:
+    if isinstance(value, _Read):
+        yield value
+    for part in value if isinstance(value, list) else ():
+        yield from _mappings(part)
 
 
 def _proved(replay: Replay, values: Mapping[str, Any]) -> Replayed:

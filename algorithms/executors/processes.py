@@ -52,7 +52,7 @@ class Order:
 
 
 @dataclass
-class Worker:
+class _Worker:
     """A process and what it holds."""
 
     process: BaseProcess
@@ -78,7 +78,7 @@ class Processes:
         if workers < 1 or threads < 1:
             raise FederationError(f"expected at least one worker and one thread, got {workers} and {threads}")
         self.workers, self.threads = workers, threads
-        self._workers: list[Worker] = []
+        self._workers: list[_Worker] = []
         self._end: Callable[[], object] | None = None
         self._clients: tuple[object, Packed] | None = None
         self._lasting: tuple[list[Any], Packed] | None = None
@@ -128,7 +128,7 @@ class Processes:
             self._start()
             orders = _Orders(self, trip, shares, parts)
             done: dict[int, Any] = {}
-            busy: dict[Any, tuple[Worker, int]] = {}
+            busy: dict[Any, tuple[_Worker, int]] = {}
             for number in range(len(parts)):
                 while number not in done:
                     for worker in self._workers:
@@ -164,7 +164,7 @@ class Processes:
                 process = context.Process(target=_serve, args=(there, watched, *settings), daemon=True)
                 process.start()
                 there.close()
-                self._workers.append(Worker(process, here))
+                self._workers.append(_Worker(process, here))
         watched.close()
 
     def _obituary(self) -> str:
@@ -208,7 +208,7 @@ class _Orders:
         self._shares = [None if shares is None else list(islice(rest, len(part))) for part in parts]
         self._left = list(range(len(parts)))
 
-    def next(self, worker: Worker) -> tuple[int, Order] | None:
+    def next(self, worker: _Worker) -> tuple[int, Order] | None:
         """The number of the next part for a worker, and its order."""
         own = self._of._workers.index(worker)
         for number in self._left:
@@ -220,7 +220,7 @@ class _Orders:
                 return number, self._order(worker, number)
         return None
 
-    def _order(self, worker: Worker, number: int) -> Order:
+    def _order(self, worker: _Worker, number: int) -> Order:
         cohort = self._parts[number]
         part = self._trip.part(cohort)
         clients, lasting = self._clients, self._lasting
@@ -322,7 +322,7 @@ class _Held:
             yield replace(reply, keep={})
 
 
-def _end(held: Connection, workers: Sequence[Worker]) -> None:
+def _end(held: Connection, workers: Sequence[_Worker]) -> None:
     """Workers end when the pipe that they watch is closed."""
     held.close()
     for worker in workers:

@@ -5,7 +5,7 @@ a file (multipliers, terms, examples) may have slack: a changed one may still ve
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -99,8 +99,15 @@ def with_statement(id: str, **constants: Any) -> Replayed:
 @pytest.fixture(autouse=True)
 def _each_worst_case_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same certificate of a worst case is verified once for many changes of its neighbours."""
-    monkeypatch.setattr(simplified_rounds, "_flaw", lambda content: _flaw_once(repr(content), _SIMPLIFIED))
-    monkeypatch.setattr(worst_cases, "_proves", lambda content: _flaw_once(repr(content), _FULL))
+    monkeypatch.setattr(simplified_rounds, "_flaw", lambda content: _flaw_once(repr(whole(content)), _SIMPLIFIED))
+    monkeypatch.setattr(worst_cases, "_proves", lambda content: _flaw_once(repr(whole(content)), _FULL))
+
+
+def whole(content: Any) -> Any:
+    """All of it, read."""
+    if isinstance(content, Mapping):
+        return {name: whole(part) for name, part in content.items()}
+    return [whole(part) for part in content] if isinstance(content, list) else content
 
 
 _SIMPLIFIED, _FULL = simplified_rounds._flaw, worst_cases._proves

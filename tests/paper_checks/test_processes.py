@@ -53,6 +53,7 @@ def test_whatever_ends_the_command_ends_its_processes(tmp_path, work, number, en
     command = subprocess.Popen(
         [sys.executable, "-c", program, str(pipe)],
         stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )  # fmt: skip
     try:
         seen = b""

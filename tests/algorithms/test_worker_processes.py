@@ -274,7 +274,10 @@ def test_whatever_ends_the_run_ends_its_workers(tmp_path, end):
     os.mkfifo(pipe)
     script.write_text(PROGRAM.format(paths=[str(HERE.parents[1]), str(HERE)]))
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    command = subprocess.Popen([sys.executable, str(script), str(pipe)], stderr=subprocess.PIPE, start_new_session=True)
+    command = subprocess.Popen(
+        [sys.executable, str(script), str(pipe)], stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    )  # fmt: skip
     try:
         seen = b""
         while seen.count(b"ready\n") < 2:
