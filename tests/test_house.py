@@ -70,3 +70,9 @@ def test_lower_floors_import_neither_pictures_nor_extras(room):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """Two of one name, in folders that are no packages, shadow each other in one run."""
+    names = [file.name for file in (ROOT / "tests").rglob("*.py")]
+    assert not {name for name in names if names.count(name) > 1} - {"conftest.py"}
