@@ -42,6 +42,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/hessian.py
 	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/python benchmarks/large_networks.py --only resnet-18
+	$(BIN)/python benchmarks/kills.py
 
 clean:
 	rm -rf $(VENV) report results build *.egg-info
