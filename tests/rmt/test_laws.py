@@ -107,6 +107,32 @@ def test_density_law_finds_the_closed_form(law):
     assert np.allclose(copy.free_cumulants(6), law.free_cumulants(6), rtol=1e-9, atol=1e-9)
 
 
+class UniformByItsTransforms(Law):
+    """No more than what every law must supply; inverse, R-transform and outliers are the base's."""
+
+    support = (-1.0, 1.0)
+    edge_stieltjes = (-np.inf, np.inf)
+
+    def _pdf(self, x):
+        return np.full_like(x, 0.5)
+
+    def _stieltjes(self, z):
+        return np.log((z + 1) / (z - 1)) / 2
+
+    def _stieltjes_derivative(self, z):
+        return 1 / (1 - z * z)
+
+
+def test_a_law_that_supplies_its_transforms_alone():
+    law = UniformByItsTransforms()
+    w = np.array([-8.0, -3.0, -0.3, 1e-4, 0.1, 0.5, 2.0, 8.0])
+    assert np.allclose(law.inverse_stieltjes(w), 1 / np.tanh(w), rtol=1e-12)
+    for theta in (-1.7, 0.1, 0.5, 2.0, 1e4):
+        location, overlap = law.outlier(theta)
+        assert location == pytest.approx(1 / np.tanh(1 / theta), rel=1e-12)
+        assert overlap == pytest.approx((theta * np.sinh(1 / theta)) ** -2, rel=1e-6)
+
+
 def test_known_values():
     assert SEMICIRCLE.pdf(0.4) == pytest.approx(1 / (1.3 * np.pi))
     assert UNIFORM.stieltjes(2.0) == pytest.approx(np.log(3) / 2, abs=1e-13)
