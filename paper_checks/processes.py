@@ -1,4 +1,4 @@
-"""Workers and interpreters that end with the process that started them, as `algorithms.executors.lifeline` does it."""
+"""Workers and interpreters that end with the process that started them, as `workloads.lifeline` does it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from pathlib import Path
 
-from algorithms.executors.lifeline import end_after, end_with_pipe, uninterrupted, worker_environment
+from workloads.lifeline import end_after, end_with_pipe, uninterrupted, worker_environment
 
 
 class ProcessError(RuntimeError):

