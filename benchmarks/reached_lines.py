@@ -25,6 +25,8 @@ FORKING = Path(__file__).with_name("forked_tests.py")
 KEPT = ROOT / "results" / "mutants"
 BESIDE_SECONDS = 10.0
 """Of tests beside those that run a line."""
+NO_TESTS = 5
+"""Status of pytest for a file in which it finds none."""
 
 
 @dataclass(frozen=True)
@@ -158,12 +160,11 @@ def reach(worker: Worker, room: Room) -> Reach:
     kept_in = KEPT / f"{room.name}.json"
     kept = json.loads(kept_in.read_text(encoding="utf-8")) if kept_in.exists() else {}
     known = {file: kept[file] for file, digest in digests.items() if kept.get(file, {}).get("digest") == digest}
-    changed = [file for file in digests if file not in known]
-    if changed:
-        for file, tests in _measured(worker, room, changed).items():
-            known[file] = {"digest": digests[file], "tests": tests}
-        KEPT.mkdir(parents=True, exist_ok=True)
-        kept_in.write_text(json.dumps(known), encoding="utf-8")
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for file in digests:
+        if file not in known:
+            known[file] = {"digest": digests[file], "tests": _measured(worker, room, file)}
+            kept_in.write_text(json.dumps(known), encoding="utf-8")
     lines: dict[tuple[str, int], set[str]] = defaultdict(set)
     files: dict[str, set[str]] = defaultdict(set)
     seconds = {}
@@ -178,18 +179,20 @@ def reach(worker: Worker, room: Room) -> Reach:
     return Reach(dict(lines), dict(files), seconds, texts)
 
 
-def _measured(worker: Worker, room: Room, test_files: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Seconds and lines of each test of these files."""
+def _measured(worker: Worker, room: Room, test_file: str) -> dict[str, dict[str, Any]]:
+    """Seconds and lines of each test of a file."""
     import coverage
 
     file, report = worker.place / "reach.coverage", worker.place / "reach.json"
     sources = [str(worker.place / path.relative_to(ROOT)) for path in room.sources]
-    status = worker.tests(files=list(test_files), cover=str(file), sources=sources, report=str(report))
-    if status != 0:
-        raise SystemExit(f"mutants: the tests of {room.name} fail on the code as it is (status {status})")
-    found: dict[str, dict[str, Any]] = {name: {} for name in test_files}
-    for test, seconds in json.loads(report.read_text())["seconds"].items():
-        found[_module(test)][test] = {"seconds": round(seconds, 4), "lines": defaultdict(list)}
+    for left_over in (file, report):
+        left_over.unlink(missing_ok=True)
+    status = worker.tests(files=[test_file], cover=str(file), sources=sources, report=str(report))
+    if status not in (0, NO_TESTS):
+        failed = json.loads(report.read_text())["failed"] if report.exists() else None
+        raise SystemExit(f"mutants: {failed or test_file} fails on the code as it is (status {status})")
+    seconds = json.loads(report.read_text())["seconds"]
+    found = {test: {"seconds": round(used, 4), "lines": defaultdict(list)} for test, used in seconds.items()}
     data = coverage.CoverageData(str(file))
     data.read()
     for path in data.measured_files():
@@ -197,7 +200,7 @@ def _measured(worker: Worker, room: Room, test_files: Sequence[str]) -> dict[str
         for line, contexts in data.contexts_by_lineno(path).items():
             for test in contexts:
                 if test:
-                    found[_module(test)][test]["lines"][name].append(line)
+                    found[test]["lines"][name].append(line)
     return found
 
 
