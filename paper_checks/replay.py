@@ -33,6 +33,7 @@ from paper_checks.evaluation import (
     used,
 )
 from paper_checks.processes import ProcessError, end_with_input, fresh_interpreter
+from paper_checks.stored_values import require_short
 
 __all__ = [
     "KINDS",
@@ -91,6 +92,7 @@ def stored(folder: Path, id: str) -> tuple[Stored, ...]:
                 content = json.loads(path.read_text(encoding="utf-8"))
                 if content["id"] != id or not isinstance(content["values"], dict):
                     raise KeyError("id")
+                require_short(content["values"])
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise ReplayError(f"{path.name} is not a stored {kind} of {id}: {error}") from None
             found.append(Stored(id, kind, content["values"]))

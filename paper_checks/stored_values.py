@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 Values = Mapping[str, Any]
+DIGITS = 4300
+"""Most digits of a number; Python's own bound where it reads whole ones."""
+_WITH_EXPONENT = re.compile(r"\s*[-+]?[\d_.]+e([-+]?\d+(?:_\d+)*)\s*", re.IGNORECASE)
+
+
+def require_short(value: Any) -> None:
+    """Refuses texts of numbers, such as 1e999999999, that take few letters and minutes to write out as fractions.
+
+    Raises:
+        ValueError: there is one.
+    """
+    if isinstance(value, str):
+        found = _WITH_EXPONENT.fullmatch(value)
+        if found and abs(int(found[1])) > DIGITS:
+            raise ValueError(f"{value.strip()} has an exponent beyond {DIGITS}: write a smaller number")
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        require_short(part)
 
 
 def fractions(values: Values, *names: str) -> list[Fraction]:
@@ -53,14 +71,21 @@ def expression(text: str, names: Mapping[str, Any]) -> Any:
         ast.Pow: operator.pow, ast.USub: operator.neg,
     }  # fmt: skip
 
+    def require_small_power(base: Any, power: Any) -> None:
+        bits = max(base.p.bit_length(), base.q.bit_length()) if isinstance(base, sympy.Rational) else 1
+        if isinstance(power, sympy.Rational) and abs(power) * bits > 4 * DIGITS:
+            raise ValueError(f"{text!r} has a power of more than {DIGITS} digits: write a smaller one")
+
     def read(node: ast.AST) -> Any:
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return sympy.Integer(node.value)
         if isinstance(node, ast.Name) and node.id in names:
             return names[node.id]
         if isinstance(node, ast.UnaryOp | ast.BinOp) and type(node.op) in operators:
-            parts = [node.operand] if isinstance(node, ast.UnaryOp) else [node.left, node.right]
-            return operators[type(node.op)](*map(read, parts))
+            parts = [read(node.operand)] if isinstance(node, ast.UnaryOp) else [read(node.left), read(node.right)]
+            if isinstance(node.op, ast.Pow):
+                require_small_power(*parts)
+            return operators[type(node.op)](*parts)
         raise ValueError(f"{text!r} is no expression in {', '.join(names)}")
 
     try:
