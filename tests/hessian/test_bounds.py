@@ -1,0 +1,98 @@
+"""Intervals of probes and bounds of norms, by hand."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import t
+
+from hessian import CurvatureError, DenseOperator
+from hessian.bounds import PILOT, Interval, Probes, certified_norm, draw_probes, known_square, probable_norm
+from hessian.krylov import Krylov
+
+PAIR = np.array([1.0, 3.0] * (PILOT // 2))
+"""Mean 2, variance n/(n - 1)."""
+
+
+def test_the_interval_of_probes_is_symmetric_for_the_inverse_root():
+    """The relative deviation of one square is s = sqrt(n/(n - 1))/2; that of the inverse root is half of it."""
+    s = sqrt(PILOT / (PILOT - 1)) / 2.0
+    for count in (PILOT, 3 * PILOT):
+        probes = Probes(np.resize(PAIR, count))
+        found = probes.interval(0.9)
+        # Three degrees of freedom fewer than a variance of ten has; a twentieth of the 10 % is the starting vector's.
+        half = t.ppf(1.0 - 0.95 * 0.1 / 2.0, PILOT - 1 - 3) * s / 2.0 / sqrt(count)
+        assert probes.pilot_spread == pytest.approx(s)
+        assert found.value == 2.0
+        assert 1.0 / sqrt(found.low) == pytest.approx((1.0 + half) / sqrt(2.0))
+        assert 1.0 / sqrt(found.high) == pytest.approx((1.0 - half) / sqrt(2.0))
+
+
+def test_the_spread_is_the_pilots_whatever_comes_after():
+    far = Probes(np.r_[PAIR, 1000.0])
+    assert far.pilot_spread == Probes(PAIR).pilot_spread
+    assert far.mean == pytest.approx((2.0 * PILOT + 1000.0) / (PILOT + 1))
+
+
+def test_a_spread_beyond_the_mean_leaves_an_end_that_is_finite():
+    wide = Probes(np.r_[100.0, np.zeros(PILOT - 1)]).interval(0.999)
+    assert wide.high == pytest.approx(10.0 / 0.05**2)
+    assert 0.0 < wide.low < wide.value == 10.0
+
+
+def test_exact_probes_add_up_and_replace_others():
+    exact = Probes(np.array([1.0, 4.0]), exact=True)
+    assert exact.interval(0.5) == Interval(5.0, 5.0, 5.0)
+    assert exact.pilot_spread == 0.0
+    assert Probes(PAIR).more(exact) is exact
+    assert Probes(PAIR).more(Probes(np.array([2.0]))).squares.tolist() == [*PAIR, 2.0]
+
+
+def test_widths_are_relative():
+    assert Interval(4.0, 3.0, 5.0).relative_width == 0.5
+    assert Interval(0.0, 0.0, 0.0).relative_width == 0.0
+    assert Interval(0.0, 0.0, 1.0).relative_width == np.inf
+    assert [point in Interval(4.0, 3.0, 5.0) for point in (2.9, 3.0, 5.0, 5.1)] == [False, True, True, False]
+
+
+def test_a_complement_as_small_as_the_probes_is_gone_through_whole():
+    values = np.array([5.0, 3.0, 2.0, 1.0, 0.5])
+    operator = DenseOperator(torch.diag(torch.from_numpy(values)))
+    V = torch.eye(5, dtype=torch.float64)[:2]
+    whole = draw_probes(operator, V, 3, np.random.default_rng(0))
+    assert whole.exact
+    assert whole.mean == pytest.approx(4.0 + 1.0 + 0.25)
+    told = []
+    drawn = draw_probes(operator, V[:1], 3, np.random.default_rng(0), chunk=2, report=told.append)
+    assert not drawn.exact
+    assert told == [2, 3]
+    assert all(4 * 0.25 <= square <= 4 * 9.0 for square in drawn.squares)  # on a sphere of radius two
+
+
+def test_one_step_on_a_matrix_of_two_rows():
+    r"""With start e_1 the basis is e_1 itself, H = [[2, 1], [1, c]]: T = 2, B = 1 and |C| = |c|.
+
+    The bound solves x = 2 + 1/(x - c): x^2 - (2 + c) x + 2c - 1 = 0.
+    """
+    matrix = torch.tensor([[2.0, 1.0], [1.0, 0.5]], dtype=torch.float64)
+    krylov = Krylov(DenseOperator(matrix), np.random.default_rng(0), start=torch.tensor([3.0, 0.0]).double())
+    krylov.extend(1)
+    assert known_square(krylov) == pytest.approx(2.0**2 + 2.0 * 1.0**2)
+    largest = (2.5 + sqrt(2.5**2 - 4.0 * (2.0 * 0.5 - 1.0))) / 2.0
+    assert certified_norm(krylov, 0.5) == pytest.approx(largest, rel=1e-9) == pytest.approx(2.5)
+    assert certified_norm(krylov, 2.0) == np.inf
+
+
+def test_an_invariant_basis_leaves_nothing_to_bound():
+    krylov = Krylov(DenseOperator(torch.diag(torch.tensor([3.0, -4.0]).double())), np.random.default_rng(0))
+    krylov.extend(2)
+    assert certified_norm(krylov, 0.0) == pytest.approx(4.0)
+    assert probable_norm(krylov, 0.01) == pytest.approx(4.0)
+
+
+def test_products_that_are_not_finite_are_refused():
+    operator = DenseOperator(torch.eye(30).double())
+    operator.products = lambda rows: rows * float("nan")
+    with pytest.raises(CurvatureError, match="is not finite: the weights or the loss overflow"):
+        draw_probes(operator, torch.eye(30).double()[:1], 3, np.random.default_rng(0))
