@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -132,6 +132,20 @@ def fitting(name: str, W: Tensor, rank: int, convolution: str) -> tuple[int, int
     if not 1 <= rank <= min(sides):
         raise FederationError(f"rank {rank} does not fit {name} of shape {tuple(W.shape)}")
     return sides
+
+
+class Adapted(Protocol):
+    """A state of weights and the factors of their update."""
+
+    @property
+    def base(self) -> Tree:
+        """The weights."""
+        ...
+
+    @property
+    def factors(self) -> AB:
+        """The factors."""
+        ...
 
 
 class LoRAState(NamedTuple):

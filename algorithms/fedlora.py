@@ -6,16 +6,17 @@ The frozen $W_0$ is told to every client at the start.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from algorithms.adapter import AB, Adapter, LoRAState
+from algorithms.adapter import AB, Adapted, Adapter, LoRAState
 from algorithms.descent import Descent, descend
-from algorithms.federation import Client, Cohort, Federation, Memory, Reply
+from algorithms.federation import Client, Cohort, Federation, Memory, Reply, Then
 from algorithms.tree import Tree
 
 
 @dataclass(frozen=True)
 class LoRA:
-    """What the algorithms with a frozen base share: the start and the model.
+    """What the algorithms with factors beside a base share: the start, the trip that trains both, and the model.
 
     Attributes:
         local: Local steps.
@@ -30,7 +31,19 @@ class LoRA:
         fed.tell(base=w)
         return LoRAState(w, self.adapter.factors(w))
 
-    def weights(self, state: LoRAState) -> Tree:
+    def trained(self, fed: Federation, cohort: Cohort, factors: AB, then: Then | None = None) -> Any:
+        """The mean of what a cohort makes of the factors, or of what the server makes of each client's."""
+        return fed.mean(
+            train_factors,
+            to=cohort,
+            draw=self.local.draw,
+            then=then,
+            factors=factors,
+            local=self.local,
+            adapter=self.adapter,
+        )
+
+    def weights(self, state: Adapted) -> Tree:
         """The model."""
         return self.adapter.weights(state.base, state.factors)
 
@@ -41,15 +54,7 @@ class FedLoRA(LoRA):
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
         """One round."""
-        factors = fed.mean(
-            train_factors,
-            to=cohort,
-            draw=self.local.draw,
-            factors=state.factors,
-            local=self.local,
-            adapter=self.adapter,
-        )
-        return state._replace(factors=factors)
+        return state._replace(factors=self.trained(fed, cohort, state.factors))
 
 
 def train_factors(client: Client, memory: Memory, factors: AB, local: Descent, adapter: Adapter) -> Reply:

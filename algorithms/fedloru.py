@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-from algorithms.adapter import AB, Adapter
-from algorithms.descent import OPTIMISER, Descent
+from algorithms.adapter import AB
+from algorithms.descent import OPTIMISER
 from algorithms.federation import Cohort, Federation, FederationError
-from algorithms.fedlora import train_factors
+from algorithms.fedlora import LoRA
 from algorithms.tree import Tree
 
 Restart = Literal["random", "momentum", "keep A"]
@@ -35,12 +35,10 @@ class FedLoRUState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FedLoRU:
+class FedLoRU(LoRA):
     """The algorithm.
 
     Attributes:
-        local: Local steps in both factors.
-        adapter: Rank, scale and start of the factors.
         tau: Rounds between accumulations.
         restart: What the factors start from after one; a personal state of the optimiser starts anew with them.
 
@@ -48,8 +46,6 @@ class FedLoRU:
         FederationError: tau below 1, or an unknown restart.
     """
 
-    local: Descent
-    adapter: Adapter
     tau: int
     restart: Restart = "random"
 
@@ -59,26 +55,13 @@ class FedLoRU:
                 f"tau must be at least 1 and restart one of {RESTARTS}, got {self.tau}, {self.restart!r}"
             )
 
-    def start(self, fed: Federation, w: Tree) -> FedLoRUState:
+    def start(self, fed: Federation, w: Tree) -> FedLoRUState:  # type: ignore[override]
         """The state before the first round; every client is told the weights."""
-        fed.tell(base=w)
-        return FedLoRUState(w, self.adapter.factors(w), 0)
+        return FedLoRUState(*super().start(fed, w), 0)
 
     def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
         """One round."""
-        factors = fed.mean(
-            train_factors,
-            to=cohort,
-            draw=self.local.draw,
-            factors=state.factors,
-            local=self.local,
-            adapter=self.adapter,
-        )
-        return self.accumulated(fed, state, factors)
-
-    def weights(self, state: FedLoRUState) -> Tree:
-        """The model."""
-        return self.adapter.weights(state.base, state.factors)
+        return self.accumulated(fed, state, self.trained(fed, cohort, state.factors))
 
     def accumulated(self, fed: Federation, state: FedLoRUState, factors: AB) -> FedLoRUState:
         """The state with new factors; at the end of a cycle they are added to everybody's weights and start anew."""

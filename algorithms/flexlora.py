@@ -9,7 +9,7 @@ import torch
 
 from algorithms.adapter import AB, LoRAState
 from algorithms.federation import Cohort, Federation, FederationError
-from algorithms.fedlora import LoRA, train_factors
+from algorithms.fedlora import LoRA
 from algorithms.tree import Tree
 
 SPLITS = ("balanced", "left", "right")
@@ -34,15 +34,7 @@ class FlexLoRA(LoRA):
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
         """One round."""
-        update, rest = fed.mean(
-            train_factors,
-            to=cohort,
-            draw=self.local.draw,
-            then=product_and_rest,
-            factors=state.factors,
-            local=self.local,
-            adapter=self.adapter,
-        )
+        update, rest = self.trained(fed, cohort, state.factors, then=product_and_rest)
         return state._replace(factors=best_factors(update, self.adapter.rank, self.split)._replace(rest=rest))
 
 

@@ -33,7 +33,7 @@ class PersonalFedLoRU(FedLoRU):
     personal: Descent = field(default_factory=Descent)
     personal_adapter: Adapter = field(default_factory=lambda: Adapter(1))
 
-    def start(self, fed: Federation, w: Tree) -> FedLoRUState:
+    def start(self, fed: Federation, w: Tree) -> FedLoRUState:  # type: ignore[override]
         """The state before the first round."""
         fed.equip(LU=self.personal_adapter.pair(w))
         return super().start(fed, w)

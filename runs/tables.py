@@ -6,13 +6,13 @@ import csv
 import hashlib
 import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from runs.settings import RunError
+from workloads.files import naming_errors
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Table:
         """
         self.path, self._columns, self._length = path, list(columns), len(before)
         self._digest = hashlib.sha256(before)
-        with names(path):
+        with naming_errors(path):
             self._stream = path.open("r+b" if path.exists() else "wb", buffering=0)
             self._stream.truncate(len(before))
             self._stream.seek(0, os.SEEK_END)
@@ -70,7 +70,7 @@ class Table:
             raise RunError(f"{self.path.name} has no column {more[0]!r}: evaluate the same numbers from the start on")
         writer.writerows(rows)
         data = text.getvalue().encode()
-        with names(self.path):
+        with naming_errors(self.path):
             left = memoryview(data)
             while left:
                 left = left[self._stream.write(left) :]
@@ -83,7 +83,7 @@ class Table:
         Raises:
             OSError: It cannot be brought there.
         """
-        with names(self.path):
+        with naming_errors(self.path):
             os.fsync(self._stream.fileno())
         return Mark(self._length, self._digest.hexdigest())
 
@@ -99,7 +99,7 @@ def marked(path: Path, mark: Mark) -> bytes:
         RunError: The file is shorter, or differs.
         OSError: It cannot be read.
     """
-    with names(path), path.open("rb") as stream:
+    with naming_errors(path), path.open("rb") as stream:
         data = stream.read(mark.length)
     if Mark(len(data), hashlib.sha256(data).hexdigest()) != mark:
         raise RunError(f"{path} is not what the run wrote; bring its copy back, or start anew with --force")
@@ -127,12 +127,3 @@ def number(text: str) -> Any:
         except (ValueError, TypeError):
             continue
     return text
-
-
-@contextmanager
-def names(path: Path) -> Iterator[None]:
-    """Makes an error name a path."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(path)) from error

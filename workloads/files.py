@@ -33,7 +33,7 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
         for number, (path, place) in enumerate(places.items()):
             if place is None:
                 continue
-            with _names(path):
+            with naming_errors(path):
                 if place.parent not in beside:
                     scratch = tempfile.TemporaryDirectory(dir=place.parent, prefix=".writing-")
                     beside[place.parent] = Path(stack.enter_context(scratch))
@@ -45,12 +45,12 @@ def write_whole(files: Mapping[Path, bytes]) -> None:
                 if place.exists():
                     ready[path].chmod(stat.S_IMODE(place.stat().st_mode))
         for path in places.keys() - ready.keys():
-            with _names(path), path.open("wb", buffering=0) as pipe:
+            with naming_errors(path), path.open("wb", buffering=0) as pipe:
                 left = memoryview(files[path])
                 while left:
                     left = left[pipe.write(left) :]
         for path, finished in ready.items():
-            with _names(path):
+            with naming_errors(path):
                 os.replace(finished, places[path] or path)
 
 
@@ -60,7 +60,7 @@ def require_writable(folder: Path) -> None:
     Raises:
         OSError: The folder cannot be made or written to.
     """
-    with _names(folder):
+    with naming_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -73,7 +73,7 @@ def require_target(path: Path) -> None:
         OSError: The path is a folder, or its folder is not there or cannot be written to.
     """
     place = _replaced(path)
-    with _names(path):
+    with naming_errors(path):
         if place is not None:
             with tempfile.TemporaryFile(dir=place.parent):
                 pass
@@ -124,7 +124,7 @@ def _is_descriptor(path: Path) -> bool:
 
 
 @contextmanager
-def _names(path: Path) -> Iterator[None]:
+def naming_errors(path: Path) -> Iterator[None]:
     """Makes an error name the path that was asked for, never a temporary one."""
     try:
         yield

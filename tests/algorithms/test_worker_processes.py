@@ -1,10 +1,7 @@
 """Clients in other processes: the same bits, arrays that are shared, and no process that is left behind."""
 
 import os
-import select
 import signal
-import subprocess
-import sys
 import types
 from multiprocessing import active_children
 from multiprocessing.reduction import ForkingPickler
@@ -12,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from ended_commands import ended
 from torch import nn
 from torch.utils import _pytree as pytree
 from travelling import (
@@ -43,7 +41,6 @@ from algorithms.tree import Tree
 from algorithms.trip import PARTS, Receipt, Reply, Trip, fold
 
 HERE = Path(__file__).parent
-PATIENCE = 300  # seconds until a test gives up; nothing waits for this long otherwise
 LOCAL = Descent(3, 0.05)
 ALGORITHMS = {
     "FedAvg": FedAvg(LOCAL),
@@ -270,32 +267,7 @@ if __name__ == "__main__":
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_whatever_ends_the_run_ends_its_workers(tmp_path, end):
-    pipe, script = tmp_path / "pipe", tmp_path / "script.py"
-    os.mkfifo(pipe)
+    script = tmp_path / "script.py"
     script.write_text(PROGRAM.format(paths=[str(HERE.parents[1]), str(HERE)]))
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    command = subprocess.Popen(
-        [sys.executable, str(script), str(pipe)], stderr=subprocess.PIPE, start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
-    )  # fmt: skip
-    try:
-        seen = b""
-        while seen.count(b"ready\n") < 2:
-            seen += held_by(reader)
-        if end == signal.SIGINT:
-            os.killpg(command.pid, end)  # a terminal sends it to all
-        else:
-            command.send_signal(end)
-        assert held_by(reader) == b""  # the last worker that held the pipe is gone
-        command.communicate(timeout=PATIENCE)
-    finally:
-        os.close(reader)
-        command.kill()
-    assert command.returncode == -end
-
-
-def held_by(reader):
-    """What the pipe holds next; nothing when nobody can write to it any more."""
-    ready, _, _ = select.select([reader], [], [], PATIENCE)
-    assert ready, "nothing was written, and somebody still holds the pipe"
-    return os.read(reader, 100)
+    status, _ = ended([str(script)], tmp_path / "pipe", 2, end, cwd=tmp_path)
+    assert status == -end

@@ -1,19 +1,18 @@
 """No process outlives its starter, whatever ends that; none imports what lies where the user stands."""
 
 import os
-import select
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from ended_commands import ended
 
 from paper_checks.processes import ProcessError, fresh_interpreter, workers
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PATIENCE = 300  # seconds until a test gives up; nothing waits for this long otherwise
 
 WORKERS = """
 from paper_checks.processes import workers
@@ -46,39 +45,12 @@ sys.exit(rankproof.main([]))
     ("end", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)]
 )
 def test_whatever_ends_the_command_ends_its_processes(tmp_path, work, number, end, status):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     program = f"import sys; sys.path[:0] = {[str(ROOT), str(HERE)]!r}\n{work}\n{COMMAND}"
-    command = subprocess.Popen(
-        [sys.executable, "-c", program, str(pipe)],
-        stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=tmp_path,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
-    )  # fmt: skip
-    try:
-        seen = b""
-        while seen.count(b"ready\n") < number:
-            seen += _next(reader)
-        if end == signal.SIGINT:
-            os.killpg(command.pid, end)  # a terminal sends it to all
-        else:
-            command.send_signal(end)
-        assert _next(reader) == b""  # the last process that held the pipe is gone
-        _, said = command.communicate(timeout=PATIENCE)
-    finally:
-        os.close(reader)
-        command.kill()
-    assert command.returncode == status
+    found, said = ended(["-c", program], tmp_path / "pipe", number, end, cwd=tmp_path)
+    assert found == status
     assert "Traceback" not in said
     if end != signal.SIGKILL:
         assert said == "rankproof: stopped\n"
-
-
-def _next(reader):
-    """What the pipe holds next; nothing when nobody can write to it any more."""
-    ready, _, _ = select.select([reader], [], [], PATIENCE)
-    assert ready, "nothing was written, and somebody still holds the pipe"
-    return os.read(reader, 100)
 
 
 @pytest.mark.parametrize("work", ["replay", "workers"])
