@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 BARS = "_.:-=+*#%@"
 """From the least to the largest value of a curve."""
-ACTIONS = {"list": (), "show": (), "compare": ("metric", "against"), "plot": ("metric", "out")}
+ACTIONS = {"list": (), "show": (), "compare": ("metric", "round", "against"), "plot": ("metric", "out")}
 """With the options that each takes."""
 
 
@@ -28,8 +28,9 @@ def declare(commands: Any) -> None:
     )  # fmt: skip
     runs.add_argument(
         "action", choices=tuple(ACTIONS),
-        help="list: a line for each run; show: settings, curves and messages of each; compare: the last values over "
-        "the seeds, and paired differences; plot: curves with bands over the seeds, as PNG, PDF and CSV",
+        help="list: a line for each run; show: settings, curves and messages of each; compare: values after the last "
+        "round that all runs have, over the seeds, and paired differences; plot: curves with bands over the seeds, as "
+        "PNG, PDF and CSV",
     )  # fmt: skip
     runs.add_argument(
         "folder", nargs="?", type=named, default="results/runs", metavar="FOLDER",
@@ -37,6 +38,9 @@ def declare(commands: Any) -> None:
     )  # fmt: skip
     runs.add_argument(
         "--metric", type=named, metavar="NAME", help="to compare or plot, such as loss; default: accuracy, else loss"
+    )
+    runs.add_argument(
+        "--round", type=int, metavar="N", help="to compare after; default: the last that all runs have evaluated"
     )
     runs.add_argument(
         "--against", type=named, metavar="LABEL",
@@ -55,7 +59,7 @@ def _runs(options: argparse.Namespace) -> int:
     elif options.action == "show":
         print("\n\n".join("\n".join(described(run)) for run in found))
     elif options.action == "compare":
-        print("\n".join(compared(found, options.metric, options.against)))
+        print("\n".join(compared(found, options.metric, options.round, options.against)))
     else:
         from figures.run_curves import write_curves
 
@@ -66,7 +70,7 @@ def _runs(options: argparse.Namespace) -> int:
 def _refuse_unused(options: argparse.Namespace) -> None:
     from runs.settings import RunError
 
-    for name in ("metric", "against", "out"):
+    for name in ("metric", "round", "against", "out"):
         if getattr(options, name) is not None and name not in ACTIONS[options.action]:
             takers = " and ".join(f"`runs {action}`" for action, names in ACTIONS.items() if name in names)
             raise RunError(f"--{name} is an option of {takers}, not of `runs {options.action}`")
@@ -104,7 +108,10 @@ def described(run: FoundRun) -> list[str]:
     sections = [
         [f"{run.folder}: {run.algorithm} on {run.problem}, round {run.done} of {run.rounds}"],
         aligned([{"setting": name, "value": in_words(value)} for name, value in run.settings.items()]),
-        [f"versions: {', '.join(f'{name} {version}' for name, version in run.versions.items()) or 'not known'}"],
+        [
+            f"{what}: {', '.join(f'{name} {in_words(value)}' for name, value in known.items()) or 'not known'}"
+            for what, known in (("conduct", run.conduct), ("versions", run.versions))
+        ],
         aligned([
             {
                 "metric": name, "first": _number(run.curve(name)[0][name]), "last": _number(value),
@@ -129,27 +136,37 @@ def _messages(run: FoundRun) -> dict[tuple[str, str], list[int]]:
     return sizes
 
 
-def compared(runs: Sequence[FoundRun], asked: str | None, against: str | None) -> list[str]:
-    """Groups of runs over their seeds, and their differences, paired by the seeds.
+def compared(runs: Sequence[FoundRun], asked: str | None, after: int | None, against: str | None) -> list[str]:
+    """Groups of runs over their seeds after one round, and their differences, paired by the seeds.
+
+    Args:
+        runs: The runs.
+        asked: The metric; default: accuracy, else the loss.
+        after: The round; default: the last at which all runs evaluated the metric.
+        against: Label of the group that is subtracted; default: the first.
 
     Raises:
-        RunError: A metric that some run lacks, or no group of that label.
+        RunError: A metric that some run lacks, or lacks after that round; or no group of that label.
     """
-    from runs.listing import LEVEL, differences, grouped, metric_of
+    from runs.listing import LEVEL, differences, grouped, metric_of, round_of
     from runs.settings import RunError
 
     groups, metric = grouped(runs), metric_of(runs, asked)
+    number = round_of(runs, metric, after)
     chosen = next((group for group in groups if against in (None, group.label)), None)
     if chosen is None:
         raise RunError(f"no runs are called {against!r}; there are {', '.join(group.label for group in groups)}")
-    lines = aligned([_summary(group, metric) for group in groups])
+    heading = f"{metric} after round {number}"
+    if after is None and any(run.done > number for run in runs):
+        heading += ", the last after which all runs have it; name another with --round"
+    lines = [heading, *aligned([_summary(group, metric, number) for group in groups])]
     rows = [
         {
             f"{metric} minus that of {chosen.label}": one.label, "seeds": str(one.seeds), "mean": _signed(one.mean),
             f"{LEVEL:.0%} interval": "two seeds are needed" if one.half_width is None or one.mean is None
             else f"{_signed(one.mean - one.half_width)} to {_signed(one.mean + one.half_width)}",
         }
-        for one in differences(groups, metric, chosen)
+        for one in differences(groups, metric, number, chosen)
     ]  # fmt: skip
     return [*lines, "", *aligned(rows)] if rows else lines
 
@@ -166,18 +183,18 @@ def aligned(rows: Sequence[Mapping[str, str]]) -> list[str]:
     ]
 
 
-def _summary(group: Group, metric: str) -> dict[str, str]:
-    finals = list(group.finals(metric).values())
-    mean = sum(finals) / len(finals)
-    spread = (sum((value - mean) ** 2 for value in finals) / (len(finals) - 1)) ** 0.5 if len(finals) > 1 else None
+def _summary(group: Group, metric: str, number: int) -> dict[str, str]:
+    values = list(group.values(metric, number).values())
+    mean = sum(values) / len(values)
+    spread = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else None
     done = [run.done for run in group.runs.values()]
     return {
         "runs": group.label,
-        "seeds": str(len(finals)),
-        "rounds": " to ".join(map(str, sorted({min(done), max(done)}))),
+        "seeds": str(len(values)),
+        "rounds done": " to ".join(map(str, sorted({min(done), max(done)}))),
         metric: _number(mean),
         "deviation": _number(spread),
-        "sent": bytes_in_words(sum(run.sent for run in group.runs.values()) / len(group.runs)),
+        "sent": bytes_in_words(group.sent(number)),
     }
 
 

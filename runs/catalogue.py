@@ -39,7 +39,7 @@ from runs.problems import (
     Regression,
     Ridges,
 )
-from runs.settings import RunError, RunSettings
+from runs.settings import Conduct, RunError, RunSettings
 from workloads.datasets import REGISTRY
 from workloads.partition import PARTITIONS, Partition
 
@@ -115,6 +115,8 @@ SUGGESTED: Values = {"rank": 2, "personal_rank": 1, "tau": 10}
 """Defaults of what algorithms leave open, where the problem suggests none."""
 RUN = Form(RunSettings, seeded=False)
 """The options of every run."""
+CONDUCT = Form(Conduct)
+"""The options of how a run is conducted."""
 
 
 def algorithm_entry(name: str) -> Entry:
@@ -171,13 +173,16 @@ def options_of(algorithm: str, problem: str, given: Values, every: bool = False)
         every: Those of every choice.
 
     Raises:
-        RunError: An unknown name; or an algorithm and a problem that call different things the same.
+        RunError: An unknown name; or an algorithm, a problem and every run call different things the same.
     """
     found: dict[str, Option] = {}
+    conduct = CONDUCT.options({})
     for form in (RUN, *reversed(forms(algorithm, problem, given))):
         for name, option in form.options(given, every).items():
             if name in found:
                 raise RunError(f"{algorithm} and {problem} both have an option {option.flag}; rename a field")
+            if name in conduct:
+                raise RunError(f"{option.flag} says how any run is conducted; rename the field of {algorithm}")
             found[name] = option
     return found
 

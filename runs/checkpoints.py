@@ -50,7 +50,14 @@ class Checkpoint:
 class Checkpoints:
     """The checkpoints of one run in their folder."""
 
-    def __init__(self, folder: Path, run: str, kinds: NamedTypes, device: torch.device | str = "cpu") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        run: str,
+        kinds: NamedTypes,
+        device: torch.device | str = "cpu",
+        earlier: str | None = None,
+    ) -> None:
         """Names the folder; nothing is read or written yet.
 
         Args:
@@ -58,8 +65,10 @@ class Checkpoints:
             run: What makes the run this one and no other; other runs' checkpoints are refused.
             kinds: Named tuples that may stand in a state.
             device: Where the run computes.
+            earlier: What made it this run before; those checkpoints are read, too.
         """
         self.folder, self._run, self._kinds, self._device = folder, run, kinds, torch.device(device)
+        self._runs = (run, run if earlier is None else earlier)
         self._clients: dict[int, tuple[Mapping[str, Any], str]] = {}
         self._digests: dict[str, str] = {}
 
@@ -131,7 +140,7 @@ class Checkpoints:
 
     def _read(self, path: Path) -> Checkpoint:
         content = _verified(path)
-        if content.get("run") != self._run:
+        if content.get("run") not in self._runs:
             raise RunError(f"{path} is of another run")
         try:
             data = {name: self._bytes(name, digest) for name, digest in content["files"].items()}

@@ -65,12 +65,12 @@ def train(options: argparse.Namespace) -> int:
 
 def _fill(parser: Parser, words: Sequence[str]) -> None:
     """Declares the options of what the words name, and refuses those that it lacks."""
-    from runs.catalogue import RUN, forms, options_of
-    from runs.options import Form, nearest
+    from runs.catalogue import CONDUCT, RUN, forms, options_of
+    from runs.options import nearest
 
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
-    conduct = Form(Conduct).options({})
+    conduct = CONDUCT.options({})
     parts: dict[str, Mapping[str, Option]] = {"how to conduct the run": conduct}
     resumed = any(word.split("=")[0] == "--resume" for word in words)
     algorithm, problem = _named(words)
@@ -137,13 +137,12 @@ def _declare(group: Any, option: Option) -> None:
 
 
 def _asked(options: argparse.Namespace) -> tuple[Plan, Path]:
-    from runs.catalogue import options_of
-    from runs.options import Form
+    from runs.catalogue import CONDUCT, options_of
     from runs.plan import planned, stored_plan
 
     if "" in (options.out, options.resume):
         raise RunError("a folder needs a name; . is the current one")
-    conducts = Form(Conduct).options({})
+    conducts = CONDUCT.options({})
     conduct = _given(options, conducts)
     if options.resume is not None:
         if options.algorithm or options.data or options.out or options.force:

@@ -15,7 +15,7 @@ from algorithms.federation import FederationError
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
 from runs.checkpoints import Checkpoint, Checkpoints
-from runs.plan import SETTINGS, Parts, Plan, changed_versions, parts_of, stored_plan, write_plan
+from runs.plan import SETTINGS, Parts, Plan, earlier_digest, elsewhere, parts_of, stored_plan, write_plan
 from runs.settings import Conduct, RunError
 from runs.stored import named_types
 from runs.tables import Table, marked, rows_of
@@ -62,13 +62,14 @@ def train(
         locked = folder.is_dir()
         if locked:
             stack.enter_context(_alone(folder))
-        checkpoints = checkpoints_of(plan, parts, folder)
+        earlier = earlier_digest(folder)
+        checkpoints = checkpoints_of(plan, parts, folder, earlier)
         before, tables = _standing(folder, plan, checkpoints, say) if replace is None else (None, {})
         ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
         made = rounds(
             parts.algorithm, parts.problem, rounds=plan.conduct.rounds, cohort=plan.settings["cohort"],
             seed=plan.settings["seed"], executor=parts.executor, resume=(before.state, ledger) if before else None,
-            evaluate_every=plan.settings["evaluate_every"],
+            evaluate_every=plan.conduct.evaluate_every,
         )  # fmt: skip
         first = None if before else next(made)
         require_writable(folder)
@@ -78,7 +79,7 @@ def train(
                 raise RunError(f"another run has begun in {folder}; name another with --out")
         if replace is not None:
             replace(_removed(folder, checkpoints))
-        write_plan(folder, plan)
+        write_plan(folder, plan, earlier if before else None)
         writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger))
         return writer.follow(first, made, progress)
 
@@ -175,11 +176,11 @@ class _UnwritableError(RunError):
     """The folder takes no more."""
 
 
-def checkpoints_of(plan: Plan, parts: Parts, folder: Path) -> Checkpoints:
-    """The checkpoints of a run in its folder."""
+def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None = None) -> Checkpoints:
+    """The checkpoints of a run in its folder, where an earlier version may have begun it under another digest."""
     start = next(iter(parts.problem.start.values()))
     module = sys.modules[type(parts.algorithm).__module__]
-    return Checkpoints(folder / CHECKPOINTS, plan.digest, named_types(module), start.device)
+    return Checkpoints(folder / CHECKPOINTS, plan.digest, named_types(module), start.device, earlier)
 
 
 def _standing(
@@ -205,7 +206,7 @@ def _standing(
     found, wrong = checkpoints.load()
     if found.state.round > plan.conduct.rounds:
         raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}; {_ELSEWHERE}")
-    for text in (*wrong, *changed_versions(folder)):
+    for text in (*wrong, *elsewhere(folder, plan, standing)):
         say(f"{text}; going on from round {found.state.round}")
     return found, {name: marked(folder / name, mark) for name, mark in found.marks.items()}
 

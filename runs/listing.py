@@ -12,7 +12,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from runs.settings import RunError
+from runs.settings import STAYING, RunError
 from runs.tables import rows_of
 
 METRICS, LEDGER, SETTINGS = "metrics.csv", "ledger.csv", "settings.json"
@@ -31,6 +31,7 @@ class FoundRun:
         algorithm: Name of the algorithm.
         problem: Name of the problem.
         settings: What decides its numbers, by name.
+        conduct: What stays of how it was conducted.
         rounds: Asked for.
         rows: Metrics of the rounds so far; what was not evaluated in a round is not in its row.
         versions: Of what computed it.
@@ -40,6 +41,7 @@ class FoundRun:
     algorithm: str
     problem: str
     settings: Mapping[str, Any]
+    conduct: Mapping[str, Any]
     rounds: int
     rows: Sequence[Row]
     versions: Mapping[str, Any]
@@ -60,7 +62,11 @@ class FoundRun:
     @property
     def sent(self) -> int:
         """Bytes so far, in both directions."""
-        return int(self.rows[-1]["bytes_down"] + self.rows[-1]["bytes_up"]) if self.rows else 0
+        return _sent(self.rows[-1]) if self.rows else 0
+
+    def at(self, number: int) -> Row:
+        """The metrics of a round that was done; empty for others."""
+        return next((row for row in self.rows if row["round"] == number), {})
 
     def curve(self, metric: str) -> list[Row]:
         """The rows in which a metric was evaluated."""
@@ -87,9 +93,14 @@ class Group:
     label: str
     runs: Mapping[int, FoundRun]
 
-    def finals(self, metric: str) -> dict[int, float]:
-        """The last value of a metric, by seed; runs that never evaluated it are left out."""
-        return {seed: float(run.last[metric]) for seed, run in self.runs.items() if metric in run.last}
+    def values(self, metric: str, number: int) -> dict[int, float]:
+        """A metric after a round, by seed; runs that did not evaluate it there are left out."""
+        rows = {seed: run.at(number) for seed, run in self.runs.items()}
+        return {seed: float(row[metric]) for seed, row in rows.items() if metric in row}
+
+    def sent(self, number: int) -> float:
+        """Bytes until the end of a round, in both directions; the mean over the runs."""
+        return sum(_sent(run.at(number)) for run in self.runs.values()) / len(self.runs)
 
 
 @dataclass(frozen=True)
@@ -131,14 +142,16 @@ def _found(folder: Path) -> FoundRun:
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
         names, settings, rounds = (stored["algorithm"], stored["problem"]), stored["settings"], stored["rounds"]
-        versions = stored.get("versions", {})
+        versions, conduct = stored.get("versions", {}), stored.get("conduct", {})
         right = all(isinstance(name, str) for name in names) and type(rounds) is type(settings[SEED]) is int
-        if not (right and isinstance(settings, dict) and isinstance(versions, dict)):
+        if not (right and all(isinstance(part, dict) for part in (settings, versions, conduct))):
             raise ValueError("not what a run writes")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError(f"{path} is not what a run writes; mend it, or name a folder without it") from error
     rows = _table(folder / METRICS, counts=("round", "bytes_down", "bytes_up"))
-    return FoundRun(folder, *names, settings, rounds, rows, versions)
+    conduct = {name: value for name, value in {**settings, **conduct}.items() if name in STAYING}
+    settings = {name: value for name, value in settings.items() if name not in STAYING}
+    return FoundRun(folder, *names, settings, conduct, rounds, rows, versions)
 
 
 def _table(path: Path, counts: Sequence[str], texts: Sequence[str] = ()) -> list[dict[str, Any]]:
@@ -243,13 +256,32 @@ def metric_of(runs: Sequence[FoundRun], asked: str | None) -> str:
     raise RunError(f"{lacking.folder} has no metric {wanted!r}; all runs have {', '.join(sorted(common))}")
 
 
-def differences(groups: Sequence[Group], metric: str, against: Group) -> list[Difference]:
-    """How the last values of a metric differ from those of one group, paired over the seeds that both have."""
-    return [_difference(group, metric, against) for group in groups if group is not against]
+def round_of(runs: Sequence[FoundRun], metric: str, asked: int | None) -> int:
+    """The round to compare at: the one asked for, else the last at which all runs evaluated the metric.
+
+    Raises:
+        RunError: Some run did not evaluate it there, or there is no such round.
+    """
+    evaluated = [{int(row["round"]) for row in run.curve(metric)} for run in runs]
+    common = set.intersection(*evaluated)
+    if asked is None:
+        if common:
+            return max(common)
+        raise RunError(f"there is no round after which all runs have {metric!r}; compare fewer of them")
+    lacking = next((run for run, rounds in zip(runs, evaluated, strict=True) if asked not in rounds), None)
+    if lacking is not None:
+        known = f"the last round after which all runs have it is {max(common)}" if common else "no round is common"
+        raise RunError(f"{lacking.folder} has no {metric!r} after round {asked}; {known}")
+    return asked
 
 
-def _difference(group: Group, metric: str, against: Group) -> Difference:
-    ours, theirs = group.finals(metric), against.finals(metric)
+def differences(groups: Sequence[Group], metric: str, number: int, against: Group) -> list[Difference]:
+    """How a metric after a round differs from that of one group, paired over the seeds that both have."""
+    return [_difference(group, metric, number, against) for group in groups if group is not against]
+
+
+def _difference(group: Group, metric: str, number: int, against: Group) -> Difference:
+    ours, theirs = group.values(metric, number), against.values(metric, number)
     pairs = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
     mean = sum(pairs) / len(pairs) if pairs else None
     half_width = None
@@ -259,6 +291,10 @@ def _difference(group: Group, metric: str, against: Group) -> Difference:
         spread = sqrt(sum((pair - mean) ** 2 for pair in pairs) / (len(pairs) - 1))
         half_width = float(t.ppf((1 + LEVEL) / 2, len(pairs) - 1)) * spread / sqrt(len(pairs))
     return Difference(group.label, against.label, len(pairs), mean, half_width)
+
+
+def _sent(row: Row) -> int:
+    return int(row["bytes_down"] + row["bytes_up"])
 
 
 def in_words(value: Any) -> str:

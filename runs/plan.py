@@ -6,15 +6,15 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
-from runs.catalogue import RUN, algorithm_of, executor_of, options_of, problem_settings_of
+from runs.catalogue import CONDUCT, RUN, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.options import resolved
-from runs.settings import Conduct, RunError
+from runs.settings import PLACE, STAYING, Conduct, RunError
 from runs.versions import versions
 from workloads.files import write_whole
 
@@ -45,7 +45,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """The first digits of the hash of its identity."""
-        return hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:12]
+        return _digest(self.identity)
 
     @property
     def folder(self) -> str:
@@ -57,6 +57,10 @@ class Plan:
         """The names of what makes another plan another run."""
         ours, theirs = self.identity, other.identity
         return [name for name in {**theirs, **ours} if ours.get(name) != theirs.get(name)]
+
+
+def _digest(identity: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +78,22 @@ def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Con
     Args:
         algorithm: Name of the algorithm, or ``module:Class``.
         problem: Name of the problem.
-        given: Values of options by name.
+        given: Values of options by name; what stays of a conduct may be among them.
         conduct: How to conduct the run.
 
     Raises:
         RunError: A name or a value that does not serve.
     """
+    conducts = CONDUCT.options({})
+    staying = {name: conducts[name].checked(value) for name, value in given.items() if name in STAYING}
+    conduct = replace(conduct or Conduct(), **staying)
+    given = {name: value for name, value in given.items() if name not in staying}
     options = options_of(algorithm, problem, given)
     settings = resolved(options, given, f"{algorithm} on {problem}")
     cohort, clients = RUN.made(settings).cohort, problem_settings_of(problem, settings).clients
     if cohort is not None and cohort > clients:
         raise RunError(f"cohort must be at most the number of clients, {clients}, got {cohort}")
-    return Plan(algorithm, problem, settings, conduct or Conduct())
+    return Plan(algorithm, problem, settings, conduct)
 
 
 def parts_of(plan: Plan) -> Parts:
@@ -94,22 +102,28 @@ def parts_of(plan: Plan) -> Parts:
     Raises:
         RunError, FederationError, ProblemError, DataError: Values that they do not take, or data that are not here.
     """
-    values = plan.settings
-    executor = executor_of(values["executor"], plan.conduct.workers)
+    values, conduct = plan.settings, plan.conduct
+    executor = executor_of(conduct.executor, conduct.workers)
     settings = problem_settings_of(plan.problem, values)
-    problem = settings.made(values["seed"], values["device"], plan.conduct.root)
+    problem = settings.made(values["seed"], conduct.device, conduct.root)
     return Parts(algorithm_of(plan.algorithm, plan.problem, values), problem, executor)
 
 
-def write_plan(folder: Path, plan: Plan) -> None:
-    """Writes what a run is, with the versions of what computes it.
+def write_plan(folder: Path, plan: Plan, earlier: str | None = None) -> None:
+    """Writes what a run is, how it is conducted, and the versions of what computes it.
+
+    Args:
+        folder: Of the run.
+        plan: The run.
+        earlier: Digest under which an earlier version began it.
 
     Raises:
         OSError: The folder cannot be written.
     """
     content = {
         "algorithm": plan.algorithm, "problem": plan.problem, "settings": dict(plan.settings),
-        "rounds": plan.conduct.rounds, "versions": versions(),
+        "rounds": plan.conduct.rounds, "conduct": {name: getattr(plan.conduct, name) for name in STAYING},
+        "versions": versions(), **({} if earlier is None else {"earlier": earlier}),
     }  # fmt: skip
     write_whole({folder / SETTINGS: (json.dumps(content, indent=1) + "\n").encode()})
 
@@ -135,7 +149,10 @@ def stored_plan(folder: Path) -> Plan:
             raise RunError("algorithm and problem must be names, and settings a table")
         if type(number) is not int:
             raise RunError(f"rounds must be a whole number, got {number!r}")
-        plan = planned(*names, settings, Conduct(rounds=number))
+        conduct = stored.get("conduct", {})
+        if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
+            raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
+        plan = planned(*names, {**settings, **conduct}, Conduct(rounds=number))
         lacking = [name for name in plan.settings if name not in settings]
         if lacking:
             raise RunError(f"it lacks {', '.join(lacking)}")
@@ -144,10 +161,34 @@ def stored_plan(folder: Path) -> Plan:
     return plan
 
 
-def changed_versions(folder: Path) -> list[str]:
-    """A line, if the run in a folder was computed by other versions."""
+def earlier_digest(folder: Path) -> str | None:
+    """The digest under which an earlier version began the run in a folder; none where this version did, or no run is.
+
+    That version had `STAYING` among the settings.
+    """
+    try:
+        stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        if set(STAYING) & set(stored["settings"]):
+            return _digest({"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]})
+        earlier = stored.get("earlier")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None  # whoever needs the settings says what is wrong with them
+    return earlier if isinstance(earlier, str) else None
+
+
+def elsewhere(folder: Path, plan: Plan, standing: Plan) -> list[str]:
+    """A line, if the run in a folder was computed by other versions or in another place.
+
+    Args:
+        folder: Of the run.
+        plan: As it is computed now.
+        standing: As it was.
+    """
     stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8")).get("versions")
-    now = versions()
-    before = stored if isinstance(stored, dict) else {}
+    before = {
+        **(stored if isinstance(stored, dict) else {}),
+        **{name: getattr(standing.conduct, name) for name in PLACE},
+    }
+    now = {**versions(), **{name: getattr(plan.conduct, name) for name in PLACE}}
     changed = [f"{name} {before.get(name)}, now {now[name]}" for name in now if before.get(name) != now[name]]
     return [f"the run was computed by {'; '.join(changed)}: the last digits may differ"] if changed else []

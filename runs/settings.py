@@ -18,9 +18,6 @@ class RunSettings:
     Attributes:
         cohort: Clients of a round; default: all.
         seed: Of everything random.
-        executor: Where clients work.
-        device: Torch device of networks.
-        evaluate_every: Rounds between evaluations; the start and the last round are always evaluated.
 
     Raises:
         RunError: A value out of its range.
@@ -28,21 +25,27 @@ class RunSettings:
 
     cohort: int | None = None
     seed: int = 0
-    executor: Literal["sequential", "vmap"] = "sequential"
-    device: str = "cpu"
-    evaluate_every: int = 1
 
     def __post_init__(self) -> None:
-        at_least(1, cohort=self.cohort, evaluate_every=self.evaluate_every)
+        at_least(1, cohort=self.cohort)
         at_least(0, seed=self.seed)
+
+
+PLACE = ("executor", "device")
+"""Where a run is computed: another place changes the last digits."""
+STAYING = (*PLACE, "evaluate_every")
+"""What of a run's conduct its folder keeps; the first versions had these among what decides the numbers."""
 
 
 @dataclass(frozen=True)
 class Conduct:
-    """How a run is conducted: none of this changes a number of any round, so a resumed run may change it.
+    """How a run is conducted: none of this makes it another run, so a resumed run may change it.
 
     Attributes:
         rounds: Number of rounds; a resumed run may raise it.
+        executor: Where clients work; the last digits may depend on it.
+        device: Torch device of networks; the last digits may depend on it.
+        evaluate_every: Rounds between evaluations; the start and the last round are always evaluated.
         workers: Processes among which the clients of a round are divided, each with one thread.
         save_every: Seconds between checkpoints, at least; there are fewer where they take a twentieth of the time.
         tensorboard: Write the metrics for TensorBoard, too.
@@ -53,13 +56,16 @@ class Conduct:
     """
 
     rounds: int = 100
+    executor: Literal["sequential", "vmap"] = "sequential"
+    device: str = "cpu"
+    evaluate_every: int = 1
     workers: int = 1
     save_every: float = 10.0
     tensorboard: bool = False
     root: str | None = None
 
     def __post_init__(self) -> None:
-        at_least(1, rounds=self.rounds, workers=self.workers)
+        at_least(1, rounds=self.rounds, evaluate_every=self.evaluate_every, workers=self.workers)
         if not (isfinite(self.save_every) and self.save_every >= 0.0):
             raise RunError(f"save_every must be a number of seconds of at least 0, got {self.save_every}")
 

@@ -31,7 +31,7 @@ from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
-from runs.catalogue import ALGORITHMS, EXECUTORS, PROBLEMS, TOYS, executor_of, options_of
+from runs.catalogue import ALGORITHMS, CONDUCT, EXECUTORS, PROBLEMS, TOYS, executor_of, options_of
 from runs.plan import parts_of, planned
 from runs.settings import RunError
 from workloads.models import LAYERS, MODELS, ModelSettings
@@ -148,7 +148,10 @@ def test_a_name_makes_the_trips_of_its_box(name):
         (lambda: made(clients=0, cohort=None), "clients must be a whole number of at least 1, got 0"),
         (lambda: made(heterogeneity=-1.0), "heterogeneity must be at least 0"),
         (lambda: made(cohort=4), "cohort must be at most the number of clients, 3, got 4"),
-        (lambda: made(device="cuda:7"), "toy problems are computed on the cpu"),
+        (
+            lambda: parts_of(planned("fedavg", "quadratics", {"device": "cuda:7"})),
+            "toy problems are computed on the cpu",
+        ),
     ],
 )
 def test_what_does_not_serve_is_named(wrong, message):
@@ -159,7 +162,7 @@ def test_what_does_not_serve_is_named(wrong, message):
 def test_executors_are_what_they_are_called():
     assert isinstance(executor_of("sequential"), Sequential)
     assert isinstance(executor_of("vmap"), Vmap)
-    assert set(EXECUTORS) == set(options_of("fedavg", "ridges", {})["executor"].words)
+    assert set(EXECUTORS) == set(CONDUCT.options({})["executor"].words)
 
 
 HELD = {  # for three clients, weights 6 x 5 and 11 samples

@@ -47,14 +47,16 @@ def test_list_names_algorithms_and_problems(capsys):
 def test_every_option_reaches_the_settings(tmp_path):
     given = {
         "clients": 5, "cohort": 3, "steps": 3, "learning_rate": 0.01, "rank": 1, "tau": 2, "restart": "keep A",
-        "scale": 0.5, "rows": 4, "columns": 3, "heterogeneity": 0.25, "samples": 7, "seed": 9, "executor": "vmap",
-        "evaluate_every": 2, "batch": 4, "schedule": "cosine", "schedule_period": 5, "schedule_minimum": 0.001,
+        "scale": 0.5, "rows": 4, "columns": 3, "heterogeneity": 0.25, "samples": 7, "seed": 9, "batch": 4,
+        "schedule": "cosine", "schedule_period": 5, "schedule_minimum": 0.001,
         "optimiser": "sgd", "momentum": 0.5, "nesterov": True,
     }  # fmt: skip
     flags = [
         part for name, value in given.items() for flag in [f"--{name.replace('_', '-')}"]
         for part in ([flag] if value is True else [flag, str(value)])
     ]  # fmt: skip
+    conduct = {"executor": "vmap", "device": "cpu", "evaluate_every": 2}
+    flags += [part for name, value in conduct.items() for part in (f"--{name.replace('_', '-')}", str(value))]
     arguments = ["fedloru", "--data", "ridges", *flags, "--rounds", "2", "--save-every", "0.5", "--out", str(tmp_path)]
     assert main(["train", *arguments]) == 0
     stored = json.loads((tmp_path / SETTINGS).read_text())
@@ -63,11 +65,18 @@ def test_every_option_reaches_the_settings(tmp_path):
     assert all(given[name] != known[name].default for name in set(given) - {"schedule_period"})
     assert {name: stored["settings"][name] for name in given} == given
     assert set(stored["settings"]) == set(known)
+    assert stored["conduct"] == conduct
 
 
 def test_the_folder_is_named_by_the_settings(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    for more in ([], ["--steps", "10"], ["--rounds", "4"], ["--steps", "11"]):
+    for more in (
+        [],
+        ["--steps", "10"],
+        ["--rounds", "4"],
+        ["--steps", "11"],
+        ["--evaluate-every", "2", "--rounds", "5"],
+    ):
         assert main(["train", "fedavg", *SMALL, *more]) == 0
     folders = sorted(Path("results/runs").iterdir())
     assert len(folders) == 2
@@ -180,6 +189,15 @@ def test_a_users_own_algorithm(tmp_path, monkeypatch, capsys):
     assert "--rate X" in capsys.readouterr().out
 
 
+def test_a_field_of_a_users_algorithm_that_a_run_has_too_is_refused(tmp_path, monkeypatch, capsys):
+    (tmp_path / "own_field.py").write_text(OWN.replace("rate:", "workers:").replace("self.rate", "self.workers"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for more in ([], ["--workers", "2"]):
+        said = refused(capsys, "own_field:Stepping", *more)
+        assert "--workers says how any run is conducted; rename the field of own_field:Stepping" in said
+
+
 def test_the_help_lists_what_an_algorithm_and_a_problem_take(capsys):
     for algorithm, there, lacking in (("fedloru", "--tau N", "--truncation"), ("fedlrt", "--truncation X", "--tau")):
         assert main(["train", algorithm, "--data", "ridges", "--help"]) == 0
@@ -206,9 +224,8 @@ def test_a_resumed_run_keeps_what_it_is(more, tmp_path, capsys):
     assert main(["train", "fedavg", *SMALL, "--out", str(tmp_path)]) == 0
     capsys.readouterr()
     before = content(tmp_path)
-    assert "only --rounds, --workers, --save-every, --tensorboard, --root may be named" in refused(
-        capsys, "--resume", tmp_path, *more
-    )
+    flags = "--rounds, --executor, --device, --evaluate-every, --workers, --save-every, --tensorboard, --root"
+    assert f"only {flags} may be named" in refused(capsys, "--resume", tmp_path, *more)
     assert content(tmp_path) == before
 
 

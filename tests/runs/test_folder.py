@@ -1,6 +1,7 @@
 """What stands in a folder: damage is mended or refused, nothing is overwritten unasked, kills leave what resumes."""
 
 import csv
+import hashlib
 import json
 import os
 import subprocess
@@ -19,8 +20,9 @@ SMALL = {"clients": 3, "steps": 3, "rows": 5, "columns": 4}
 FILES = (SETTINGS, METRICS, LEDGER)
 
 
-def plan_of(algorithm="fedavg", problem="quadratics", rounds=6, save_every=10.0, **changed):
-    return planned(algorithm, problem, {**SMALL, **changed}, Conduct(rounds=rounds, save_every=save_every))
+def plan_of(algorithm="fedavg", problem="quadratics", rounds=6, save_every=10.0, workers=1, **changed):
+    conduct = Conduct(rounds=rounds, save_every=save_every, workers=workers)
+    return planned(algorithm, problem, {**SMALL, **changed}, conduct)
 
 
 def run(folder, *names, progress=None, force=None, **changed):
@@ -162,6 +164,73 @@ def test_other_versions_are_told(folder):
     assert json.loads((folder / SETTINGS).read_text())["versions"]["torch"] != "1.0"
 
 
+@pytest.mark.parametrize("conduct", [{"evaluate_every": 3}, {"workers": 2}, {"executor": "vmap"}])
+def test_a_run_goes_on_however_it_is_conducted(conduct, folder, tmp_path_factory):
+    whole = tmp_path_factory.mktemp("whole")
+    run(whole, rounds=9)
+    told = []
+    plan = plan_of(rounds=9, **conduct)
+    assert plan.digest == plan_of().digest
+    train(plan, folder, say=told.append)
+    assert told == (
+        ["the run was computed by executor sequential, now vmap: the last digits may differ; going on from round 6"]
+        if "executor" in conduct else []
+    )  # fmt: skip
+    assert stored_plan(folder).conduct == Conduct(**{"rounds": 9, **conduct, "workers": 1})
+    ours, theirs = (list(csv.DictReader((place / METRICS).open())) for place in (folder, whole))
+    assert [row["round"] for row in ours] == [str(number) for number in range(10)]
+    for our, their in zip(ours, theirs, strict=True):
+        evaluated = "evaluate_every" not in conduct or int(our["round"]) not in (7, 8)
+        assert (our["loss"] != "") == evaluated
+        if evaluated and "executor" in conduct:
+            assert float(our["loss"]) == pytest.approx(float(their["loss"]), rel=1e-12)
+        elif evaluated:
+            assert our == their
+
+
+def as_an_earlier_version_wrote_it(folder, executor="sequential", evaluate_every=1):
+    """What versions with executor, device and evaluate_every among the settings left: another digest."""
+    stored = json.loads((folder / SETTINGS).read_text())
+    conduct = {"executor": executor, "device": "cpu", "evaluate_every": evaluate_every}
+    assert stored.pop("conduct").keys() == conduct.keys()
+    stored["settings"] |= conduct
+    (folder / SETTINGS).write_text(json.dumps(stored))
+    identity = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
+    digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
+    for path in (folder / CHECKPOINTS).glob("*.json"):
+        content = json.loads(path.read_text())["content"] | {"run": digest}
+        sha256 = hashlib.sha256(json.dumps(content).encode()).hexdigest()
+        path.write_text(json.dumps({"sha256": sha256, "content": content}))
+
+
+@pytest.mark.parametrize("conduct", [{}, {"executor": "vmap"}, {"evaluate_every": 2}])
+def test_a_run_that_an_earlier_version_began_goes_on(conduct, tmp_path):
+    run(tmp_path / "whole", rounds=12, **conduct)
+    run(tmp_path / "run", **conduct)
+    as_an_earlier_version_wrote_it(tmp_path / "run", **conduct)
+    assert stored_plan(tmp_path / "run") == plan_of(**conduct, save_every=10.0)
+    for until in (8, 10, 12):  # the last two checkpoints were of two digests, then of one
+        train(plan_of(rounds=until, save_every=0.0, **conduct), tmp_path / "run")
+    for name in (METRICS, LEDGER):
+        assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_a_kill_before_the_first_checkpoint_of_this_version_loses_nothing(folder, monkeypatch):
+    as_an_earlier_version_wrote_it(folder)
+
+    def killed(checkpoints, checkpoint):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("runs.folder.Checkpoints.save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run(folder, rounds=8, evaluate_every=4)
+    monkeypatch.undo()
+    assert stored_plan(folder).conduct.evaluate_every == 4
+    calls = []
+    run(folder, rounds=8, progress=calls.append)
+    assert [call["round"] for call in calls] == [7, 8]
+
+
 def test_fewer_rounds_are_refused_and_nothing_is_written(folder):
     before = content(folder)
     with pytest.raises(RunError, match="holds a run of 6 rounds, which can be raised and not lowered to 5"):
@@ -196,7 +265,10 @@ SETTINGS_DAMAGE = {
     "out of range": (renamed(rounds=-5), "rounds must be a whole number of at least 1"),
     "rounds that are no number": (renamed(rounds="6"), "rounds must be a whole number"),
     "a cohort too large": (edited(cohort=4), "cohort must be at most the number of clients, 3"),
-    "an unknown word": (edited(executor="never"), "executor must be one of"),
+    "an unknown word": (renamed(conduct={"executor": "never"}), "executor must be one of"),
+    "a conduct that is none": (renamed(conduct=[]), "conduct must be a table of executor, device, evaluate_every"),
+    "a conduct of another kind": (renamed(conduct={"pace": 1}), "conduct must be a table of"),
+    "an evaluation that never comes": (renamed(conduct={"evaluate_every": 0}), "evaluate_every must be a whole number"),
     "settings that are none": (renamed(settings=[]), "settings a table"),
     "an algorithm that is no name": (renamed(algorithm=["fedavg"]), "algorithm and problem must be names"),
     "an unknown algorithm": (renamed(algorithm="fedprox"), "unknown algorithm 'fedprox'"),

@@ -13,7 +13,7 @@ from scipy import stats
 from figures.runs_command import BARS, aligned, listed
 from rankproof import main
 from runs.folder import LEDGER, METRICS, SETTINGS
-from runs.listing import Group, RunError, differences, differing, found_runs, grouped, in_words, metric_of
+from runs.listing import Group, RunError, differences, differing, found_runs, grouped, in_words, metric_of, round_of
 from runs.tables import rows_of
 
 ACTIONS = ("list", "show", "compare", "plot")
@@ -102,14 +102,16 @@ def test_list_needs_no_torch(tmp_path):
 
 
 def test_show_gives_settings_metrics_and_messages(tmp_path, capsys):
-    folder = write_run(tmp_path / "a", [8.0, 4.0, 0.0], cohort=None, betas=[0.9, 0.999])
+    folder = write_run(
+        tmp_path / "a", [8.0, 4.0, 0.0], cohort=None, betas=[0.9, 0.999], executor="vmap", evaluate_every=2
+    )
     sections = [part.splitlines() for part in "\n".join(said(capsys, "show", folder)).split("\n\n")]
     heading, settings, versions, metrics, messages = sections
     assert heading == [f"{folder}: fedavg on ridges, round 2 of 2"]
     assert {row["setting"]: row["value"] for row in cells(settings)} == {
         "seed": "0", "steps": "10", "cohort": "none", "betas": "0.9,0.999",
     }  # fmt: skip
-    assert versions == ["versions: python 3.11.7"]
+    assert versions == ["conduct: executor vmap, evaluate_every 2", "versions: python 3.11.7"]
     middle = BARS[round(0.5 * (len(BARS) - 1))]
     curve = BARS[-1] + middle + BARS[0]
     assert cells(metrics) == [{"metric": "loss", "first": "8", "last": "0", "curve": curve}]
@@ -162,7 +164,7 @@ def two_groups(folder):
 
 def test_paired_interval_is_that_of_scipy(tmp_path):
     first, second = grouped(found_runs(two_groups(tmp_path)))
-    (one,) = differences([first, second], "loss", first)
+    (one,) = differences([first, second], "loss", 1, first)
     common = sorted(OURS.keys() & THEIRS.keys())
     ours, theirs = ([finals[seed] for seed in common] for finals in (OURS, THEIRS))
     oracle = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
@@ -173,13 +175,14 @@ def test_paired_interval_is_that_of_scipy(tmp_path):
 def test_compare_prints_means_deviations_and_intervals(tmp_path, capsys):
     lines = said(capsys, "compare", two_groups(tmp_path))
     split = lines.index("")
-    means, rows = cells(lines[:split]), cells(lines[split + 1 :])
+    assert lines[0] == "loss after round 1"
+    means, rows = cells(lines[1:split]), cells(lines[split + 1 :])
     for row, finals in zip(means, (THEIRS, OURS), strict=True):
         values = list(finals.values())
         assert row["seeds"] == str(len(values))
         assert row["loss"] == f"{np.mean(values):.4g}"
         assert row["deviation"] == f"{np.std(values, ddof=1):.4g}"
-        assert (row["rounds"], row["sent"]) == ("1", "150 B")
+        assert (row["rounds done"], row["sent"]) == ("1", "150 B")
     (row,) = rows
     assert row["loss minus that of fedlrt rank=2"] == "fedlrt rank=4"
     assert row["mean"] == f"{np.mean([OURS[seed] - THEIRS[seed] for seed in (0, 1, 2)]):+.4g}"
@@ -202,11 +205,38 @@ def test_too_few_common_seeds_are_said(tmp_path, capsys, seeds, mean, interval):
     assert (row["mean"], row["95% interval"]) == (mean, interval)
 
 
-def test_unequal_runs_are_averaged_and_their_rounds_said(tmp_path, capsys):
-    write_run(tmp_path / "a", [1.0, 0.5], seed=0, rounds=3)
-    write_run(tmp_path / "b", [1.0, 0.5, 0.25, 0.1], seed=1)
-    (row,) = cells(said(capsys, "compare", tmp_path))
-    assert (row["rounds"], row["sent"], row["loss"]) == ("1 to 3", "300 B", "0.3")
+def test_unequal_runs_are_compared_after_the_last_round_that_all_have(tmp_path, capsys):
+    write_run(tmp_path / "a", [1.0, 0.5, 0.4, None], seed=0, rounds=9)
+    write_run(tmp_path / "b", [1.0, None, 0.2, 0.1, 0.05], seed=1)
+    write_run(tmp_path / "c", [1.0, 0.9, 0.6, 0.5], seed=1, algorithm="fedlin")
+    heading, *table = said(capsys, "compare", tmp_path)
+    assert heading == "loss after round 2, the last after which all runs have it; name another with --round"
+    ours, theirs = cells(table[: table.index("")])
+    assert (ours["rounds done"], ours["sent"], ours["loss"]) == ("3 to 4", "300 B", "0.3")
+    assert (theirs["rounds done"], theirs["sent"], theirs["loss"]) == ("3", "300 B", "0.6")
+    (row,) = cells(table[table.index("") + 1 :])
+    assert row["mean"] == "+0.4"
+    assert said(capsys, "compare", tmp_path, "--round", "0")[0] == "loss after round 0"
+    assert cells(said(capsys, "compare", tmp_path / "c", "--round", "3")[1:])[0]["loss"] == "0.5"
+    said_of = refused(capsys, "compare", tmp_path, "--round", "1")
+    assert "b has no 'loss' after round 1; the last round after which all runs have it is 2" in said_of
+
+
+def test_runs_without_a_common_round_are_not_compared(tmp_path, capsys):
+    write_run(tmp_path / "a", [None, 0.5])
+    write_run(tmp_path / "b", [1.0, None, 0.2], seed=1)
+    assert "there is no round after which all runs have 'loss'" in refused(capsys, "compare", tmp_path)
+    with pytest.raises(RunError, match="a has no 'loss' after round 0; no round is common"):
+        round_of(found_runs(tmp_path), "loss", 0)
+
+
+def test_what_does_not_decide_the_numbers_makes_no_groups(tmp_path):
+    write_run(tmp_path / "a", [1.0, 0.5], seed=0, executor="vmap", device="cpu", evaluate_every=5)
+    write_run(tmp_path / "b", [1.0, 0.5], seed=1)
+    (group,) = grouped(found_runs(tmp_path))
+    assert [run.conduct for run in group.runs.values()] == [
+        {"executor": "vmap", "device": "cpu", "evaluate_every": 5}, {},
+    ]  # fmt: skip
 
 
 def test_the_metric_is_accuracy_where_all_have_it_else_the_loss(tmp_path, capsys):
@@ -245,8 +275,9 @@ def test_groups_hold_their_runs_by_seed(tmp_path):
         write_run(tmp_path / f"s{seed}", [1.0, float(seed)], seed=seed)
     (group,) = grouped(found_runs(tmp_path))
     assert list(group.runs) == [0, 2, 10]
-    assert group.finals("loss") == {0: 0.0, 2: 2.0, 10: 10.0}
-    assert Group("x", group.runs).finals("rank") == {}
+    assert group.values("loss", 1) == {0: 0.0, 2: 2.0, 10: 10.0}
+    assert group.values("loss", 0) == {0: 1.0, 2: 1.0, 10: 1.0}
+    assert group.values("loss", 2) == Group("x", group.runs).values("rank", 1) == {}
 
 
 # what is not as it should be
@@ -342,6 +373,8 @@ def test_the_same_run_twice_is_refused(tmp_path, capsys, action):
         (("compare", "{}", "--against", "nobody"), "there are fedavg"),
         (("compare", "{}", "--against", "fedavg", "fedlrt"), "unrecognized arguments: fedlrt"),
         (("list", "{}", "{}"), "unrecognized arguments"),
+        (("compare", "{}", "--round", "last"), "--round: invalid int value"),
+        (("plot", "{}", "--round", "1"), "--round is an option of `runs compare`"),
         (("list", "{}", "--metric", "loss"), "--metric is an option of `runs compare` and `runs plot`"),
         (("show", "{}", "--out", "x"), "--out is an option of `runs plot`"),
         (("plot", "{}", "--against", "fedavg"), "--against is an option of `runs compare`"),
