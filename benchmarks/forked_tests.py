@@ -21,6 +21,7 @@ import scipy.optimize
 import scipy.stats  # noqa: F401
 import sympy  # noqa: F401
 import torch
+import torch._dynamo  # else the first clone under a dispatch mode loads it, for some seconds
 
 LOADING = 60.0
 """Processor seconds for imports and for tests without a limit."""
@@ -127,7 +128,6 @@ if __name__ == "__main__":
             for stream in (0, 1, 2):
                 os.dup2(quiet, stream)
             order = json.loads(line)
-            sys.dont_write_bytecode = "cover" not in order  # wrong lines leave no bytecode behind
             os._exit(carry_out(order))
         print(child, flush=True)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import hashlib
 import json
 import math
@@ -62,6 +63,7 @@ class Worker:
             if name and (ROOT / name).is_file():
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, place / name)
+        compileall.compile_dir(place, quiet=2)  # once: wrong lines must leave no bytecode behind
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         data = os.environ.get("RANKPROOF_DATA", str(ROOT / "data"))
         self.process = subprocess.Popen(
