@@ -24,6 +24,7 @@ from algorithms.trip import (
     Each,
     Executor,
     FederationError,
+    Key,
     Memory,
     Receipt,
     Reply,
@@ -111,6 +112,7 @@ class Federation:
         self._personal = dict(before.personal)
         self._shared, self._equipped = dict(before.shared), dict(before.equipped)
         self._kept: dict[int, Mapping[str, Any]] = {}
+        self._key = Key()
 
     @property
     def state(self) -> FederationState:
@@ -250,7 +252,7 @@ class Federation:
     ) -> Trip:
         return Trip(
             self._round, self._trip, work, to, self.clients, sent, each or {}, then, self.seed, draw,
-            self._kept, self._personal, self._equipped, self._shared,
+            self._kept, self._personal, self._equipped, self._shared, self._key,
         )  # fmt: skip
 
     def _settle(self, trip: Trip, receipts: Sequence[Receipt]) -> None:

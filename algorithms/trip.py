@@ -99,6 +99,10 @@ Then = Callable[[Any], Any]
 Each = Mapping[str, Mapping[int, Any]]
 
 
+class Key:
+    """Of a federation: by it an executor that serves several tells whose trip it is."""
+
+
 @dataclass(frozen=True)
 class Trip:
     """Work for a cohort and all that its clients know.
@@ -118,6 +122,7 @@ class Trip:
         personal: Kept for good, by client; over `equipped`.
         equipped: What every client keeps until its own work changes it.
         shared: What every client was told.
+        key: Of the federation.
     """
 
     round: int
@@ -134,6 +139,7 @@ class Trip:
     personal: Mapping[int, Mapping[str, Any]]
     equipped: Mapping[str, Any]
     shared: Mapping[str, Any]
+    key: Key = field(default_factory=Key)
 
     @property
     def name(self) -> str:
@@ -289,7 +295,7 @@ def fold(
         if form is not None:
             require_same(structure, form, number)
         form = structure
-        product = [leaf * share for leaf in leaves]
+        product = _times(leaves, share)
         partial = product if len(receipts) % size == 1 or size == 1 else add_up(partial, product)
         if len(receipts) % size == 0 or len(receipts) == len(trip.cohort):
             total = partial if total is None else add_up(total, partial)
@@ -308,10 +314,20 @@ def require_same(structure: Any, form: Any, number: int) -> None:
 
 def add_up(total: Sequence[Any], part: Sequence[Any]) -> list[Any]:
     """The sums; in place where a sum is a tensor of the part's shape: the total is nobody else's."""
+    fitting = [isinstance(one, Tensor) and one.shape == other.shape for one, other in zip(total, part, strict=True)]
+    if total and all(fitting):
+        torch._foreach_add_(list(total), list(part))
+        return list(total)
     return [
-        one.add_(other) if isinstance(one, Tensor) and one.shape == other.shape else torch.add(one, other)
-        for one, other in zip(total, part, strict=True)
+        one.add_(other) if fits else torch.add(one, other)
+        for one, other, fits in zip(total, part, fitting, strict=True)
     ]
+
+
+def _times(leaves: Sequence[Any], share: float) -> list[Any]:
+    if leaves and all(isinstance(leaf, Tensor) for leaf in leaves):
+        return list(torch._foreach_mul(list(leaves), share))
+    return [leaf * share for leaf in leaves]
 
 
 def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:
@@ -326,11 +342,12 @@ def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:
 
 
 def _finite(leaves: Sequence[Tensor]) -> Tensor | None:
-    """Whether all entries are finite, in a few calls for all leaves: the largest of each tells."""
-    leaves = [leaf.detach() for leaf in leaves if leaf.is_floating_point() and leaf.numel()]
-    if not leaves:
+    """Whether all entries are finite: the smallest and the largest of each leaf tell, since they are NaN if any is."""
+    ends = [
+        end for leaf in leaves if leaf.is_floating_point() and leaf.numel() for end in torch.aminmax(leaf.detach())
+    ]
+    if not ends:
         return None
-    largest = torch._foreach_norm(leaves, float("inf"))
-    if len(largest) == 1:
-        return torch.isfinite(largest[0])
-    return torch.isfinite(torch.stack([norm.double() for norm in largest])).all()
+    if any(end.dtype != ends[0].dtype for end in ends):
+        ends = [end.double() for end in ends]
+    return torch.isfinite(torch.stack(ends)).all()

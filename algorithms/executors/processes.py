@@ -3,7 +3,7 @@
 The cohort is cut into parts that depend on nothing but the cohort; a worker does a part and returns its sum, and the
 sums are added in the order of the cohort, as `fold` does in one process: the same bits for any number of workers. What
 is sent lies in shared memory, once for all workers, as do the clients' data. What a client keeps for a round stays in
-the worker that has its part.
+the worker that has its part. Several federations may share the processes, in turns from trip to trip.
 
 A script that uses this needs the line ``if __name__ == "__main__":``, since every worker imports it.
 """
@@ -15,9 +15,9 @@ import pickle
 import signal
 import traceback
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -28,7 +28,7 @@ from torch.utils import _pytree as pytree
 
 from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
-from algorithms.trip import Cohort, Receipt, Reply, Sequential, Trip, add_up, fold, part_size, require_same
+from algorithms.trip import Cohort, Key, Receipt, Reply, Sequential, Trip, add_up, fold, part_size, require_same
 from workloads.lifeline import end_with_pipe, uninterrupted, worker_environment
 
 
@@ -40,6 +40,8 @@ class Order:
         clients: Of the federation, the first time.
         lasting: What every client was told or equipped with, where that is new to the worker.
         trip: Without clients and memories, the first time.
+        federation: Whose trip it is.
+        gone: Federations that are no more: all that is held of them is forgotten.
         fresh: A new round: what clients kept is forgotten.
         part: Cohort, shares (none: replies are wanted), and what is sent to and known by these clients alone.
     """
@@ -47,20 +49,51 @@ class Order:
     clients: Packed | None
     lasting: Packed | None
     trip: Packed | None
+    federation: int
+    gone: Sequence[int]
     fresh: bool
     part: Packed
 
 
 @dataclass
-class _Worker:
-    """A process and what it holds."""
+class _Seen:
+    """What a worker holds of a federation."""
 
-    process: BaseProcess
-    connection: Connection
     clients: object = None
     lasting: object = None
     trip: object = None
     round: object = None
+
+
+@dataclass
+class _Worker:
+    """A process, what it holds of each federation, and of how many it was told that they are gone."""
+
+    process: BaseProcess
+    connection: Connection
+    seen: MutableMapping[Key, _Seen] = field(default_factory=weakref.WeakKeyDictionary)
+    told: int = 0
+
+
+@dataclass
+class _Served:
+    """A federation: what of it goes to every worker, as it travels, and which worker holds what a client kept.
+
+    Attributes:
+        number: By which workers know it.
+        clients: Packed, beside what they were made of.
+        lasting: What clients were told or equipped with, likewise.
+        kept: What is kept in this round; the federation has one object for it.
+        owners: Numbers of workers by the numbers of clients that kept something.
+        lost: Whether that went with its workers.
+    """
+
+    number: int
+    clients: tuple[object, Packed] | None = None
+    lasting: tuple[list[Any], Packed] | None = None
+    kept: object = None
+    owners: dict[int, int] = field(default_factory=dict)
+    lost: bool = False
 
 
 class Processes:
@@ -80,10 +113,9 @@ class Processes:
         self.workers, self.threads = workers, threads
         self._workers: list[_Worker] = []
         self._end: Callable[[], object] | None = None
-        self._clients: tuple[object, Packed] | None = None
-        self._lasting: tuple[list[Any], Packed] | None = None
-        self._kept: object = None
-        self._owners: dict[int, int] = {}
+        self._served: MutableMapping[Key, _Served] = weakref.WeakKeyDictionary()
+        self._numbers = count()
+        self._gone: list[int] = []
 
     def replies(self, trip: Trip) -> Iterator[Reply]:
         """One reply for each client of the cohort, in its order.
@@ -118,7 +150,9 @@ class Processes:
         """Ends the workers; the next trip starts new ones."""
         if self._end is not None:
             self._end()
-        self._workers, self._end, self._kept, self._owners = [], None, None, {}
+        self._workers, self._end = [], None
+        for served in self._served.values():
+            served.lost = bool(served.owners)
 
     def _answers(self, trip: Trip, shares: Sequence[float] | None) -> Iterator[tuple[Packed, ...]]:
         """What workers make of each part, in the order of the cohort."""
@@ -138,7 +172,7 @@ class Processes:
                     for connection in wait(list(busy)):
                         worker, answered = busy.pop(connection)
                         done[answered], keeping = worker.connection.recv()
-                        self._owners.update(dict.fromkeys(keeping, self._workers.index(worker)))
+                        orders.served.owners.update(dict.fromkeys(keeping, self._workers.index(worker)))
                 answer = done.pop(number)
                 if isinstance(answer, _Failure):
                     answer.raise_here()
@@ -176,32 +210,41 @@ class Processes:
         why = f"was ended by {signal.Signals(-code).name}" if code and code < 0 else f"ended (status {code})"
         return f"a worker {why}, most likely for want of memory; name fewer workers, or free memory"
 
-    def _packed_clients(self, trip: Trip) -> tuple[object, Packed]:
-        if self._clients is None or self._clients[0] is not trip.clients:
-            self._clients = trip.clients, _pack("the clients", trip.clients)
-        return self._clients
+    def _serving(self, trip: Trip) -> _Served:
+        """The federation of a trip; in a new round its clients may go to other workers.
 
-    def _packed_lasting(self, trip: Trip) -> tuple[object, Packed]:
-        """What was told and equipped: made anew where any of it is another object than before."""
+        Raises:
+            FederationError: What its clients kept in this round is lost.
+        """
+        served = self._served.get(trip.key)
+        if served is None:
+            self._served[trip.key] = served = _Served(next(self._numbers))
+            weakref.finalize(trip.key, self._gone.append, served.number)
+        if served.kept is not trip.kept:
+            served.kept, served.owners, served.lost = trip.kept, {}, False
+        if served.lost:
+            raise FederationError(
+                "what clients kept in this round went with their workers, which end when the work of any federation "
+                "fails; begin the round again"
+            )
+        if served.clients is None or served.clients[0] is not trip.clients:
+            served.clients = trip.clients, _pack("the clients", trip.clients)
         values = [*trip.shared.items(), None, *trip.equipped.items()]
-        last = self._lasting
-        if last is None or not _same(last[0], values):
-            self._lasting = last = values, _pack("what clients were told", (dict(trip.shared), dict(trip.equipped)))
-        return last
-
-    def _enter(self, trip: Trip) -> None:
-        """Clients may go to other workers in a new round. A federation has one object for what is kept in a round."""
-        if self._kept is not trip.kept:
-            self._kept, self._owners = trip.kept, {}
+        if served.lasting is None or not _same(served.lasting[0], values):
+            served.lasting = values, _pack("what clients were told", (dict(trip.shared), dict(trip.equipped)))
+        return served
 
 
 class _Orders:
-    """Hands out the parts of a trip: any worker takes the next, but clients that kept something stay where that is."""
+    """Hands out the parts of a trip: any worker takes the next, but clients that kept something stay where that is.
+
+    Attributes:
+        served: The federation.
+    """
 
     def __init__(self, of: Processes, trip: Trip, shares: Sequence[float] | None, parts: Sequence[Cohort]) -> None:
-        of._enter(trip)
+        self.served = of._serving(trip)
         self._of, self._trip, self._parts, self._token = of, trip, parts, object()
-        self._clients, self._lasting = of._packed_clients(trip), of._packed_lasting(trip)
         common = replace(trip, cohort=(), clients=None, each={}, kept={}, personal={}, shared={}, equipped={})
         self._common = _pack(trip.name, common)
         rest = iter(shares or ())
@@ -210,9 +253,9 @@ class _Orders:
 
     def next(self, worker: _Worker) -> tuple[int, Order] | None:
         """The number of the next part for a worker, and its order."""
-        own = self._of._workers.index(worker)
+        own, owned = self._of._workers.index(worker), self.served.owners
         for number in self._left:
-            owners = {self._of._owners[client] for client in self._parts[number] if client in self._of._owners}
+            owners = {owned[client] for client in self._parts[number] if client in owned}
             if len(owners) > 1:
                 raise FederationError("clients that kept something in several processes need the same cohort again")
             if owners <= {own}:
@@ -221,17 +264,19 @@ class _Orders:
         return None
 
     def _order(self, worker: _Worker, number: int) -> Order:
-        cohort = self._parts[number]
-        part = self._trip.part(cohort)
-        clients, lasting = self._clients, self._lasting
-        new = worker.clients is not clients[0], worker.lasting is not lasting[0], worker.trip is not self._token
-        fresh = worker.round is not self._trip.kept
-        worker.clients, worker.lasting, worker.trip = clients[0], lasting[0], self._token
-        worker.round = self._trip.kept
+        cohort, served, trip = self._parts[number], self.served, self._trip
+        assert served.clients is not None
+        assert served.lasting is not None
+        part, (clients, lasting) = trip.part(cohort), (served.clients, served.lasting)
+        seen = worker.seen.setdefault(trip.key, _Seen())
+        new = seen.clients is not clients[0], seen.lasting is not lasting[0], seen.trip is not self._token
+        fresh, gone = seen.round is not trip.kept, self._of._gone[worker.told :]
+        worker.seen[trip.key] = _Seen(clients[0], lasting[0], self._token, trip.kept)
+        worker.told += len(gone)
         return Order(
             clients[1] if new[0] else None, lasting[1] if new[1] else None,
-            self._common if new[2] else None, fresh,
-            _pack(self._trip.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
+            self._common if new[2] else None, served.number, gone, fresh,
+            _pack(trip.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
         )  # fmt: skip
 
 
@@ -267,12 +312,15 @@ def _serve(connection: Connection, watched: Connection, threads: int, dtype: tor
     end_with_pipe(watched)
     torch.set_num_threads(threads)
     torch.set_default_dtype(dtype)
-    held = _Held()
+    federations: dict[int, _Held] = {}
     while True:
         try:
             order = connection.recv()
         except EOFError:
             os._exit(0)
+        for number in order.gone:
+            federations.pop(number, None)
+        held = federations.setdefault(order.federation, _Held())
         try:
             answer: Any = tuple(_pack("what came of the work", part) for part in held.answer(order))
         except Exception as error:
@@ -290,7 +338,7 @@ def _failure(error: Exception) -> _Failure:
 
 
 class _Held:
-    """What a worker holds from one order to the next."""
+    """What a worker holds of a federation from one order to the next."""
 
     def __init__(self) -> None:
         self.clients: Any = None

@@ -1,8 +1,10 @@
 """Clients in other processes: the same bits, arrays that are shared, and no process that is left behind."""
 
+import gc
 import os
 import signal
 import types
+import weakref
 from multiprocessing import active_children
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -21,6 +23,7 @@ from travelling import (
     fail,
     quadratics,
     read_kept,
+    read_told,
     tell_process,
 )
 
@@ -176,8 +179,49 @@ def split(fed, pool):
     """Two clients that different workers have come into one part."""
     many = Federation(quadratics(40).clients, executor=pool)
     many.mean(add_kept, to=range(3), w=torch.tensor(1.0))
-    pool._owners.update({0: 0, 1: 1, 2: 2})
+    pool._served[many._key].owners.update({0: 0, 1: 1, 2: 2})
     many.mean(read_kept, to=range(40))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_federations_in_turns_keep_what_is_theirs(workers, pools):
+    def turns(executors):
+        feds = [Federation(quadratics(n).clients, executor=one) for n, one in zip((23, 9, 23), executors, strict=True)]
+        for value, fed in enumerate(feds):
+            fed.tell(value=torch.tensor(float(value)))
+        for value, fed in enumerate(feds):
+            fed.mean(add_kept, to=fed.everyone, w=torch.tensor(100.0 * value))
+        found = [fed.gather(read_kept, to=fed.everyone) for fed in reversed(feds)]
+        return found + [fed.gather(read_told, to=(0, 3)) for fed in feds]
+
+    assert turns([pools[workers]] * 3) == turns([Sequential() for _ in range(3)])
+
+
+def test_workers_forget_a_federation_that_is_gone(pools):
+    first = Federation(quadratics(4).clients, executor=pools[2])
+    first.mean(add_kept, to=first.everyone, w=torch.tensor(1.0))
+    held = weakref.ref(first.clients[0])
+    number = pools[2]._served[first._key].number
+    del first
+    gc.collect()
+    assert held() is None
+    assert number in pools[2]._gone
+    second = Federation(quadratics(4).clients, executor=pools[2])
+    assert second.gather(answer_number, to=(1,)) == [torch.tensor(1.0)]
+
+
+def test_what_is_lost_with_the_workers_of_another_federation_is_said():
+    pool = Processes(2)
+    one, other = (Federation(quadratics(4).clients, executor=pool) for _ in range(2))
+    one.mean(add_kept, to=one.everyone, w=torch.tensor(1.0))
+    with pytest.raises(FederationError, match="client 2 has a wrong file"):
+        other.mean(fail, to=other.everyone, at=2)
+    with pytest.raises(FederationError, match="what clients kept in this round went with their workers"):
+        one.mean(read_kept, to=one.everyone)
+    one._begin()
+    one.mean(add_kept, to=one.everyone, w=torch.tensor(1.0))
+    assert one.gather(read_kept, to=(3,)) == [torch.tensor(4.0)]
+    pool.close()
 
 
 def test_arrays_are_shared_and_not_sent(monkeypatch, pools):

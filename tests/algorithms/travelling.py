@@ -53,6 +53,10 @@ def read_kept(client, memory):
     return Reply(memory.kept["w"])
 
 
+def read_told(client, memory):
+    return Reply(memory.shared["value"])
+
+
 def write_and_wait(client, memory, pipe):
     """Says that it is at work, and holds the pipe open for as long as this process lives."""
     with open(pipe, "w") as held:
