@@ -91,7 +91,11 @@ def _tensors(items: Sequence[Any]) -> bool:
 
 
 def _move(batch: Batch, device: torch.device, dtype: torch.dtype) -> Batch:
-    return _mapped(batch, lambda t: t.to(device, dtype) if t.is_floating_point() else t.to(device))
+    def moved(tensor: Tensor) -> Tensor:
+        there = tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
+        return there.clone() if there.is_inference() else there  # which no graph may hold
+
+    return _mapped(batch, moved)
 
 
 def size_of(batch: Batch) -> int:
@@ -139,6 +143,32 @@ def cut(value: Any, rows: slice | Tensor) -> Any:
 def as_dtype(value: Any, dtype: torch.dtype) -> Any:
     """Its floating tensors in another dtype."""
     return _mapped(value, lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+
+def copied(value: Any) -> Any:
+    """It with copies of its tensors."""
+    return _mapped(value, torch.clone)
+
+
+def require_untouched(given: Any, own: Any, number: int) -> None:
+    """Refuses a model or a loss that has changed what it was given.
+
+    Raises:
+        CurvatureError: Copies of the batch's tensors were written to; the message names the batch.
+    """
+    now, before = list(leaves(given)), list(leaves(own))
+    if len(now) != len(before) or any(map(_written, now, before)):
+        raise CurvatureError(
+            f"the model or the loss changes batch {number} in place, as a first layer nn.ReLU(inplace=True) does, so "
+            "that every call would see other data: leave inplace out, or begin with a copy, x = x.clone()"
+        )
+
+
+def _written(copy: Tensor, own: Tensor) -> bool:
+    if copy._version or copy.shape != own.shape:
+        return True
+    strided = own.layout is torch.strided  # `data` may be written to without a new version
+    return strided and bool(((copy != own) & (own == own)).any())  # what is no number is not equal to itself
 
 
 def joined(first: Any, second: Any) -> Any:

@@ -36,6 +36,11 @@ def selected(model: nn.Module, selection: Selection) -> dict[str, Tensor]:
     for name, tensor in (*named.items(), *model.named_buffers()):
         if isinstance(tensor, nn.parameter.UninitializedParameter | nn.parameter.UninitializedBuffer):
             raise CurvatureError(f"{name} is lazy and has no weights yet: call the model once on a batch of the data")
+        if tensor.is_inference():
+            raise CurvatureError(
+                f"{name} was made within torch.inference_mode(), where nothing can be differentiated: make the model "
+                "outside of it, or copy it there by copy.deepcopy"
+            )
     if not named:
         raise CurvatureError("the model has no parameters")
     if selection is None:

@@ -19,12 +19,14 @@ from hessian.batches import (
     Batch,
     Batches,
     Loss,
+    copied,
     counted,
     cut,
     leaves,
     loss_of,
     output_of,
     reduction_of,
+    require_untouched,
     rows_of,
     size_of,
 )
@@ -92,6 +94,8 @@ class Objective:
         Raises:
             CurvatureError: What would make a wrong number; the message names cause and remedy.
         """
+        if torch.is_inference_mode_enabled():
+            raise CurvatureError("nothing can be differentiated within torch.inference_mode(): measure outside of it")
         check_modes(model, batch_norm)
         chosen = selected(model, parameters)
         tensors = tuple(chosen.values())
@@ -191,14 +195,16 @@ class Objective:
         found = []
         with torch.no_grad():
             for number, batch in enumerate(self.moved(), start=1):
+                given = copied(batch)
                 try:
-                    found.append((counted(count, batch), self.batch_loss(batch, number).item()))
+                    found.append((counted(count, batch), self.batch_loss(given, number).item()))
                 except RuntimeError as error:
                     part = self.model.half_precision_part()
                     if not part:
                         raise
                     said = " ".join(str(error).split())[:120]
                     raise CurvatureError(f"the model fails on the data ({said}), and {part}") from error
+                require_untouched(given, batch, number)
         return found
 
     def _require_nothing_kept(self) -> None:
@@ -207,7 +213,7 @@ class Objective:
             for part in (*few, batch):
 
                 def evaluate(at: Sequence[Tensor], part: Batch = part) -> Tensor:
-                    return self.batch_loss(part, 1, at)
+                    return self.batch_loss(copied(part), 1, at)
 
                 if self.model.nothing_kept(evaluate, leaves(part)):
                     return

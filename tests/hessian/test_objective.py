@@ -340,6 +340,68 @@ def test_other_models_that_do_not_serve_are_told_why():
         stable_rank(perceptron(6, (5,), 3, 0), nn.CrossEntropyLoss(), (X, Y), seed=-1)
 
 
+class Halved(nn.Linear):
+    def forward(self, x):
+        return super().forward(x.div_(2.0))
+
+
+class Written(nn.Linear):
+    def forward(self, x):
+        x.data -= x.data.mean()
+        return super().forward(x)
+
+
+class Turned(nn.Linear):
+    def forward(self, x):
+        return super().forward(x.t_().t())
+
+
+def emptied(output, batch):
+    return cross_entropy(output, batch.pop("y"))
+
+
+class Keyed(nn.Linear):
+    def forward(self, x, y):
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("sizes", [(40,), (10, 22, 8)])
+@pytest.mark.parametrize(
+    ("model", "loss"),
+    [
+        (nn.Sequential(nn.ReLU(inplace=True), nn.Linear(6, 3)), cross_entropy),
+        (Halved(6, 3), cross_entropy),
+        (Written(6, 3), cross_entropy),
+        (nn.Sequential(nn.Hardtanh(-9.0, 9.0, inplace=True), nn.Linear(6, 3)), cross_entropy),
+        (Turned(6, 3), cross_entropy),
+        (nn.Linear(6, 3), lambda output, y: cross_entropy(output, y.remainder_(2))),
+        (Keyed(6, 3), emptied),
+    ],
+    ids=["relu", "halved", "data", "as it was", "turned", "targets", "popped"],
+)
+def test_a_change_of_the_data_in_place_is_named_and_undone(model, loss, sizes):
+    data = batches(X.clone(), Y.clone(), sizes)
+    if loss is emptied:
+        data = [{"x": x, "y": y} for x, y in data]
+    with pytest.raises(CurvatureError, match=r"changes batch 1 in place.*x = x\.clone\(\)"):
+        Curvature(model.double(), loss, data if len(data) > 1 else data[0])
+    parts = [[*batch.values()] if isinstance(batch, dict) else batch for batch in data]
+    assert all(
+        torch.equal(torch.cat(column), own) for column, own in zip(zip(*parts, strict=True), (X, Y), strict=True)
+    )
+
+
+def test_inference_mode_is_named_and_its_data_are_taken():
+    with torch.inference_mode():
+        with pytest.raises(CurvatureError, match="measure outside of it"):
+            Curvature(nn.Linear(6, 3).double(), cross_entropy, (X, Y))
+        made, x = nn.Linear(6, 3).double(), X + 0.0
+    with pytest.raises(CurvatureError, match=r"weight was made within torch\.inference_mode"):
+        Curvature(made, cross_entropy, (X, Y))
+    model = perceptron(6, (5,), 3, 0)
+    assert Curvature(model, cross_entropy, (x, Y)).loss == Curvature(model, cross_entropy, (X, Y)).loss
+
+
 def test_noise_is_noticed_whatever_the_scale_of_the_loss():
     class Noisy(nn.Linear):
         def forward(self, x):
