@@ -171,11 +171,12 @@ def _miss_of_gradients(line: _Line, batch: Batch, point: list[Tensor], v: list[T
 
     value, gradient = line.gradient(batch, point)
     slope, near = gradient @ flat(v, v), rise(step)
-    allowed = EXACT[dtype] * max(_norm(near), _norm(slope)) + 100.0 * torch.finfo(dtype).eps * abs(value) / step
+    rounding = 100.0 * torch.finfo(dtype).eps * abs(value) / step
+    allowed = EXACT[dtype] * max(_norm(near), _norm(slope)) + rounding
     if _norm(near - slope) <= allowed:
         return ""
     far = rise(2.0 * step)
-    if not _norm(near - far) <= SETTLED[dtype] * _norm(near) + allowed:
+    if not _norm(near - far) <= SETTLED[dtype] * _norm(near) + rounding:  # a large slope settles nothing
         return None
     if _norm(near - slope) <= allowed + 3.0 * _norm(near - far):
         return ""

@@ -18,7 +18,9 @@ class Around(nn.Module):
 
     def __init__(self, function):
         super().__init__()
-        self.first, self.last, self.function = nn.Linear(6, 4), nn.Linear(4, 3), function
+        with torch.random.fork_rng():
+            torch.manual_seed(1)
+            self.first, self.last, self.function = nn.Linear(6, 4), nn.Linear(4, 3), function
         self.double()
 
     def forward(self, x):
@@ -128,3 +130,21 @@ def test_a_loss_near_its_minimum_is_no_reason_to_refuse(dtype, scale):
         model[0].weight.copy_(30.0 * torch.randn(3, 6, generator=torch.Generator().manual_seed(1)))
     y = model(X.to(dtype)).argmax(dim=1)
     assert Curvature(model, lambda out, t: scale * cross_entropy(out, t), (X.to(dtype), y)).samples == 64
+
+
+def test_a_loss_that_bends_too_fast_for_single_precision_passes_by_the_double_one():
+    """Ten thousand turns: no step is small enough that differences in float32 settle, and the products are right."""
+
+    class Fast(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor([1.0, 0.7]))
+
+        def forward(self, x):
+            return torch.sin(1e4 * self.weight * x).sum(dim=1, keepdim=True)
+
+    model, x = Fast(), torch.tensor([[1.0, 2.0], [0.5, 1.5], [0.3, 0.2]])
+    found = Curvature(model, lambda output, target: output.mean(), (x, torch.zeros(3, 1))) @ torch.eye(2)
+    angle = 1e4 * model.weight.detach().double() * x.double()
+    exact = -((1e4 * x.double()) ** 2 * torch.sin(angle)).mean(dim=0)
+    assert torch.allclose(found.double(), torch.diag(exact), rtol=0.02, atol=0.02 * float(exact.abs().max()))

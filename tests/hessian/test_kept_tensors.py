@@ -1,0 +1,26 @@
+"""What looks like a cache of the weights and is none."""
+
+import torch
+from torch import nn
+
+from hessian import Curvature
+
+
+class WithUnused(nn.Module):
+    """A weight that the loss does not see, of the shape of a hidden value: 5 samples by 3, or transposed."""
+
+    def __init__(self, *shape):
+        super().__init__()
+        self.unused, self.used = nn.Parameter(torch.ones(*shape).double()), nn.Linear(4, 3).double()
+
+    def forward(self, x):
+        return torch.tanh(self.used(x)).sum(dim=1, keepdim=True)
+
+
+def test_an_unused_weight_may_have_the_shape_of_what_is_computed():
+    x, y = torch.linspace(-1.0, 1.0, 20).view(5, 4).double(), torch.zeros(5, 1).double()
+    for shape in ((5, 3), (3, 5), (1, 3), (3, 1)):
+        operator = Curvature(WithUnused(*shape), nn.MSELoss(), (x, y))
+        assert operator.unused == ("unused",)
+        size = shape[0] * shape[1]
+        assert not (operator @ torch.ones(operator.P).double())[:size].any()
