@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import Client, FederationError, Memory
-from algorithms.optimisers import Optimiser
+from algorithms.optimisers import Optimiser, descended
 from algorithms.schedules import Schedule
-from algorithms.tree import restored, without
+from algorithms.tree import Split
 
 Assemble = Callable[[Any], Mapping[str, Any]]
 """From parameters, such as factors, to weights; differentiable."""
@@ -108,21 +108,20 @@ def weights(parameters: Any) -> Mapping[str, Tensor]:
     return parameters
 
 
-def differentiated(loss: Callable[[Any], tuple[Tensor, Any]], at: Any) -> tuple[Any, Any]:
+def differentiated(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[list[Tensor], Any]:
     """The gradient of a loss in every tensor of its argument, and what the loss gives beside its value.
 
     Plain autograd; within `torch.func`, that.
     """
     if torch._C._are_functorch_transforms_active():
         return torch.func.grad(loss, has_aux=True)(at)
-    leaves, form = pytree.tree_flatten(at)
     with torch.enable_grad():
-        variables = [leaf.detach().requires_grad_() for leaf in leaves]
-        value, beside = loss(form.unflatten(variables))
+        variables = [leaf.detach().requires_grad_() for leaf in at]
+        value, beside = loss(variables)
         if not value.requires_grad:  # a loss that does not depend on them
-            return form.unflatten([torch.zeros_like(leaf) for leaf in leaves]), beside
-        slopes = torch.autograd.grad(value, variables, allow_unused=True, materialize_grads=True)
-    return form.unflatten(list(slopes)), beside
+            return [torch.zeros_like(leaf) for leaf in at], beside
+        slopes = torch.autograd.grad(value, variables, allow_unused=True)
+    return [torch.zeros_like(leaf) if slope is None else slope for leaf, slope in zip(at, slopes, strict=True)], beside
 
 
 def pulled_back(slope: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any:
@@ -147,9 +146,9 @@ def gradient(client: Client, at: Any, assemble: Assemble = weights, batch: Any =
 
     Where the client knows the gradient in its weights, that is pulled back; else the loss is differentiated.
     """
-    names = statistics_of(client)
-    slope, _ = _slope(client, at, without(at, names), names, assemble, batch)
-    return restored(pytree.tree_map(torch.zeros_like, at), slope, {}) if names else slope
+    split = Split(at, statistics_of(client))
+    slopes, _ = _slopes(client, split, split.trained, {}, assemble, batch)
+    return Split(pytree.tree_map(torch.zeros_like, at), split.names).whole(slopes)
 
 
 def descend(
@@ -175,30 +174,29 @@ def descend(
         correction: Added to every gradient; of the parameters' structure.
         slot: Name under which a personal state of the optimiser is kept.
     """
-    names = statistics_of(client)
-    at, trained = start, without(start, names)
-    w, form = pytree.tree_flatten(trained)
-    added = None if correction is None else form.flatten_up_to(without(correction, names))
+    split = Split(start, statistics_of(client))
+    w = split.trained
+    observed: Mapping[str, Tensor] = {}
+    added = None if correction is None else split.part(correction)
     state = memory.personal.get(slot) if settings.optimiser_state == "personal" else None
     if state is None and settings.optimiser is not None:
         state = settings.optimiser.start(w)
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]
-        slope, observed = _slope(client, at, trained, names, assemble, batch)
-        slopes = form.flatten_up_to(slope)
+        slopes, new = _slopes(client, split, w, observed, assemble, batch)
+        observed = {**observed, **new}
         if added is not None:
             slopes = [one + other for one, other in zip(slopes, added, strict=True)]
         if settings.clip is not None:
             slopes = clipped(slopes, settings.clip)
         rate = settings.rate(memory.round, step, steps)
         if settings.optimiser is None:
-            w = [value - rate * change for value, change in zip(w, slopes, strict=True)]
+            w = descended(w, slopes, rate)
         else:
             w, state = settings.optimiser.step(w, slopes, state, rate)
-        trained = form.unflatten(w)
-        at = restored(at, trained, observed) if names else trained
-    return Descended(at, {slot: state} if settings.optimiser_state == "personal" and state is not None else {})
+    personal = {slot: state} if settings.optimiser_state == "personal" and state is not None else {}
+    return Descended(split.whole(w, observed), personal)
 
 
 def takes_values(client: Client) -> bool:
@@ -218,21 +216,21 @@ def clipped(slopes: Sequence[Tensor], most: float) -> list[Tensor]:
     return [slope * factor for slope in slopes]
 
 
-def _slope(
-    client: Any, at: Any, trained: Any, names: frozenset[str], assemble: Assemble, batch: Any
-) -> tuple[Any, Mapping[str, Tensor]]:
+def _slopes(
+    client: Any, split: Split, w: list[Tensor], observed: Mapping[str, Tensor], assemble: Assemble, batch: Any
+) -> tuple[list[Tensor], Mapping[str, Tensor]]:
     """The gradient in what is trained, and what statistics become."""
     own = getattr(client, "gradient", None)
     if own is not None:
-        if assemble is weights:
-            return own(trained, batch), {}
-        return pulled_back(lambda w: own(w, batch), trained, assemble), {}
+        trained = split.form.unflatten(w)
+        slope = own(trained, batch) if assemble is weights else pulled_back(lambda v: own(v, batch), trained, assemble)
+        return split.form.flatten_up_to(slope), {}
 
-    def loss(parameters: Any) -> tuple[Tensor, Mapping[str, Tensor]]:
-        w = assemble(restored(at, parameters, {}) if names else parameters)
-        if names:
-            value, observed = client.loss_and_statistics(w, batch)
-            return value, {name: new.detach() for name, new in observed.items()}
-        return client.loss(w, batch), {}
+    def loss(leaves: Sequence[Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
+        made = assemble(split.whole(leaves, observed))
+        if split.names:
+            value, new = client.loss_and_statistics(made, batch)
+            return value, {name: entry.detach() for name, entry in new.items()}
+        return client.loss(made, batch), {}
 
-    return differentiated(loss, trained)
+    return differentiated(loss, w)

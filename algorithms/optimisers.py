@@ -161,6 +161,13 @@ class AdamW(Adam):
         return _scale(w, 1.0 - rate * self.weight_decay) if self.weight_decay else w, slopes
 
 
+def descended(w: Tensors, slopes: Tensors, rate: float) -> Tensors:
+    """Plain descent, w - rate g, rounded in between."""
+    if _singly(w, slopes):
+        return [value - rate * slope for value, slope in zip(w, slopes, strict=True)]
+    return list(torch._foreach_sub(w, torch._foreach_mul(slopes, rate)))
+
+
 def _unbiasing(beta: float, steps: Tensor) -> Tensor:
     """1 - beta^steps, to full precision also where that is close to 0."""
     return -torch.expm1(steps * (math.log(beta) if beta else -math.inf))

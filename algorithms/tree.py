@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -110,21 +110,58 @@ def without(message: Any, names: Collection[str]) -> Any:
     return pytree.tree_map(lambda tree: tree.but(names) if isinstance(tree, Tree) else tree, message, is_leaf=_is_tree)
 
 
-def restored(message: Any, part: Any, others: Mapping[str, Tensor]) -> Any:
-    """A message with the entries of a part of it, the others' entries of the same name, and else its own.
+class Split:
+    """A message cut into the leaves that are trained and the entries of some names, which are not.
 
-    Args:
-        message: As it was, before `without`.
-        part: What `without` left, with other entries.
-        others: Entries by name.
+    Attributes:
+        trained: The leaves, in their order.
+        form: The structure of the message without those names.
+        names: Of the entries that are not trained.
     """
 
-    def joined(tree: Any, some: Any) -> Any:
-        if not isinstance(tree, Tree):
-            return some
-        return Tree({name: some.get(name, others.get(name, entry)) for name, entry in tree.items()})
+    __slots__ = ("_form", "_leaves", "_names", "_others", "_places", "form", "names", "trained")
 
-    return pytree.tree_map(joined, message, part, is_leaf=_is_tree)
+    def __init__(self, message: Any, names: Collection[str] = ()) -> None:
+        self.names = frozenset(names)
+        self.trained, self.form = pytree.tree_flatten(without(message, names))
+        self._leaves, self._form = (self.trained, self.form) if not names else pytree.tree_flatten(message)
+        marks = self._marks(message) if names else [None] * len(self._leaves)
+        self._places = [place for place, name in enumerate(marks) if name is None]
+        self._others = [(place, name) for place, name in enumerate(marks) if name is not None]
+        plain = isinstance(message, Tree) and all(isinstance(entry, Tensor) for entry in message.values())
+        self._names = tuple(message) if plain else None
+
+    def whole(self, trained: Sequence[Any], observed: Mapping[str, Any] | None = None) -> Any:
+        """The message with other leaves, the observed entries of the names that are not trained, and else its own."""
+        leaves: Sequence[Any] = trained
+        if self._others:
+            leaves = list(self._leaves)
+            for place, leaf in zip(self._places, trained, strict=True):
+                leaves[place] = leaf
+            for place, name in self._others:
+                leaves[place] = (observed or {}).get(name, leaves[place])
+        if self._names is not None:  # as unflatten does it, in a tenth of the time
+            return Tree(dict(zip(self._names, leaves, strict=True)))
+        return self._form.unflatten(leaves)
+
+    def part(self, message: Any) -> list[Any]:
+        """The trained leaves of another message of this structure, with or without the names.
+
+        Raises:
+            ValueError: It has another structure.
+        """
+        return self.form.flatten_up_to(without(message, self.names))
+
+    def _marks(self, message: Any) -> list[str | None]:
+        """For each leaf the name of its entry, if that is not trained."""
+
+        def marked(tree: Any) -> Any:
+            if not isinstance(tree, Tree):
+                return None
+            return Tree({name: pytree.tree_map(lambda _, name=name: name if name in self.names else None, entry)
+                         for name, entry in tree.items()})  # fmt: skip
+
+        return pytree.tree_leaves(pytree.tree_map(marked, message, is_leaf=_is_tree))
 
 
 def _is_tree(message: Any) -> bool:

@@ -343,9 +343,7 @@ def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:
 
 def _finite(leaves: Sequence[Tensor]) -> Tensor | None:
     """Whether all entries are finite: the smallest and the largest of each leaf tell, since they are NaN if any is."""
-    ends = [
-        end for leaf in leaves if leaf.is_floating_point() and leaf.numel() for end in torch.aminmax(leaf.detach())
-    ]
+    ends = [end for leaf in leaves if leaf.is_floating_point() and leaf.numel() for end in torch.aminmax(leaf.detach())]
     if not ends:
         return None
     if any(end.dtype != ends[0].dtype for end in ends):
