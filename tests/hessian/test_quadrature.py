@@ -1,0 +1,50 @@
+"""Quadratures of three nodes by hand, and what is made where nothing is said."""
+
+import numpy as np
+import pytest
+import torch
+
+from hessian import CurvatureError, DenseOperator, SpectralMeasure, spectral_measure
+
+ONE = SpectralMeasure(4, (np.array([-1.0, 3.0]), np.array([1.0, 2.0])), (np.array([0.5, 0.25]),) * 2, np.array([5.0]))
+"""Two probes and one atom of mass 1/4."""
+
+
+def test_moments_average_the_probes_beside_the_atoms():
+    first, second = 0.5 * 1 + 0.25 * 9, 0.5 * 1 + 0.25 * 4
+    moment = ONE.moment(2)
+    assert moment.value == pytest.approx(25 / 4 + (first + second) / 2)
+    assert moment.sd == pytest.approx(abs(first - second) / 2)  # of two, the deviation is their gap over root two
+    assert np.isnan(SpectralMeasure(4, ONE.nodes[:1], ONE.weights[:1], ONE.atoms).moment(1).sd)
+    alone = SpectralMeasure(2, (), (), np.array([3.0, 1.0])).moment(1)
+    assert (alone.value, alone.sd) == (2.0, 0.0)
+
+
+def test_the_rule_is_in_increasing_order_with_and_without_atoms():
+    nodes, weights = ONE.rule()
+    assert nodes.tolist() == [-1.0, 1.0, 2.0, 3.0, 5.0]
+    assert weights == pytest.approx([0.25, 0.25, 0.125, 0.125, 0.25])
+    nodes, weights = ONE.rule(with_atoms=False)
+    assert nodes.tolist() == [-1.0, 1.0, 2.0, 3.0]
+    assert weights.sum() == pytest.approx(0.75)
+    assert ONE.cdf([-2, -1, 1.5, 5]).tolist() == pytest.approx([0.0, 0.25, 0.5, 1.0])
+
+
+def test_the_density_is_a_sum_of_normal_ones():
+    peak = 1.0 / (0.1 * np.sqrt(2.0 * np.pi))
+    assert ONE.density([5, 4], 0.1) == pytest.approx([0.25 * peak, 0.0], abs=1e-15)
+    assert ONE.density([[5], [1]], 0.1, with_atoms=False) == pytest.approx(np.array([[0.0], [0.25 * peak]]), abs=1e-15)
+    for width in (0.0, -1.0, float("nan")):
+        with pytest.raises(CurvatureError, match="the width of the kernel must be positive"):
+            ONE.density([0.0], width)
+
+
+def test_eight_probes_of_sixty_steps_where_nothing_is_said():
+    operator, told = DenseOperator(torch.diag(torch.linspace(-1.0, 1.0, 90).double())), []
+    measure = spectral_measure(operator, rng=np.random.default_rng(0), progress=told.append)
+    assert [len(nodes) for nodes in measure.nodes] == [60] * 8
+    assert told == [f"probe {probe} of 8" for probe in range(1, 9)]
+    assert [float(weights.sum()) for weights in measure.weights] == pytest.approx([1.0] * 8)
+    for numbers in ({"probes": 0}, {"steps": 0}):
+        with pytest.raises(CurvatureError, match="probes and steps must be positive"):
+            spectral_measure(operator, rng=np.random.default_rng(0), **numbers)
