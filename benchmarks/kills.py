@@ -1,9 +1,10 @@
 """Runs that are killed at random moments and resumed, against runs that nobody disturbed; and what checkpoints cost.
 
-``python benchmarks/kills.py [--kills 50] [--seed 0] [--out benchmarks/kills.json]``. Every attempt is a forked process
-that trains with a checkpoint after each round and gets SIGKILL after a random time: within a round, or within a
-checkpoint. At the end metrics, ledger and every stored tensor must be the same bytes. One JSON file; status 1 where
-they differ.
+``python benchmarks/kills.py [--kills 50] [--of NAME ...] [--seed 0] [--out benchmarks/kills.json]``: so many kills of
+each. Every attempt is a forked process that trains with a checkpoint after each round. It gets SIGKILL after a random
+time: within a round, or within a checkpoint. In ``workers`` two workers share the clients, and one of them gets the
+signal; the run must then end by itself, in one line that says so, and leave no process behind. At the end metrics,
+ledger and every stored tensor must be the same bytes. One JSON file; status 1 where something is not as it must be.
 """
 
 from __future__ import annotations
@@ -20,16 +21,21 @@ import argparse
 import json
 import mmap
 import random
+import re
 import signal
+import struct
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
 import runs.folder
-from algorithms.federation import FederationState
+from algorithms.executors.processes import Processes
+from algorithms.federation import FederationError, FederationState
 from algorithms.rounds import RunState
 from algorithms.tree import Tree
 from runs.checkpoints import Checkpoint, Checkpoints
@@ -40,17 +46,17 @@ from runs.stored import named_types
 from runs.versions import versions
 
 ROUNDS = 30
-GIVEN: dict[str, dict[str, Any]] = {
-    "pfedloru": {"clients": 4, "cohort": 2, "steps": 5, "tau": 3, "batch": 8, "optimiser": "adam"},
-    "fedlrt": {"clients": 4, "cohort": 3, "steps": 5, "executor": "vmap"},
+ADAM: dict[str, Any] = {"clients": 4, "cohort": 2, "steps": 5, "tau": 3, "batch": 8, "optimiser": "adam"}
+SAVED = Conduct(rounds=ROUNDS, save_every=0.0)
+PLANS: dict[str, Plan] = {
+    "pfedloru": planned("pfedloru", "ridges", ADAM, SAVED),
+    "fedlrt": planned("fedlrt", "ridges", {"clients": 4, "cohort": 3, "steps": 5}, replace(SAVED, executor="vmap")),
+    "workers": planned("pfedloru", "ridges", ADAM, replace(SAVED, workers=2)),
 }
-MOMENTS = {1: "in a round", 2: "in a checkpoint"}
+ROUND, SAVING, STARTING = 1, 2, 3
+MOMENTS = {ROUND: "in a round", SAVING: "in a checkpoint", STARTING: "while workers start"}
+LINE = r"(round \d+, \w+: )?a worker was ended by SIGKILL, most likely for want of memory; [^\n]*"
 Found = dict[str, Any]
-
-
-def plan_of(algorithm: str) -> Plan:
-    """A run that saves after every round."""
-    return planned(algorithm, "ridges", GIVEN[algorithm], Conduct(rounds=ROUNDS, save_every=0.0))
 
 
 def content(folder: Path) -> Found:
@@ -66,27 +72,74 @@ def content(folder: Path) -> Found:
     }
 
 
+class Watched:
+    """What a process that trains shows of itself: where it is, and its workers."""
+
+    def __init__(self) -> None:
+        self._bytes = mmap.mmap(-1, 64)
+
+    @property
+    def moment(self) -> int:
+        """One of `MOMENTS`."""
+        return self._bytes[0]
+
+    @moment.setter
+    def moment(self, value: int) -> None:
+        self._bytes[0] = value
+
+    @property
+    def workers(self) -> list[int]:
+        """Process numbers, once there are such."""
+        first, second = struct.unpack_from("2q", self._bytes, 8)
+        return [first, second] if first and second else []
+
+    def show(self, workers: Sequence[int]) -> None:
+        """Shows the process numbers of two workers."""
+        struct.pack_into("2q", self._bytes, 8, *workers)
+
+
+def training(plan: Plan, folder: Path, watched: Watched) -> NoReturn:
+    """Trains in this process; an error is written beside the folder, as its status 2 says."""
+    code = 1
+    vars(sys.modules["__main__"]).pop("__file__", None)  # workers need nothing of this file
+    try:
+        saved, started = Checkpoints.save, Processes._start
+
+        def save(self: Checkpoints, checkpoint: Checkpoint) -> None:
+            watched.moment = SAVING
+            saved(self, checkpoint)
+            watched.moment = ROUND
+
+        def start(self: Processes) -> None:
+            anew = not self._workers
+            started(self)
+            if anew:
+                watched.moment = STARTING
+                watched.show([int(worker.process.pid or 0) for worker in self._workers])
+
+        def progress(metrics: Found) -> None:
+            if watched.workers:
+                watched.moment = ROUND
+
+        Checkpoints.save = save  # type: ignore[method-assign]
+        Processes._start = start  # type: ignore[method-assign]
+        runs.folder.SHARE_OF_TIME = float("inf")
+        watched.moment = ROUND
+        train(plan, folder, progress)
+        code = 0
+    except FederationError as error:
+        folder.with_suffix(".said").write_text(str(error))
+        code = 2
+    finally:
+        os._exit(code)
+
+
 def attempt(plan: Plan, folder: Path, after: float | None) -> tuple[bool, int]:
     """Trains in a process of its own, killed after so many seconds; whether it came to its end, and the moment."""
-    where = mmap.mmap(-1, 1)
+    watched = Watched()
     child = os.fork()
     if child == 0:
-        code = 1
-        try:
-            saved = Checkpoints.save
-
-            def save(self: Checkpoints, checkpoint: Checkpoint) -> None:
-                where[0] = 2
-                saved(self, checkpoint)
-                where[0] = 1
-
-            Checkpoints.save = save  # type: ignore[method-assign]
-            runs.folder.SHARE_OF_TIME = float("inf")
-            where[0] = 1
-            train(plan, folder)
-            code = 0
-        finally:
-            os._exit(code)
+        training(plan, folder, watched)
     ended = time.monotonic() + after if after is not None else float("inf")
     while time.monotonic() < ended:
         pid, status = os.waitpid(child, os.WNOHANG)
@@ -97,29 +150,81 @@ def attempt(plan: Plan, folder: Path, after: float | None) -> tuple[bool, int]:
         time.sleep(0.0005)
     os.kill(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    return status == 0, where[0]
+    return status == 0, watched.moment
 
 
-def killed(algorithm: str, kills: int, rng: random.Random, place: Path) -> Found:
+def attempt_without_a_worker(plan: Plan, folder: Path, start: bool, after: float | None) -> tuple[bool, int]:
+    """Trains in a process of its own, one of whose workers is killed.
+
+    Args:
+        plan: With two workers.
+        folder: Of the run.
+        start: Kill it before it has worked; else time counts from its first work.
+        after: Seconds; none: no worker is killed.
+
+    Returns:
+        Whether the run came to its end, and the moment of the kill.
+
+    Raises:
+        SystemExit: The run ended in another way than it must, or left a worker behind.
+    """
+    watched = Watched()
+    child = os.fork()
+    if child == 0:
+        training(plan, folder, watched)
+    due, moment, status = None, 0, None
+    while status is None:
+        pid, found = os.waitpid(child, os.WNOHANG)
+        status = found if pid else None
+        now = time.monotonic()
+        if due is None and after is not None and watched.workers and (start or watched.moment != STARTING):
+            due = now + after
+        if due is not None and now >= due and not moment and status is None:
+            moment = watched.moment
+            os.kill(random.Random(after).choice(watched.workers), signal.SIGKILL)
+        time.sleep(0.0005)
+    for worker in watched.workers:
+        patience = time.monotonic() + 20.0
+        while Path(f"/proc/{worker}").exists():
+            if time.monotonic() > patience:
+                raise SystemExit(f"{folder}: the worker {worker} outlived its run")
+            time.sleep(0.01)
+    if status == 0:
+        return True, 0
+    said = folder.with_suffix(".said").read_text() if os.waitstatus_to_exitcode(status) == 2 else ""
+    if not moment or not re.fullmatch(LINE, said):
+        raise SystemExit(f"{folder}: a run ended with status {status}, {said!r}")
+    return False, moment
+
+
+def killed(name: str, kills: int, rng: random.Random, place: Path) -> Found:
     """Kills one run again and again, starts another when it has ended, and compares each with the undisturbed one."""
-    plan = plan_of(algorithm)
+    plan = PLANS[name]
+
+    def tried(folder: Path, after: float | None) -> tuple[bool, int]:
+        if plan.conduct.workers == 1:
+            return attempt(plan, folder, after)
+        return attempt_without_a_worker(plan, folder, rng.random() < 0.2, after)
+
     started = time.monotonic()
-    attempt(plan, place / "whole", None)
+    attempt(replace(plan, conduct=replace(plan.conduct, workers=1)), place / "whole", None)
     length = time.monotonic() - started
-    expected, moments, compared, differing, number = content(place / "whole"), [], 0, [], 0
+    moments: list[int] = []
+    differing: list[str] = []
+    expected, compared, number = content(place / "whole"), 0, 0
     while len(moments) < kills:
         number += 1
         ended = False
         while not ended:
             # The mean time between kills is a fifth of a run, and the start takes some of it.
             after = rng.uniform(0.0, 0.4 * length) if len(moments) < kills else None
-            ended, moment = attempt(plan, place / str(number), after)
+            ended, moment = tried(place / str(number), after)
             if not ended:
                 moments.append(moment)
         compared += 1
         found = content(place / str(number))
         differing += [f"{number}: {part}" for part in expected if found[part] != expected[part]]
-    counted = {name: moments.count(value) for value, name in MOMENTS.items()}
+    counted = {words: moments.count(value) for value, words in MOMENTS.items() if value in moments}
     return {"kills": len(moments), **counted, "runs compared": compared, "differing": differing}
 
 
@@ -142,21 +247,23 @@ def main() -> int:
     """Measures, writes one JSON file, and says whether anything differed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--of", nargs="+", choices=tuple(PLANS), default=tuple(PLANS))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     rng = random.Random(options.seed)  # when, not what
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
-        share = -(-options.kills // len(GIVEN))
-        found: Found = {one: killed(one, share, rng, place / one) for one in GIVEN if not (place / one).mkdir()}
+        found: Found = {
+            one: killed(one, options.kills, rng, place / one) for one in options.of if not (place / one).mkdir()
+        }
         if options.out:
             found["cost"] = [cost(size, place / f"cost-{size}") for size in (1, 45)]
     text = json.dumps({"versions": versions(), "load": os.getloadavg()[0], **found}, indent=1)
     print(text)
     if options.out:
         options.out.write_text(text + "\n")
-    return 1 if any(found[one]["differing"] for one in GIVEN) else 0
+    return 1 if any(found[one]["differing"] for one in options.of) else 0
 
 
 if __name__ == "__main__":

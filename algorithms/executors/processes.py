@@ -177,9 +177,11 @@ class Processes:
                 if isinstance(answer, _Failure):
                     answer.raise_here()
                 yield answer
-        except (EOFError, ConnectionError, FileNotFoundError) as error:
+        except (EOFError, OSError) as error:
             message = self._obituary()
             self.close()
+            if message is None:
+                raise
             raise FederationError(message) from error
         except BaseException:
             self.close()  # in the middle of their work
@@ -201,12 +203,15 @@ class Processes:
                 self._workers.append(_Worker(process, here))
         watched.close()
 
-    def _obituary(self) -> str:
+    def _obituary(self) -> str | None:
+        """How a worker ended, if one did."""
         gone = wait([worker.process.sentinel for worker in self._workers], timeout=5.0)
         code = None
         for process in (worker.process for worker in self._workers if worker.process.sentinel in gone):
             process.join(timeout=5.0)  # its end of the pipe closes before it can be asked how it ended
             code = code or process.exitcode
+        if not gone:
+            return None
         why = f"was ended by {signal.Signals(-code).name}" if code and code < 0 else f"ended (status {code})"
         return f"a worker {why}, most likely for want of memory; name fewer workers, or free memory"
 
