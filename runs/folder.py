@@ -21,7 +21,7 @@ from runs.stored import named_types
 from runs.tables import Table, marked, rows_of
 from workloads.files import require_writable
 
-METRICS, LEDGER, CHECKPOINTS = "metrics.csv", "ledger.csv", "checkpoints"
+METRICS, LEDGER, CHECKPOINTS, BOARD = "metrics.csv", "ledger.csv", "checkpoints", "tensorboard"
 SHARE_OF_TIME = 0.05
 """What checkpoints may take of a run's time, unless the rounds are over."""
 Metrics = dict[str, Any]
@@ -221,7 +221,8 @@ def _require_files(folder: Path) -> None:
 
 def _removed(folder: Path, checkpoints: Checkpoints) -> list[Path]:
     """Removes what a run wrote, and nothing else."""
-    files = [folder / name for name in (METRICS, LEDGER, SETTINGS)]
+    events = sorted((folder / BOARD).glob("events.out.tfevents.*"))
+    files = [*(folder / name for name in (METRICS, LEDGER, SETTINGS)), *events]
     there = [path for path in files if path.is_file() or path.is_symlink()]
     if checkpoints.folder.is_dir():
         checkpoints.remove()

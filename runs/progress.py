@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from runs.folder import BOARD
 from runs.plan import Plan
 from runs.settings import RunError
 from runs.words import bytes_in_words
 
 Progress = Callable[[dict[str, Any]], None]
-BOARD = "tensorboard"
 
 
 @contextmanager
