@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from hessian.symmetric import CurvatureError
 from runs.network_problem import NetworkProblem, network_problem
 from runs.settings import RunError
 from workloads.augmentation import Preparation
-from workloads.datasets import REGISTRY, DataError, ImageSet, load
+from workloads.datasets import REGISTRY, DataError, find, load
 from workloads.models import LAYERS, ModelSettings, model
 from workloads.networks import levels
 from workloads.partition import Even, Indices, Partition, held_out, held_out_each
@@ -122,8 +123,9 @@ class ImageFederation:
     def _splits(self, root: str | None) -> tuple[Split, Split, int]:
         """Training and test samples, and the number of classes."""
         if ":" not in self.data:
-            train = load(self.data, root)
-            return self._images(train), self._images(load(self.data, root, "test")), train.classes
+            stamp = _stamp(self.data, root)
+            train, test = (_images(self.data, root, split, self.side, stamp) for split in ("train", "test"))
+            return train[:2], test[:2], train[2]
         try:
             (x, y), (x_test, y_test) = given = data_of(self.data)
         except (TypeError, ValueError) as error:
@@ -133,12 +135,6 @@ class ImageFederation:
         if not given or not all(isinstance(part, Tensor) for split in given for part in split):
             raise RunError(f"{self.data} must return ((inputs, labels), (test inputs, test labels)), four tensors")
         return (x, y), (x_test, y_test), int(max(y.max(), y_test.max())) + 1
-
-    def _images(self, data: ImageSet) -> Split:
-        images = torch.from_numpy(data.images)
-        if self.side not in (None, images.shape[-1]):
-            images = levels(data, self.side or 0, torch.float32)
-        return images, torch.from_numpy(data.labels).long()
 
     def _preparation(self, x: Tensor) -> Preparation | None:
         if ":" not in self.data:
@@ -159,6 +155,29 @@ class ImageFederation:
         channels = x.shape[1] if x.ndim == 4 else 1
         settings = ModelSettings(classes, channels, x.shape[-1], seed, self.width, self.norm, self.adapt)
         return model(self.model, settings)
+
+
+@lru_cache(maxsize=4)
+def _images(
+    name: str, root: str | None, split: str, side: int | None, stamp: tuple[object, ...]
+) -> tuple[Tensor, Tensor, int]:
+    """Images, labels and the number of classes, kept for the next runs of an experiment while the files are the same.
+
+    They are shared between problems, so nobody may change them in place.
+    """
+    data = load(name, root, split)
+    images = torch.from_numpy(data.images)
+    if side not in (None, images.shape[-1]):
+        images = levels(data, side or 0, torch.float32)
+    return images, torch.from_numpy(data.labels).long(), data.classes
+
+
+def _stamp(name: str, root: str | None) -> tuple[object, ...]:
+    """What changes with the files of a data set: where they are, their sizes and their times."""
+    folder = find(name, root)
+    files = sorted(folder.iterdir()) if folder is not None else []
+    states = [(path.name, path.stat()) for path in files]
+    return (folder, *((file, state.st_size, state.st_mtime_ns) for file, state in states))
 
 
 def _device(name: str) -> torch.device:

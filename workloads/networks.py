@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import skip_init
@@ -116,9 +117,13 @@ def levels(data: ImageSet, side: int, dtype: torch.dtype = torch.float64) -> Ten
         divisors = [d for d in range(1, full + 1) if full % d == 0]
         raise ValueError(f"side must divide {full}, so be one of {divisors}, got {side}")
     block = full // side
-    blocks = data.images.reshape(*data.images.shape[:-2], side, block, side, block)
-    # Sums of levels are small integers, hence exact, and need no floating-point copy of the large images.
-    return torch.from_numpy(blocks.sum(axis=(-3, -1), dtype="int32")).to(dtype) / (255 * block**2)
+    # Sums of levels are small integers, hence exact, and need no floating-point copy of the large images. Adding pixel
+    # after pixel of all blocks at once takes a third of the time of numpy's sum over the blocks.
+    first, *others = product(range(block), repeat=2)
+    sums = data.images[..., first[0] :: block, first[1] :: block].astype(np.int32)
+    for row, column in others:
+        sums += data.images[..., row::block, column::block]
+    return torch.from_numpy(sums).to(dtype) / (255 * block**2)
 
 
 def _positive(name: str, sizes: tuple[int, ...]) -> None:
