@@ -1,0 +1,236 @@
+"""Experiments: frozen tables of runs in one store, where a run that several experiments share is run once.
+
+The store is a folder of runs as `rankproof train` makes them, each named by the hash of its settings. What stands there
+is taken as it is, what was cut off goes on, and what is missing is run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from algorithms.federation import FederationError
+from runs.folder import train
+from runs.listing import SETTINGS, FoundRun, found_runs
+from runs.plan import Plan, planned
+from runs.settings import Conduct, RunError, at_least
+
+Say = Callable[[str], None]
+COSTLESS = {"round", "rank", "bytes_down", "bytes_up"}
+"""Metrics of every round, evaluated or not."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A line of an experiment: runs that differ in their seeds only.
+
+    Attributes:
+        label: What it is called.
+        algorithm: Name of the algorithm.
+        problem: Name of the problem.
+        rounds: Number of rounds; longer runs in the store serve, too.
+        settings: Options by name, the seed left out.
+        seeds: One run for each.
+
+    Raises:
+        RunError: No round, no seed, a seed twice or among the settings, or a last round that longer runs do not
+            evaluate.
+    """
+
+    label: str
+    algorithm: str
+    problem: str
+    rounds: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    seeds: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        at_least(1, rounds=self.rounds)
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds) or "seed" in self.settings:
+            raise RunError(f"{self.label} needs seeds, each once and not among its settings, got {self.seeds}")
+        every = self.settings.get("evaluate_every", 1)
+        if self.rounds % every:
+            raise RunError(f"{self.label}: rounds must be a multiple of evaluate_every, {every}, got {self.rounds}")
+
+    def plan(self, seed: int, root: str | None = None) -> Plan:
+        """The run of a seed, with the data sets in a folder.
+
+        Raises:
+            RunError: Settings that do not serve.
+        """
+        return planned(
+            self.algorithm, self.problem, {**self.settings, "seed": seed}, Conduct(rounds=self.rounds, root=root)
+        )
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table of runs.
+
+    Attributes:
+        trials: Its lines.
+
+    Raises:
+        RunError: A label twice.
+    """
+
+    trials: tuple[Trial, ...]
+
+    def __post_init__(self) -> None:
+        labels = [trial.label for trial in self.trials]
+        twice = [label for label in dict.fromkeys(labels) if labels.count(label) > 1]
+        if twice:
+            raise RunError(f"two lines of an experiment are called {twice[0]!r}")
+
+    @property
+    def runs(self) -> Iterator[tuple[Trial, int]]:
+        """Every line with each of its seeds."""
+        return ((trial, seed) for trial in self.trials for seed in trial.seeds)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of a run.
+
+    Attributes:
+        trial: The line of its experiment.
+        seed: Its seed.
+        run: The run, its rows up to the rounds of the trial.
+        failure: Why it ended before its last round, in a line; else empty.
+    """
+
+    trial: Trial
+    seed: int
+    run: FoundRun
+    failure: str = ""
+
+    def curve(self, metric: str) -> Sequence[Mapping[str, Any]]:
+        """The rows in which a metric was evaluated.
+
+        Raises:
+            RunError: The run failed, or it has no such metric.
+        """
+        rows = self.run.curve(metric)
+        if self.failure or not rows:
+            raise RunError(f"{self.trial.label}, seed {self.seed}: {self.failure or f'no metric {metric!r}'}")
+        return rows
+
+
+def missing(experiment: Experiment, store: Path) -> list[tuple[Trial, int]]:
+    """The runs of an experiment that a store lacks, or that were cut off there.
+
+    Raises:
+        RunError: Settings that do not serve, or a run that cannot be read.
+    """
+    return [(trial, seed) for trial, seed in experiment.runs if not _stands(store / trial.plan(seed).folder, trial)]
+
+
+def carried_out(
+    experiment: Experiment, store: Path, root: str | None = None, say: Say = lambda text: None
+) -> list[Outcome]:
+    """The outcomes of all runs of an experiment, in their order; those that are missing are run first, on one thread.
+
+    An interruption loses no round that was done; the next call goes on there. A run that fails in one of its rounds, as
+    one that diverges does, is an outcome, and is tried again by the next call.
+
+    Args:
+        experiment: The table of runs.
+        store: Folder of the runs' folders; made if need be.
+        root: Where the data sets lie.
+        say: Told, in a line, how far the work is.
+
+    Raises:
+        RunError: A run that cannot start, or cannot be read.
+        FederationError: An algorithm that does not fit its problem.
+        DataError: A data set that is missing or damaged.
+        OSError: The store cannot be written.
+    """
+    lacking = missing(experiment, store)
+    failures: dict[str, str] = {}
+    watch = _Watch(sum(trial.rounds for trial, _ in lacking), len(lacking), say)
+    with _one_thread():
+        for number, (trial, seed) in enumerate(lacking, start=1):
+            plan = trial.plan(seed, root)
+            folder = store / plan.folder
+            if not _stands(folder, trial):  # as it does after a line of the same settings
+                try:
+                    train(_not_shortened(plan, folder), folder, watch.of(number, trial, seed))
+                except FederationError as error:
+                    if not (folder / SETTINGS).exists():
+                        raise  # it failed at the start
+                    failures[plan.folder] = str(error)
+            watch.over(trial.rounds)
+    return [_outcome(trial, seed, store, failures) for trial, seed in experiment.runs]
+
+
+def _stands(folder: Path, trial: Trial) -> bool:
+    return (folder / SETTINGS).exists() and found_runs(folder)[0].done >= trial.rounds
+
+
+def _not_shortened(plan: Plan, folder: Path) -> Plan:
+    """The plan with the rounds of the run that was cut off in a folder, where these are more."""
+    if not (folder / SETTINGS).exists():
+        return plan
+    return replace(plan, conduct=replace(plan.conduct, rounds=max(plan.conduct.rounds, found_runs(folder)[0].rounds)))
+
+
+def _outcome(trial: Trial, seed: int, store: Path, failures: Mapping[str, str]) -> Outcome:
+    folder = trial.plan(seed).folder
+    run, failure = found_runs(store / folder)[0], failures.get(folder, "")
+    if not failure and not set(run.at(trial.rounds)) - COSTLESS:
+        raise RunError(f"{run.folder} was not evaluated after round {trial.rounds}; move it away, and it is run anew")
+    rows = [row for row in run.rows if row["round"] <= trial.rounds]
+    return Outcome(trial, seed, replace(run, rows=rows, rounds=trial.rounds), failure)
+
+
+class _Watch:
+    """Says how far the runs are and what time is left, from the rounds done so far."""
+
+    def __init__(self, rounds: int, runs: int, say: Say) -> None:
+        self._rounds, self._runs, self._say = rounds, runs, say
+        self._done, self._started = 0, time.monotonic()
+
+    def of(self, number: int, trial: Trial, seed: int) -> Callable[[Mapping[str, Any]], None]:
+        """What is to be told the metrics of each round of a run."""
+
+        def tell(metrics: Mapping[str, Any]) -> None:
+            done = metrics["round"]
+            total = self._done + done
+            passed = time.monotonic() - self._started
+            left = f", {in_minutes(passed * (self._rounds - total) / total)} left" if total else ""
+            self._say(f"run {number} of {self._runs}: {trial.label}, seed {seed}, round {done} of {trial.rounds}{left}")
+
+        return tell
+
+    def over(self, rounds: int) -> None:
+        """A run has ended."""
+        self._done += rounds
+
+
+def in_minutes(seconds: float) -> str:
+    """A time, in words.
+
+    >>> in_minutes(75), in_minutes(4000)
+    ('1 min 15 s', '1 h 06 min')
+    """
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread of torch, as `rankproof train` has, while open: a run's bits depend on their number."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,132 @@
+"""Experiments: what is missing is run, what was cut off goes on, and what two of them share is run once."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from algorithms.federation import FederationError
+from runs.experiments import Experiment, Trial, carried_out, in_minutes, missing
+from runs.listing import found_runs
+from runs.settings import RunError
+
+GIVEN = {"clients": 3, "learning_rate": 0.1}
+ONE = Trial("one", "fedavg", "quadratics", 6, GIVEN, (0, 1))
+OTHER = Trial("other", "fedlora", "quadratics", 4, {**GIVEN, "rank": 2})
+
+
+def rows(outcomes):
+    return [(outcome.trial.label, outcome.seed, list(outcome.run.rows)) for outcome in outcomes]
+
+
+def test_missing_runs_are_run_and_stand_from_then_on(tmp_path):
+    both = Experiment((ONE, OTHER))
+    assert [(trial.label, seed) for trial, seed in missing(both, tmp_path)] == [("one", 0), ("one", 1), ("other", 0)]
+    said = []
+    first = carried_out(both, tmp_path, say=said.append)
+    assert [(outcome.trial.label, outcome.seed) for outcome in first] == [("one", 0), ("one", 1), ("other", 0)]
+    assert [len(outcome.curve("loss")) for outcome in first] == [7, 7, 5]
+    assert said[0].startswith("run 1 of 3: one, seed 0, round 0 of 6")
+    assert said[-1] == "run 3 of 3: other, seed 0, round 4 of 4, 0 s left"
+    said.clear()
+    assert rows(carried_out(both, tmp_path, say=said.append)) == rows(first)
+    assert not said
+    assert not missing(both, tmp_path)
+
+
+def test_a_shared_run_is_run_once_whatever_it_is_called(tmp_path):
+    carried_out(Experiment((ONE,)), tmp_path)
+    said = []
+    again = Experiment((replace(ONE, label="again", seeds=(1, 2)),))
+    outcomes = carried_out(again, tmp_path, say=said.append)
+    assert {text.split(",")[1] for text in said} == {" seed 2"}
+    assert len(found_runs(tmp_path)) == 3
+    assert [outcome.trial.label for outcome in outcomes] == ["again", "again"]
+
+
+def test_rounds_are_added_or_left_out(tmp_path):
+    carried_out(Experiment((ONE,)), tmp_path)
+    longer, shorter = (Experiment((replace(ONE, rounds=number),)) for number in (9, 3))
+    long = carried_out(longer, tmp_path)
+    assert rows(long) == rows(carried_out(longer, tmp_path / "elsewhere"))
+    short = carried_out(shorter, tmp_path)
+    assert [outcome.run.done for outcome in short] == [3, 3]
+    assert rows(short) == rows(carried_out(shorter, tmp_path / "third"))
+    twice = Experiment((replace(ONE, label="long", rounds=12), replace(ONE, label="short", rounds=10)))
+    assert [outcome.run.done for outcome in carried_out(twice, tmp_path)] == [12, 12, 10, 10]
+
+
+def test_what_was_cut_off_goes_on_to_the_same_numbers(tmp_path):
+    experiment = Experiment((ONE, OTHER))
+
+    def cut(text):
+        if "one, seed 1, round 3" in text:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carried_out(experiment, tmp_path, say=cut)
+    assert [(trial.label, seed) for trial, seed in missing(experiment, tmp_path)] == [("one", 1), ("other", 0)]
+    shorter = Experiment((replace(ONE, rounds=4),))
+    carried_out(shorter, tmp_path)
+    assert rows(carried_out(experiment, tmp_path)) == rows(carried_out(experiment, tmp_path / "at once"))
+
+
+def test_a_run_that_diverges_is_an_outcome_and_the_others_go_on(tmp_path):
+    wild = replace(ONE, label="wild", settings={**GIVEN, "learning_rate": 1e200}, seeds=(0,))
+    outcomes = carried_out(Experiment((wild, OTHER)), tmp_path)
+    assert "lower the learning rate" in outcomes[0].failure
+    assert outcomes[1].failure == ""
+    with pytest.raises(RunError, match="wild, seed 0: round 1"):
+        outcomes[0].curve("loss")
+    with pytest.raises(RunError, match="other, seed 0: no metric 'accuracy'"):
+        outcomes[1].curve("accuracy")
+    assert [trial.label for trial, _ in missing(Experiment((wild, OTHER)), tmp_path)] == ["wild"]
+
+
+def test_a_run_that_cannot_start_ends_the_experiment(tmp_path):
+    with pytest.raises(FederationError, match="rank 99"):
+        carried_out(Experiment((replace(OTHER, settings={**GIVEN, "rank": 99}),)), tmp_path)
+    with pytest.raises(RunError, match="--rnak"):
+        carried_out(Experiment((replace(OTHER, settings={"rnak": 2}),)), tmp_path)
+
+
+def test_a_run_that_was_not_evaluated_at_the_end_is_named(tmp_path):
+    carried_out(Experiment((replace(ONE, rounds=8, settings={**GIVEN, "evaluate_every": 4}),)), tmp_path)
+    with pytest.raises(RunError, match="was not evaluated after round 6; move it away"):
+        carried_out(Experiment((ONE,)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rounds": 0}, "rounds must be"), ({"seeds": ()}, "one needs seeds"), ({"seeds": (1, 1)}, "each once"),
+        ({"settings": {"seed": 1}}, "not among its settings"),
+        ({"settings": {"evaluate_every": 4}}, "multiple of evaluate_every, 4, got 6"),
+    ],
+)  # fmt: skip
+def test_lines_at_the_door(changed, message):
+    with pytest.raises(RunError, match=message):
+        replace(ONE, **changed)
+
+
+def test_a_label_stands_once():
+    with pytest.raises(RunError, match="two lines of an experiment are called 'one'"):
+        Experiment((ONE, OTHER, ONE))
+
+
+def test_runs_have_one_thread_and_give_the_others_back(tmp_path):
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        seen = []
+        carried_out(Experiment((OTHER,)), tmp_path, say=lambda text: seen.append(torch.get_num_threads()))
+        assert set(seen) == {1}
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_times_in_words():
+    assert [in_minutes(seconds) for seconds in (0.4, 59, 60, 3599, 3600)] == [
+        "0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min",
+    ]  # fmt: skip
