@@ -142,3 +142,29 @@ def test_the_error_of_a_moment_is_that_of_a_mean_of_probes():
     moment = SpectralMeasure(10, nodes, weights, np.empty(0)).moment(1)
     assert moment.value == pytest.approx(7.0 / 3.0)
     assert moment.sd == pytest.approx(np.sqrt(7.0 / 3.0) / np.sqrt(3.0))
+
+
+def test_a_seed_is_one_row_unless_more_are_asked_for():
+    krylov = Krylov(DenseOperator(torch.zeros(5, 5)), np.random.default_rng(0))
+    for size in (1, 2, 3):
+        krylov.extend(5)
+        assert krylov.size == size
+        assert krylov.invariant
+        krylov.seed()
+        assert not krylov.invariant
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_an_exact_operator_is_known_to_ten_units_of_rounding(dtype):
+    krylov = Krylov(DenseOperator(-4.0 * torch.eye(8, dtype=dtype)), np.random.default_rng(0))
+    krylov.extend(1)
+    assert krylov.rounding == pytest.approx(10.0 * torch.finfo(dtype).eps * 4.0, rel=1e-5)
+    assert krylov.pairs([0]).residuals[0] == pytest.approx(krylov.rounding)
+
+
+def test_a_starting_vector_is_the_first_row_whatever_its_length():
+    start = torch.tensor([3.0, 0.0, -4.0]).double()
+    krylov = Krylov(rotated([1.0, 2.0, 3.0]), np.random.default_rng(0), start=1e-3 * start)
+    krylov.extend(1)
+    torch.testing.assert_close(krylov.basis[0], start / 5.0)
+    assert (krylov.products, krylov.P) == (1, 3)

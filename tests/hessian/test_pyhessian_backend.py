@@ -3,10 +3,12 @@
 Where a test of the first class fails, a fault of PyHessian 0.1 has gone, and a guard of the adapter may go with it.
 """
 
+import inspect
 import threading
 import weakref
 
 import numpy as np
+import pyhessian
 import pytest
 import torch
 from torch import nn
@@ -316,3 +318,12 @@ def test_the_device_is_that_of_the_model():
     found = density_quadrature(model.cuda(), LOSS, (inputs, targets), settings)
     assert found.nodes[0][-1] == pytest.approx(exact[0], rel=1e-6)
     assert top_eigenvalues(model, LOSS, (inputs, targets)).values[0] == pytest.approx(exact[0], rel=0.05)
+
+
+def test_the_defaults_are_those_of_the_package():
+    stated = PyHessianSettings()
+    for method, names in (("eigenvalues", ("maxIter", "tol", "top_n")), ("density", ("iter", "n_v"))):
+        parameters = inspect.signature(getattr(pyhessian.hessian, method)).parameters
+        own = {"maxIter": stated.iterations, "iter": stated.iterations, "tol": stated.tolerance,
+               "top_n": stated.top_n, "n_v": stated.runs}  # fmt: skip
+        assert {name: parameters[name].default for name in names} == {name: own[name] for name in names}
