@@ -150,3 +150,15 @@ def test_a_file_that_is_not_to_be_written_stays(tmp_path, monkeypatch):
         with pytest.raises(PermissionError):
             write()
     assert target.read_text() == "precious"
+
+
+def test_everything_is_in_the_file_when_it_is_synced(tmp_path, monkeypatch):
+    sync, sizes = os.fsync, []
+
+    def measured(descriptor):
+        sizes.append(os.fstat(descriptor).st_size)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", measured)
+    write_whole({tmp_path / "one": b"x" * 10, tmp_path / "two": b"y" * 20})
+    assert sizes == [10, 20]
