@@ -48,7 +48,7 @@ def add_figure_options(parser: argparse.ArgumentParser) -> None:
     """Declares the options of everything that draws figures."""
     parser.add_argument("--scale", choices=("quick", "laptop", "paper"), default="quick", help="default: quick")
     parser.add_argument("--device", type=named, default="cpu", metavar="D", help="torch device; default: cpu")
-    parser.add_argument("--recompute", action="store_true", help="do not use cached data")
+    parser.add_argument("--recompute", action="store_true", help="use neither cached nor stored numbers")
     parser.add_argument("--require-real", action="store_true", help="refuse stand-in data (there is none so far)")
     parser.add_argument(
         "--root", type=named, metavar="DIR", help="where the data sets lie; default: $RANKPROOF_DATA, else data"

@@ -32,6 +32,7 @@ class Settings:
         seed: Root of all random streams.
         device: Torch device of the heavy parts.
         data_root: A folder to look for data sets in first.
+        runs: Folder of training runs: those that stand there are taken, missing ones are made there.
         progress: Called with one line of text now and then.
 
     Raises:
@@ -42,6 +43,7 @@ class Settings:
     seed: int = 0
     device: str = "cpu"
     data_root: str | Path | None = None
+    runs: str | Path = "results/runs"
     progress: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:

@@ -7,13 +7,16 @@ import io
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from figures.figure import Figure, Settings
 from figures.provenance import machine, package_versions, sources_digest
+from figures.stored_numbers import stored_numbers
 from figures.style import STYLE
 from workloads.files import require_target, require_writable, write_whole
 
@@ -39,7 +42,7 @@ class Made:
         paths: The files by kind: `png`, `pdf`, `svg`, `csv`, `manifest`.
         table: The numbers, as they stand in the CSV file.
         seconds: Wall time of this call.
-        cached: Whether the numbers came from an earlier call.
+        cached: Whether the numbers came from an earlier call, or are stored with the project.
         manifest: Settings, data sets with checksums, versions, times, caption and finding.
     """
 
@@ -70,17 +73,21 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     """Computes or loads the numbers of a figure, draws them, and writes PNG, PDF, SVG, CSV and a manifest.
 
     Numbers are kept in `out/.cache`, one file for each figure, scale, seed and device, and used again while the
-    project's sources, the packages and the data sets are the same. A picture is always drawn from the table in the
-    CSV file.
+    project's sources, the packages and the data sets are the same. Numbers stored with the project (`stored_numbers`)
+    are drawn as they are, and no data sets are needed for them. A picture is always drawn from the table in the CSV
+    file.
+
+    Training runs stand in `out/runs`: those that are there are taken, what was cut off goes on. At scale `quick`, and
+    with `recompute`, all runs are made anew.
 
     Args:
         figure: The figure.
         settings: Scale, seed, device, where the data are.
         out: Folder to write to; made if it is not there.
-        recompute: Do not use the cached numbers.
+        recompute: Use neither cached nor stored numbers.
 
     Raises:
-        FigureError: The device is not on this machine.
+        FigureError: The device is not on this machine, or stored numbers are damaged.
         OSError: The folder cannot be written to.
         DataError: A data set that the figure needs is missing or damaged.
     """
@@ -93,43 +100,27 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     paths["manifest"] = out / f"{figure.slug}.manifest.json"
     for path in paths.values():
         require_target(path)
-    choice = figure.chosen(settings)
-    if choice.note:
-        settings.report(choice.note)
-    data = [_data_set(name, settings) for name in choice.names]
-    identity = {
-        "figure": figure.id,
-        "scale": settings.scale,
-        "seed": settings.seed,
-        "device": settings.device,
-        "data": data,
-        "packages": package_versions(_PACKAGES),
-        "sources_sha256": sources_digest(),
-    }
-    kept = out / ".cache" / f"{figure.slug}.{settings.scale}.{settings.seed}.{settings.device.replace(':', '-')}.json"
-    entry = None if recompute else _cached(kept, identity)
-    cached = entry is not None
+    entry = None if recompute else stored_numbers(figure, settings)
+    stored = entry is not None
     if entry is None:
-        settings.report("computing")
-        table = figure.data(settings)
-        csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
-        seconds = round(time.perf_counter() - started, 3)
-        entry = {"identity": identity, "seconds": seconds, "csv": csv, "sha256": _digest(csv)}
-        write_whole({kept: json.dumps(entry).encode()})
+        entry, cached = _numbers(figure, settings, out, recompute)
+    else:
+        cached = True
     table = _table(entry["csv"])
     settings.report("drawing")
     contents = {**rendered(lambda: figure.draw(table)), "csv": entry["csv"].encode()}
     seconds = time.perf_counter() - started
     manifest: dict[str, Any] = {
-        **identity,
+        **entry["identity"],
         "title": figure.title,
-        "caption": _caption(figure, settings, table, data, choice.note),
-        **({"data_note": choice.note} if choice.note else {}),
+        "caption": _caption(figure, settings, table, entry, stored),
+        **({"data_note": entry["note"]} if entry["note"] else {}),
         "found": figure.found(table),
         "command": f"rankproof figure {figure.id} --scale {settings.scale} --seed {settings.seed} "
         f"--device {settings.device}",
-        **machine(),
+        **entry["machine"],
         "cached": cached,
+        "stored": stored,
         "seconds_for_the_numbers": entry["seconds"],
         "seconds": round(seconds, 3),
         "files": {paths[kind].name: hashlib.sha256(content).hexdigest() for kind, content in contents.items()},
@@ -137,6 +128,63 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     contents["manifest"] = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
     write_whole({paths[kind]: content for kind, content in contents.items()})
     return Made(figure, paths, table, seconds, cached, manifest)
+
+
+def _numbers(figure: Figure, settings: Settings, out: Path, recompute: bool) -> tuple[dict[str, Any], bool]:
+    """The numbers from the cache or computed, and whether they are from the cache."""
+    started = time.perf_counter()
+    choice = figure.chosen(settings)
+    if choice.note:
+        settings.report(choice.note)
+    data = [_data_set(name, settings) for name in choice.names]
+    sources = sources_digest()
+    identity = {
+        "figure": figure.id,
+        "scale": settings.scale,
+        "seed": settings.seed,
+        "device": settings.device,
+        "data": data,
+        "packages": package_versions(_PACKAGES),
+        "sources_sha256": sources,
+    }
+    beside = {"machine": machine(), "note": choice.note}
+    name = f"{figure.slug}.{settings.scale}.{settings.seed}.{settings.device.replace(':', '-')}"
+    kept = out / ".cache" / f"{name}.json"
+    entry = None if recompute else _cached(kept, identity)
+    if entry is not None:
+        return {**entry, **beside}, True
+    settings.report("computing")
+    with _runs(out, name, sources, recompute or settings.scale == "quick") as runs:
+        table = figure.data(replace(settings, runs=runs))
+    csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
+    seconds = round(time.perf_counter() - started, 3)
+    entry = {"identity": identity, "seconds": seconds, "csv": csv, "sha256": _digest(csv)}
+    write_whole({kept: json.dumps(entry).encode()})
+    return {**entry, **beside}, False
+
+
+@contextmanager
+def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Path]:
+    """The folder of training runs for a figure.
+
+    Runs from nothing have a folder of their own until all are done, so that what was cut off goes on with the same
+    sources; then they take the place of older ones.
+    """
+    store = out / "runs"
+    if not from_nothing:
+        yield store
+        return
+    anew = out / ".anew" / f"{name}-{sources[:12]}"
+    for other in anew.parent.glob(f"{name}-*"):
+        if other != anew:
+            rmtree(other)
+    yield anew
+    if anew.is_dir():
+        store.mkdir(exist_ok=True)
+        for run in sorted(anew.iterdir()):
+            rmtree(store / run.name, ignore_errors=True)
+            run.rename(store / run.name)
+        rmtree(anew.parent)
 
 
 def _table(csv: str) -> DataFrame:
@@ -173,11 +221,12 @@ def rendered(draw: Callable[[], Picture], kinds: Sequence[str] = tuple(_FORMATS)
     return pictures
 
 
-def _caption(figure: Figure, settings: Settings, table: DataFrame, data: list[dict[str, Any]], note: str) -> str:
-    names = ", ".join(f"{entry['title']} (genuine, checksums verified)" for entry in data)
-    origin = f"Data: {names}. " if data else ""
-    origin += f"{note}. " if note else ""
-    return f"{figure.caption} {figure.sizes(table)} {origin}Scale {settings.scale}, seed {settings.seed}."
+def _caption(figure: Figure, settings: Settings, table: DataFrame, entry: Mapping[str, Any], stored: bool) -> str:
+    names = ", ".join(f"{data['title']} (genuine, checksums verified)" for data in entry["identity"]["data"])
+    origin = f"Data: {names}. " if names else ""
+    origin += f"{entry['note']}. " if entry["note"] else ""
+    kept = f" Stored numbers, of the sources {entry['identity']['sources_sha256'][:12]}." if stored else ""
+    return f"{figure.caption} {figure.sizes(table)} {origin}Scale {settings.scale}, seed {settings.seed}.{kept}"
 
 
 def _data_set(name: str, settings: Settings) -> dict[str, Any]:

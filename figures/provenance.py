@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-ROOMS = ("rmt", "hessian", "toymodels", "algorithms", "workloads", "figures")
+ROOMS = ("rmt", "hessian", "toymodels", "algorithms", "workloads", "runs", "figures")
 
 
 def sources_digest(rooms: Sequence[str] = ROOMS) -> str:

@@ -1,0 +1,46 @@
+"""Numbers that took long to compute, as they are stored with the project.
+
+A figure's `FOLDER/SLUG.csv` and `FOLDER/SLUG.manifest.json` are what `make` wrote, copied. They are drawn for the
+scale, seed and device that the manifest names, whatever the sources are by now; the new picture's manifest says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from figures.figure import Figure, FigureError, Settings
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "figures"
+IDENTITY = ("figure", "scale", "seed", "device", "data", "packages", "sources_sha256")
+MACHINE = ("python", "platform", "processors")
+
+
+def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) -> dict[str, Any] | None:
+    """The stored numbers of a figure with these settings, if there are any.
+
+    Returns:
+        `identity`, `machine`, `note`, `seconds` and `csv`, as they were when the numbers were computed.
+
+    Raises:
+        FigureError: The table is not the one that the manifest is of, or the manifest cannot be read.
+    """
+    table, manifest = folder / f"{figure.slug}.csv", folder / f"{figure.slug}.manifest.json"
+    if not (table.is_file() and manifest.is_file()):
+        return None
+    try:
+        made = json.loads(manifest.read_text(encoding="utf-8"))
+        content = table.read_bytes()
+        entry = {
+            "identity": {name: made[name] for name in IDENTITY}, "machine": {name: made[name] for name in MACHINE},
+            "note": made.get("data_note", ""), "seconds": made["seconds_for_the_numbers"], "csv": content.decode(),
+        }  # fmt: skip
+        same = made["files"][table.name] == hashlib.sha256(content).hexdigest()
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FigureError(f"{manifest} is not what `rankproof figure` writes; bring its copy back") from error
+    if not same:
+        raise FigureError(f"{table} is not the table that {manifest.name} is of; bring its copy back, or --recompute")
+    asked = {"figure": figure.id, "scale": settings.scale, "seed": settings.seed, "device": settings.device}
+    return entry if all(entry["identity"][name] == value for name, value in asked.items()) else None
