@@ -26,6 +26,8 @@ FORKING = Path(__file__).with_name("forked_tests.py")
 KEPT = ROOT / "results" / "mutants"
 BESIDE_SECONDS = 10.0
 """Of tests beside those that run a line."""
+QUICK_SECONDS = 0.5
+"""Of a test that runs before slower ones of every module."""
 NO_TESTS = 5
 """Status of pytest for a file in which it finds none."""
 
@@ -109,8 +111,8 @@ class Reach:
         """Tests of a mutant: those that run the line, then others of the same modules, the quick ones.
 
         The others count because a line that a module's fixture or cache runs is measured in its first test alone. Of
-        a line that runs on import, all that run its file or are in a module that names it. Module by module, as
-        fixtures belong to modules, first the one named after the file; quick first.
+        a line that runs on import, all that run its file or are in a module that names it. Quick tests first, then slow
+        ones; among these module by module, as fixtures belong to modules, first the one named after the file.
 
         Args:
             mutant: The wrong line.
@@ -136,13 +138,17 @@ class Reach:
         return [test for test, total in zip(tests, sums, strict=True) if total <= most]
 
     def _quick_first(self, tests: set[str], first: str) -> list[str]:
-        of_module: dict[str, float] = defaultdict(float)
-        for test in tests:
-            of_module[_module(test)] += self.seconds[test]
+        def slow(test: str) -> bool:
+            return self.seconds[test] > QUICK_SECONDS
 
-        def rank(test: str) -> tuple[bool, float, str, float]:
+        together: dict[tuple[bool, str], float] = defaultdict(float)
+        for test in tests:
+            together[slow(test), _module(test)] += self.seconds[test]
+
+        def rank(test: str) -> tuple[bool, bool, float, str, float]:
             module = _module(test)
-            return Path(module).name != first, of_module[module], module, self.seconds[test]
+            own = Path(module).name == first
+            return slow(test), not own, together[slow(test), module], module, self.seconds[test]
 
         return sorted(tests, key=rank)
 
