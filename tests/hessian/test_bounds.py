@@ -96,3 +96,10 @@ def test_products_that_are_not_finite_are_refused():
     operator.products = lambda rows: rows * float("nan")
     with pytest.raises(CurvatureError, match="is not finite: the weights or the loss overflow"):
         draw_probes(operator, torch.eye(30).double()[:1], 3, np.random.default_rng(0))
+
+
+def test_results_that_hold_arrays_are_compared_as_objects():
+    """Entry by entry they would have no truth value."""
+    one, other = Probes(PAIR), Probes(PAIR.copy())
+    assert one != other
+    assert len({one, other, one}) == 2
