@@ -144,10 +144,11 @@ def pulled_back(slope: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any
 def gradient(client: Client, at: Any, assemble: Assemble = weights, batch: Any = None) -> Any:
     """The gradient of a client's loss in every tensor of the parameters; zero in statistics.
 
-    Where the client knows the gradient in its weights, that is pulled back; else the loss is differentiated.
+    Where the client knows the gradient in its weights, that is pulled back; else the loss is differentiated, of all
+    samples in the client's `passes`, where it has such: parts with their shares, each of which fits in memory.
     """
     split = Split(at, statistics_of(client))
-    slopes, _ = _slopes(client, split, split.trained, {}, assemble, batch)
+    slopes, _ = _summed(client, split, split.trained, {}, assemble, batch, together=False)
     return Split(pytree.tree_map(torch.zeros_like, at), split.names).whole(slopes)
 
 
@@ -184,7 +185,7 @@ def descend(
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]
-        slopes, new = _slopes(client, split, w, observed, assemble, batch)
+        slopes, new = _summed(client, split, w, observed, assemble, batch, together=True)
         observed = {**observed, **new}
         if added is not None:
             slopes = [one + other for one, other in zip(slopes, added, strict=True)]
@@ -214,6 +215,23 @@ def clipped(slopes: Sequence[Tensor], most: float) -> list[Tensor]:
     norm = torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(slope) for slope in slopes]))
     factor = torch.clamp(most / (norm + 1e-6), max=1.0)
     return [slope * factor for slope in slopes]
+
+
+def _summed(
+    client: Any, split: Split, w: list[Tensor], observed: Mapping[str, Tensor], assemble: Assemble, batch: Any,
+    together: bool,
+) -> tuple[list[Tensor], Mapping[str, Tensor]]:  # fmt: skip
+    """`_slopes` of a batch; of all samples in the client's passes, which keep together what statistics are of."""
+    passes = getattr(client, "passes", None)
+    parts = [] if batch is not None or passes is None else passes(together)
+    if len(parts) < 2:
+        return _slopes(client, split, w, observed, assemble, batch)
+    total: list[Tensor] = []
+    for share, part in parts:
+        slopes, _ = _slopes(client, split, w, observed, assemble, part)
+        slopes = [share * slope for slope in slopes]
+        total = [one + other for one, other in zip(total, slopes, strict=True)] if total else slopes
+    return total, {}
 
 
 def _slopes(

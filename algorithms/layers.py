@@ -134,7 +134,10 @@ def observe(
 def _placed(network: Factorable, weights: Mapping[str, Weight], followed: frozenset[str]) -> Iterator[None]:
     """The weights in the module's places, and copies of the buffers that the module may change."""
     if followed and torch._C._are_functorch_transforms_active():
-        raise FederationError("running statistics cannot be followed by several clients at once: use another executor")
+        raise FederationError(
+            "running statistics of norms cannot be followed by several clients at once: choose --statistics batch, or "
+            "the sequential executor"
+        )
     entries = _checked(network, weights)
     changes: list[Change] = [
         (where, key, value) for name, value in entries.items() for where, key in network.places[name]

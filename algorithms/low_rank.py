@@ -5,7 +5,7 @@ A round's arithmetic also acts on many matrices at once, along leading dimension
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -201,6 +201,11 @@ class Projected:
     def statistics(self) -> frozenset[str]:
         """Names of weights that are observed and not trained."""
         return statistics_of(self.client)
+
+    @property
+    def passes(self) -> Callable[[bool], Sequence[tuple[float, Any]]] | None:
+        """All samples in parts, where the client has such."""
+        return getattr(self.client, "passes", None)
 
     def loss(self, w: Mapping[str, Tensor], batch: Any = None) -> Tensor:
         """The loss at coefficients."""

@@ -46,7 +46,7 @@ class ImageFederation:
         own_share: Share of each client's samples that is its own test set, for personal models; 0: the whole test set.
         crop: Black pixels around an image from which crops are taken.
         flip: Mirror every second image.
-        rows: Samples evaluated at a time.
+        rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
     """
 
     data: str = "fashion-mnist"

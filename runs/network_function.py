@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.batchnorm import _BatchNorm, _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
 from algorithms.federation import FederationError
@@ -77,6 +77,13 @@ class Network:
     def random(self) -> bool:
         """Whether the module drops features at random in training mode."""
         return self.quiet is not self.training
+
+    @property
+    def joint(self) -> bool:
+        """Whether what the module makes of a sample in training mode depends on the others of its batch."""
+        return bool(self.statistics) or any(
+            isinstance(layer, _BatchNorm) and layer.training for layer in self.training.module.modules()
+        )
 
     def loss_and_statistics(
         self, w: Mapping[str, Weight], data: Labelled, batch: Batch

@@ -31,6 +31,9 @@ from runs.network_function import (
 from workloads.augmentation import Offsets, Preparation
 from workloads.partition import Indices, Parts
 
+ROWS = 1000
+"""Samples at a time, unless another number is named."""
+
 
 @dataclass(frozen=True, eq=False)
 class NetworkClient:
@@ -40,6 +43,7 @@ class NetworkClient:
         network: The network, the same for all clients.
         data: The samples of all clients.
         indices: Which of them are this client's, int64 (n,).
+        rows: Samples at a time in passes over all of them.
     """
 
     takes_values: ClassVar[bool] = True
@@ -47,6 +51,7 @@ class NetworkClient:
     network: Network
     data: Labelled
     indices: Tensor
+    rows: int = ROWS
 
     @property
     def samples(self) -> int:
@@ -87,13 +92,25 @@ class NetworkClient:
         noise = rng.integers(2**63, size=len(sizes)).tolist() if self.network.random else [None] * len(sizes)
         return [Batch(*parts) for parts in zip(samples, offsets, noise, strict=True)]
 
+    def passes(self, together: bool) -> Sequence[tuple[float, Tensor]]:
+        """All samples in parts of at most `rows`, with their shares of the mean; the loss of all is theirs to rounding.
+
+        Batch norm normalises each part by itself.
+
+        Args:
+            together: Leave them in one part where batch norm would tell the difference.
+        """
+        count = 1 if together and self.network.joint else -(-self.samples // self.rows)
+        places = torch.arange(self.samples, device=self.indices.device)
+        return [(len(part) / self.samples, part) for part in places.tensor_split(count)]
+
     def tensors(self) -> Mapping[str, Tensor]:
         """What distinguishes it from other clients."""
         return {"indices": self.indices}
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> NetworkClient:
         """The client with other samples."""
-        return NetworkClient(self.network, self.data, tensors["indices"])
+        return NetworkClient(self.network, self.data, tensors["indices"], self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +121,13 @@ class NetworkClients(Sequence[NetworkClient]):
         network: The network.
         data: The samples of all clients.
         parts: Each client's samples.
+        rows: Samples at a time in passes over all of a client's.
     """
 
     network: Network
     data: Labelled
     parts: Parts
+    rows: int = ROWS
 
     @property
     def sizes(self) -> Sequence[float]:
@@ -126,7 +145,7 @@ class NetworkClients(Sequence[NetworkClient]):
         return self._client(self.parts.order)
 
     def _client(self, indices: Indices) -> NetworkClient:
-        return NetworkClient(self.network, self.data, torch.from_numpy(indices).to(self.data.x.device))
+        return NetworkClient(self.network, self.data, torch.from_numpy(indices).to(self.data.x.device), self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +166,7 @@ class NetworkProblem:
     start: Tree
     splits: Mapping[str, Labelled]
     own: Parts | None = None
-    rows: int = 1000
+    rows: int = ROWS
 
     @property
     def weights(self) -> None:
@@ -193,7 +212,7 @@ def network_problem(
     statistics: Statistics = "averaged",
     validation: tuple[Tensor, Tensor] | None = None,
     own: Parts | None = None,
-    rows: int = 1000,
+    rows: int = ROWS,
     name: str = "network",
 ) -> NetworkProblem:
     """Makes a federated problem of any module and data.
@@ -210,7 +229,7 @@ def network_problem(
             `batch`: every batch is normalised by itself, in evaluation too, and nothing travels.
         validation: Inputs and targets that are evaluated beside the test split.
         own: Held-out samples of each client, for personal weights, among `train`.
-        rows: Samples evaluated at a time.
+        rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
         name: What it is called.
 
     Raises:
@@ -225,7 +244,7 @@ def network_problem(
     for split, given in {"training": data, **splits}.items():
         require_fit(network, start, split, given)
     require_no_other_state(network, start, data)
-    return NetworkProblem(name, NetworkClients(network, data, parts), start, splits, own, rows)
+    return NetworkProblem(name, NetworkClients(network, data, parts, rows), start, splits, own, rows)
 
 
 def _require_indices(parts: Parts, count: int) -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -9,9 +10,11 @@ import torch
 from torch import nn
 
 from algorithms.central_training import CentralTraining
-from algorithms.descent import Descent, descend
+from algorithms.descent import Descent, descend, gradient
 from algorithms.fedavg import FedAvg
-from algorithms.federation import FederationError, Memory
+from algorithms.federation import FederationError, Memory, Sequential
+from algorithms.fedlin import FedLin
+from algorithms.fedlrt import FeDLRT
 from algorithms.rounds import rounds
 from algorithms.tree import Tree
 from algorithms.vmap import Vmap
@@ -174,12 +177,81 @@ def test_a_loss_through_factors_is_that_of_their_product():
     assert made.evaluate(values)["loss"] == pytest.approx(made.evaluate(dense_tree(values))["loss"], rel=1e-12)
 
 
-def test_all_clients_at_once_are_each_alone():
-    made, local = problem(convnet("group")), Descent(steps=3, batch=4, learning_rate=0.1)
+AT_ONCE = {
+    "group norm": (lambda: convnet("group"), {}),
+    "batch norm": (convnet, {"statistics": "batch"}),
+    "drop-out": (lambda: nn.Sequential(nn.Flatten(), nn.Dropout(0.5), perceptron(64, (5,), CLASSES, 0)), {}),
+    "crops and flips": (convnet, {"statistics": "batch", "preparation": Preparation(1, True)}),
+}
+
+
+@pytest.mark.parametrize("batch", [4, None])
+@pytest.mark.parametrize("what", AT_ONCE)
+def test_all_clients_at_once_are_each_alone(what, batch):
+    module, more = AT_ONCE[what]
+    made, local = problem(module(), **more), Descent(steps=3, batch=batch, learning_rate=0.1)
     apart = list(rounds(FedAvg(local), made, rounds=2))[-1].state.algorithm
     at_once = list(rounds(FedAvg(local), made, rounds=2, executor=Vmap()))[-1].state.algorithm
     for name, value in apart.items():
         torch.testing.assert_close(at_once[name], value, rtol=1e-10, atol=1e-12)
+
+
+def test_running_statistics_of_several_clients_at_once_are_refused_by_name():
+    steps = rounds(FedAvg(Descent(batch=4)), problem(convnet()), rounds=1, executor=Vmap())
+    with pytest.raises(FederationError, match=r"running statistics of norms .*: choose --statistics batch, or"):
+        list(steps)
+
+
+class Seeing(nn.Module):
+    """Tells how many samples it is given at once."""
+
+    def __init__(self, within, seen):
+        super().__init__()
+        self.within, self.seen = within, seen
+
+    def forward(self, x):
+        self.seen.append(len(x))
+        return self.within(x)
+
+    def __deepcopy__(self, memo):
+        return Seeing(copy.deepcopy(self.within, memo), self.seen)
+
+
+LOCAL = Descent(steps=2, learning_rate=0.1, batch=4)
+FULL_PASSES = {
+    "FedLin": FedLin(LOCAL),
+    "FeDLRT, simplified": FeDLRT(LOCAL, 2, layers="*conv*, *linear*"),
+    "FeDLRT, full": FeDLRT(LOCAL, 2, correction="full", layers="*conv*, *linear*"),
+    "steps of all samples": FedAvg(Descent(steps=2, learning_rate=0.1)),
+}
+
+
+@pytest.mark.parametrize("executor", [Sequential, Vmap])
+@pytest.mark.parametrize("name", FULL_PASSES)
+def test_passes_over_all_samples_are_made_in_parts_to_the_same_result(name, executor):
+    found, largest = [], []
+    for rows in (5, 1000):
+        seen = []
+        module = nn.Sequential(OrderedDict(conv=nn.Conv2d(1, 4, 3), norm=nn.GroupNorm(2, 4), pool=nn.AvgPool2d(3),
+                                           flat=nn.Flatten(), linear=nn.Linear(16, CLASSES)))  # fmt: skip
+        made = problem(Seeing(initialised(module, 0, torch.float64), seen), clients=2, rows=rows)
+        steps = list(rounds(FULL_PASSES[name], made, rounds=2, executor=executor()))
+        found.append(FULL_PASSES[name].weights(steps[-1].state.algorithm))
+        largest.append(max(seen))
+    assert largest == [5, SAMPLES]  # the evaluation sees all at once, where rows do not bound it
+    for part, whole in zip(*(dense_tree(w).values() for w in found), strict=True):
+        torch.testing.assert_close(part, whole, rtol=1e-10, atol=1e-12)
+
+
+def test_batch_norm_is_of_a_part_in_gradients_and_of_all_samples_in_steps():
+    made = problem(convnet(), clients=2, rows=5)
+    client = made.clients[0]
+    assert [len(part) for _, part in client.passes(together=False)] == [4, 4, 4]
+    assert [len(part) for _, part in client.passes(together=True)] == [12]
+    slopes = gradient(client, made.start)
+    parts = [gradient(client, made.start, batch=part) for _, part in client.passes(together=False)]
+    for name, value in slopes.items():
+        torch.testing.assert_close(value, sum(part[name] for part in parts) / 3, rtol=1e-10, atol=1e-14)
 
 
 @pytest.mark.parametrize("statistics", ["averaged", "batch"])
