@@ -1,9 +1,10 @@
-"""What looks like a cache of the weights and is none."""
+"""Caches of the weights, and what looks like one and is none."""
 
+import pytest
 import torch
 from torch import nn
 
-from hessian import Curvature
+from hessian import Curvature, CurvatureError
 
 
 class WithUnused(nn.Module):
@@ -24,3 +25,20 @@ def test_an_unused_weight_may_have_the_shape_of_what_is_computed():
         assert operator.unused == ("unused",)
         size = shape[0] * shape[1]
         assert not (operator @ torch.ones(operator.P).double())[:size].any()
+
+
+def test_a_cache_in_another_precision_is_refused():
+    kept, mixing = {}, torch.ones(4, 1).double()
+
+    class Kept(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 1)
+
+        def forward(self, x):
+            if not kept:
+                kept["weight"] = self.linear.weight.to(torch.float64)
+            return kept["weight"] @ mixing * x[:, :1]
+
+    with pytest.raises(CurvatureError, match="keeps a tensor that it has computed from the weights"):
+        Curvature(Kept(), nn.MSELoss(), (torch.ones(5, 4), torch.zeros(5, 1)))

@@ -87,13 +87,16 @@ def test_counts_begin_at_one_and_seeds_at_zero(name, least):
         SpectrumSettings(**{name: least - 1})
 
 
-def test_the_settings_as_stated_where_none_are_given():
+def test_a_measurement_is_as_its_settings_say():
     report = measure_spectrum(DenseOperator(torch.diag(EIGENVALUES[::10])), SpectrumSettings())
     assert report.stable_rank.relative_width <= 0.05
     assert report.stable_rank.confidence == 0.95
     assert (report.largest, len(report.eigenvalues)) == (10, 20)
     assert report.residuals.max() <= 1e-4
     assert [len(nodes) for nodes in report.measure.nodes] == [60] * 4
+
+
+def test_the_settings_where_none_are_given():
     named = SpectrumSettings(
         width=0.05, confidence=0.95, outliers=10, tolerance=1e-4, probes=4, steps=60, seed=0, products=2000, basis=120,
         chunk=1,
