@@ -152,7 +152,9 @@ class Checkpoints:
             personal = {int(client): self._memory(data[name]) for client, name in content["personal"].items()}
             marks = {name: Mark(**mark) for name, mark in content["marks"].items()}
             seconds = float(content["seconds"])
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, SafetensorError) as error:
+        except (
+            ArithmeticError, AttributeError, LookupError, RuntimeError, SafetensorError, TypeError, ValueError
+        ) as error:  # fmt: skip
             if isinstance(error, RunError):
                 raise
             raise RunError(f"{path} is not what a run saves ({error!r})") from error
@@ -188,8 +190,12 @@ class Checkpoints:
         return sorted((path for path in self._own() if path.suffix == ".json"), key=_number)
 
     def _own(self) -> list[Path]:
+        """What a run wrote: a folder of the name of a file is not of it."""
         there = self.folder.iterdir() if self.folder.is_dir() else ()
-        return [path for path in there if _OWN.fullmatch(path.name)]
+        return [
+            path for path in there
+            if _OWN.fullmatch(path.name) and path.is_dir() == path.name.startswith(".writing-")
+        ]  # fmt: skip
 
     def _tidy(self, number: int) -> None:
         """Removes what neither this checkpoint nor the one before needs; one that was cut short leaves files, too."""

@@ -319,7 +319,7 @@ def _constant(value: Any) -> Callable[[], Any]:
 
 
 def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+    return f"--{name.replace('_', '-') if name.isprintable() else ascii(name)}"
 
 
 def _is_number(value: Any) -> bool:

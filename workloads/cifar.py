@@ -66,7 +66,7 @@ def _opened(content: bytes, name: str) -> dict[str, Any]:
         # The published files were written by Python 2, whose text comes as bytes without this encoding.
         batch = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
     except Exception as error:  # a damaged pickle raises almost anything
-        raise DataError(f"{name}: not a batch of images ({error})") from error
+        raise DataError(f"{name}: not a batch of images ({' '.join(str(error).split())})") from error
     if not isinstance(batch, dict):
         raise DataError(f"{name}: expected a mapping, found {type(batch).__name__}")
     return batch

@@ -317,11 +317,13 @@ def _natural(file: Path) -> tuple[list[tuple[int, str]], str]:
 def _read(file: Path, count: int) -> Indices:
     try:
         if file.suffix == ".npy":
-            found = np.load(file, allow_pickle=False)
+            with file.open("rb") as stream:
+                found = np.lib.format.read_array(stream, allow_pickle=False)
         else:
             found = np.array([int(word) for word in file.read_text().split()], dtype=np.int64)
-    except (OSError, ValueError, OverflowError) as error:
-        raise PartitionError(f"{file} cannot be read as indices: {error}") from error
+    except Exception as error:  # a damaged header of an array raises almost anything
+        said = " ".join(str(error).split())[:200]
+        raise PartitionError(f"{file} cannot be read as indices: {said}") from error
     if found.ndim != 1 or len(found) == 0 or not np.issubdtype(found.dtype, np.integer):
         raise PartitionError(
             f"{file}: expected at least one index in a row, found {found.dtype} of shape {found.shape}"

@@ -9,23 +9,25 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rankproof import main
 from runs.catalogue import ALGORITHMS, TOYS, options_of
 from runs.plan import SETTINGS, planned, stored_plan, write_plan
-from runs.settings import RunError
+from runs.settings import STAYING, RunError
 
 SMALL = planned("fedavg", "quadratics", {"clients": 2, "steps": 1, "rows": 3, "columns": 2})
 SLOW = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400)
 ANYTHING = st.recursive(LEAF, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
-OUTER = st.dictionaries(st.sampled_from(["algorithm", "problem", "rounds", "settings", "more"]), ANYTHING, max_size=2)
-INNER = st.dictionaries(st.sampled_from([*SMALL.settings, "tau", "more"]), ANYTHING, max_size=3)
+PARTS = ["algorithm", "problem", "rounds", "settings", "conduct", "versions", "earlier", "more"]
+OUTER = st.dictionaries(st.sampled_from(PARTS), ANYTHING, max_size=2)
+INNER = st.dictionaries(st.sampled_from([*SMALL.settings, *STAYING, "tau", "more"]), ANYTHING, max_size=3)
 
 
 @given(OUTER, INNER, st.booleans())
+@example({"settings": {"\n": None}}, {}, False)
 def test_settings_are_read_as_they_are_or_refused(outer, inner, whole):
     with tempfile.TemporaryDirectory() as folder:
         write_plan(Path(folder), SMALL)
@@ -40,8 +42,11 @@ def test_settings_are_read_as_they_are_or_refused(outer, inner, whole):
         assert "\n" not in said
         assert SETTINGS in said
         return
-    assert plan.identity == {"algorithm": content["algorithm"], "problem": content["problem"], **content["settings"]}
+    known = {name: value for name, value in content["settings"].items() if name not in STAYING}
+    assert plan.identity == {"algorithm": content["algorithm"], "problem": content["problem"], **known}
     assert plan.conduct.rounds == content["rounds"]
+    staying = {**content["settings"], **content.get("conduct", {})}
+    assert all(getattr(plan.conduct, name) == staying[name] for name in STAYING if name in staying)
 
 
 NUMBERS = st.sampled_from(["nan", "inf", "-inf", "1e300", "1e-300", "-1", "0", "0.5", "1", "1e160", "x", "", "1e400"])

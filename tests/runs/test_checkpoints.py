@@ -17,6 +17,7 @@ from algorithms.low_rank import USV
 from algorithms.optimisers import Moments
 from algorithms.rounds import RunState
 from algorithms.tree import Tree
+from algorithms.weights import Added, Factored, dense
 from runs.checkpoints import KEPT, Checkpoint, Checkpoints
 from runs.settings import RunError
 from runs.stored import Shelf, Taken, named_types, plain, rich
@@ -51,6 +52,40 @@ def test_the_named_tuples_of_algorithms_are_known_and_no_others():
     assert KINDS[f"{__name__}.Mine"] is Mine
     assert all(issubclass(kind, tuple) and hasattr(kind, "_fields") for kind in KINDS.values())
     assert not [name for name in named_types() if not name.startswith("algorithms.")]
+
+
+def test_factors_in_place_of_weights_come_back():
+    A, B = wide()[:, :2], wide()[:2]
+    once = Added(torch.eye(4, 6, dtype=torch.float64), 0.5, A, B)
+    kernel = Factored(wide().mT.contiguous(), None, wide().mT, of=torch.Size([6, 1, 2, 3]))
+    tree = Tree(twice=Added(once, -2.0, A, B), product=Factored(A, torch.eye(2, dtype=torch.float64), A), kernel=kernel)
+    found = again({"w": tree})["w"]
+    assert list(found) == list(tree)
+    for name, weight in tree.items():
+        assert type(found[name]) is type(weight)
+        assert found[name].shape == weight.shape
+        assert torch.equal(dense(found[name]), dense(weight))
+    assert isinstance(found["twice"].base, Added)
+    assert found["kernel"].S is None
+
+
+FORGED = {
+    "another class": lambda stored: stored | {"factors": "builtins.eval"},
+    "a number for a factor": lambda stored: stored | {"fields": [*stored["fields"][:3], {"value": 1.0}]},
+    "a text for a scale": lambda stored: (
+        stored | {"fields": [stored["fields"][0], {"value": "x"}, *stored["fields"][2:]]}
+    ),
+    "a factor less": lambda stored: stored | {"fields": stored["fields"][:1]},
+    "a list for the base": lambda stored: stored | {"fields": [{"list": []}, *stored["fields"][1:]]},
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_forged_factors_are_refused(what):
+    shelf = Shelf()
+    stored = plain(Added(wide(), 0.5, wide()[:, :2], wide()[:2]), shelf.put, KINDS)
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        rich(FORGED[what](stored), Taken(shelf.tensors, CPU).get, KINDS)
 
 
 def test_a_state_of_everything_comes_back():
@@ -244,5 +279,19 @@ def test_a_forged_index_runs_no_code_and_is_read_or_refused(whole, data):
         with contextlib.suppress(RunError):
             found, _ = checkpoints(whole).load()
             assert isinstance(found.state, RunState)
+    finally:
+        path.write_bytes(before)
+
+
+def test_a_time_beyond_all_numbers_is_one_error(whole):
+    """As hypothesis found it, in a forged index."""
+    from runs import checkpoints as module
+
+    path = whole / "round-000001.json"
+    before = path.read_bytes()
+    try:
+        path.write_bytes(module._signed({**json.loads(before)["content"], "seconds": 10**400}))
+        with pytest.raises(RunError, match="is not what a run saves"):
+            checkpoints(whole).load()
     finally:
         path.write_bytes(before)
