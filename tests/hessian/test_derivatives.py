@@ -148,3 +148,13 @@ def test_a_loss_that_bends_too_fast_for_single_precision_passes_by_the_double_on
     angle = 1e4 * model.weight.detach().double() * x.double()
     exact = -((1e4 * x.double()) ** 2 * torch.sin(angle)).mean(dim=0)
     assert torch.allclose(found.double(), torch.diag(exact), rtol=0.02, atol=0.02 * float(exact.abs().max()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_large_constant_in_the_loss_hides_no_derivative(dtype):
+    """Differences of such a loss are rounding, and no reason to refuse products that are right."""
+    model, (x, y) = nn.Linear(6, 3).to(dtype), (X.to(dtype), torch.zeros(64, 3, dtype=dtype))
+    plain, lifted = (
+        Curvature(model, lambda output, target, c=c: (output - target).square().mean() + c, (x, y)) for c in (0.0, 1e8)
+    )
+    torch.testing.assert_close(lifted @ torch.eye(21, dtype=dtype), plain @ torch.eye(21, dtype=dtype))

@@ -168,3 +168,11 @@ def test_a_starting_vector_is_the_first_row_whatever_its_length():
     krylov.extend(1)
     torch.testing.assert_close(krylov.basis[0], start / 5.0)
     assert (krylov.products, krylov.P) == (1, 3)
+
+
+def test_progress_names_the_norm_reached():
+    told = []
+    extreme_eigenpairs(DenseOperator(torch.tensor([[-1.1]])), 1, rng=np.random.default_rng(0), progress=told.append)
+    assert len(told) == 1
+    assert told[0].startswith("1 products, residual ")
+    assert told[0].endswith(" of 1.1")
