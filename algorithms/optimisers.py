@@ -81,8 +81,8 @@ class Sgd:
         Raises:
             ValueError: The gradient has another structure than the parameters.
         """
-        w, structure = pytree.tree_flatten(parameters)
-        slopes = structure.flatten_up_to(gradient)
+        structure = _structure(parameters)
+        w, slopes = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
         if self.weight_decay:
             slopes = _add(slopes, w, self.weight_decay)
         if self.momentum:
@@ -131,8 +131,9 @@ class Adam:
         Raises:
             ValueError: The gradient has another structure than the parameters.
         """
-        w, structure = pytree.tree_flatten(parameters)
-        w, slopes = self._decayed(w, structure.flatten_up_to(gradient), rate)
+        structure = _structure(parameters)
+        w, slopes = structure.flatten_up_to(parameters), structure.flatten_up_to(gradient)
+        decayed, slopes = self._decayed(w, slopes, rate)
         first, second, steps = state
         m = _lerp(structure.flatten_up_to(first), slopes, 1.0 - self.betas[0])
         s = _add_squares(structure.flatten_up_to(second), slopes, self.betas[1])
@@ -140,8 +141,8 @@ class Adam:
         # The numbers of the step stay tensors on the device: reading one would wait for everything before it.
         ahead = rate / _unbiasing(self.betas[0], steps)
         spread = _unbiasing(self.betas[1], steps).sqrt()
-        w = _subtract_quotients(w, m, s, ahead, spread, self.eps)
-        return structure.unflatten(w), Moments(structure.unflatten(m), structure.unflatten(s), steps)
+        found = _subtract_quotients(decayed, m, s, ahead, spread, self.eps, new=decayed is not w)
+        return structure.unflatten(found), Moments(structure.unflatten(m), structure.unflatten(s), steps)
 
     def _decayed(self, w: Tensors, slopes: Tensors, rate: float) -> tuple[Tensors, Tensors]:
         return w, _add(slopes, w, self.weight_decay) if self.weight_decay else slopes
@@ -166,6 +167,33 @@ def descended(w: Tensors, slopes: Tensors, rate: float) -> Tensors:
     if _singly(w, slopes):
         return [value - rate * slope for value, slope in zip(w, slopes, strict=True)]
     return list(torch._foreach_sub(w, torch._foreach_mul(slopes, rate)))
+
+
+class _List:
+    """The structure of a list of so many tensors, as `pytree` has one for any structure, without its many calls."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def flatten_up_to(self, given: Any) -> Tensors:
+        """The tensors.
+
+        Raises:
+            ValueError: Something else than so many tensors.
+        """
+        if not isinstance(given, list) or len(given) != self.count:
+            raise ValueError(f"Node mismatch: expected a list of {self.count} tensors, got {type(given).__name__}")
+        return given
+
+    def unflatten(self, leaves: Tensors) -> Tensors:
+        """The list."""
+        return leaves
+
+
+def _structure(parameters: Any) -> Any:
+    if type(parameters) is list and all(isinstance(entry, Tensor) for entry in parameters):
+        return _List(len(parameters))
+    return pytree.tree_structure(parameters)
 
 
 def _unbiasing(beta: float, steps: Tensor) -> Tensor:
@@ -216,8 +244,10 @@ def _add_squares(s: Tensors, g: Tensors, beta: float) -> Tensors:
     return scaled
 
 
-def _subtract_quotients(w: Tensors, m: Tensors, s: Tensors, ahead: Tensor, spread: Tensor, eps: float) -> Tensors:
-    """W - ahead m / (sqrt(s)/spread + eps)."""
+def _subtract_quotients(
+    w: Tensors, m: Tensors, s: Tensors, ahead: Tensor, spread: Tensor, eps: float, new: bool
+) -> Tensors:
+    """W - ahead m / (sqrt(s)/spread + eps); in place where w is new."""
     if _singly(w, m, s):
         return [
             x - ahead.to(x.dtype) * y / (z.sqrt() / spread.to(x.dtype) + eps) for x, y, z in zip(w, m, s, strict=True)
@@ -226,6 +256,9 @@ def _subtract_quotients(w: Tensors, m: Tensors, s: Tensors, ahead: Tensor, sprea
     torch._foreach_div_(below, spread.to(w[0].dtype))
     torch._foreach_add_(below, eps)
     torch._foreach_div_(below, -ahead.to(w[0].dtype))
+    if new:
+        torch._foreach_addcdiv_(w, m, below)
+        return w
     return list(torch._foreach_addcdiv(w, m, below))
 
 
