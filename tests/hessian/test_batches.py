@@ -92,3 +92,16 @@ def test_batches_are_weighed_by_their_samples():
         torch.testing.assert_close(by_sum @ torch.eye(3).double(), 2.0 * X.T @ X)
         assert by_sum.loss == pytest.approx(4.0 * by_mean.loss)
         assert by_mean.samples == by_sum.samples == 4
+
+
+def test_data_that_come_in_other_batches_every_time_are_refused():
+    class Changing:
+        def __init__(self):
+            self.readings = 0
+
+        def __iter__(self):
+            self.readings += 1
+            return iter(list(zip(X.split(self.readings), Y.split(self.readings), strict=True)))
+
+    with pytest.raises(CurvatureError, match="two readings of the data gave other batches: fix their order and number"):
+        Curvature(nn.Linear(3, 1).double(), nn.MSELoss(), Changing())
