@@ -86,6 +86,7 @@ class SpikedModel:
         if not isinstance(self.noise, Law):
             raise ValueError(f"noise must be a law of rmt, got {type(self.noise).__name__}")
         object.__setattr__(self, "spikes", spikes)
+        object.__setattr__(self, "scale", float(self.scale))  # numbers of fewer digits would spread theirs
 
     def at_scale(self, scale: float) -> SpikedModel:
         """The same spikes and noise at another noise scale (another sample size)."""
@@ -98,9 +99,15 @@ class SpikedModel:
 
     @property
     def bulk_edges(self) -> tuple[float, float]:
-        """Left and right edge of the bulk, the papers' $L_N$ and $U_N$."""
-        left, right = self.noise.support
-        return self.scale * left, self.scale * right
+        """Left and right edge of the bulk, the papers' $L_N$ and $U_N$.
+
+        Raises:
+            ValueError: One of them is beyond double precision.
+        """
+        left, right = (self.scale * edge for edge in self.noise.support)
+        if not (isfinite(left) and isfinite(right)):
+            raise ValueError(f"the bulk exceeds double precision at scale {self.scale}; take larger units")
+        return left, right
 
     @cached_property
     def thresholds(self) -> tuple[float, float]:
@@ -247,8 +254,8 @@ def check_dimension(R: int, at_least: int = 1) -> int:
     Raises:
         ValueError: R is not a whole number of at least ``at_least``, or above 10^15, where doubles lose its digits.
     """
+    if R > 10**15:
+        raise ValueError("the dimension R must not exceed 10^15, where doubles lose its digits")
     if isinstance(R, bool) or not isfinite(R) or int(R) != R or at_least > R:
         raise ValueError(f"the dimension R must be a whole number of at least {at_least}, got {R}")
-    if R > 10**15:
-        raise ValueError(f"the dimension R must not exceed 10^15 (double precision), got {R}")
     return int(R)

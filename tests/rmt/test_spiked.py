@@ -109,13 +109,26 @@ def test_impossible_scales_are_refused(bad):
         SpikedModel((1.0,), scale=bad)
 
 
+def test_a_scale_of_few_digits_costs_no_digits():
+    low, full = (SpikedModel((2.0,), scale=kind(0.5)) for kind in (np.float16, float))
+    assert type(low.scale) is float
+    assert low.stable_rank(10**6) == full.stable_rank(10**6)
+    assert low.outliers == full.outliers
+
+
+def test_a_bulk_beyond_all_numbers_is_named():
+    for ask in (lambda model: model.outliers, lambda model: model.stable_rank(10)):
+        with pytest.raises(ValueError, match="exceeds double precision at scale"):
+            ask(SpikedModel((2.0,), scale=1.5e308))
+
+
 def test_dimensions_are_whole_numbers_up_to_ten_to_the_fifteenth():
     for good in (1, 2.0, np.int64(7), 10**15):
         assert check_dimension(good) == good
         assert type(check_dimension(good)) is int
 
 
-@pytest.mark.parametrize("bad", [0, -3, 2.5, float("nan"), True, 10**15 + 1, 2 * 10**15, 10**16])
+@pytest.mark.parametrize("bad", [0, -3, 2.5, float("nan"), True, 10**15 + 1, 2 * 10**15, 10**16, 10**400])
 def test_impossible_dimensions_are_refused(bad):
     with pytest.raises(ValueError, match="the dimension R must"):
         check_dimension(bad)
