@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,9 +46,9 @@ def small_perceptron(inputs: int, hidden: int) -> nn.Module:
 
 
 CASES = {
-    "MLP 196-20-10": Case(lambda: small_perceptron(196, 20), 14, 40, "1", 4),
-    "MLP 784-200-10": Case(lambda: small_perceptron(784, 200), 28, 30, "1", 8),
-    "ResNet-10, width 16, 14x14": Case(lambda: resnet(10, 10, SEED, channels=1, width=16), 14, 8, "layer*", 8),
+    "MLP 196-20-10": Case(lambda: small_perceptron(196, 20), 14, 30, "1", 4),
+    "MLP 784-200-10": Case(lambda: small_perceptron(784, 200), 28, 20, "1", 8),
+    "ResNet-10, width 16, 14x14": Case(lambda: resnet(10, 10, SEED, channels=1, width=16), 14, 6, "layer*", 8),
 }
 TINY = {"MLP 196-20-10": Case(CASES["MLP 196-20-10"].make, 14, 2, "1", 4)}
 
@@ -56,6 +56,7 @@ TINY = {"MLP 196-20-10": Case(CASES["MLP 196-20-10"].make, 14, 2, "1", 4)}
 def images(side: int, count: int) -> tuple[Tensor, Tensor]:
     """Normalised images (count, 1, side, side) and labels of Fashion-MNIST, again from the first where it ends."""
     data = load("fashion-mnist")
+    data = replace(data, images=data.images[:count], labels=data.labels[:count])
     which = torch.arange(count) % len(data.labels)
     x = levels(data, side, torch.float32)[:, None]
     return ((x - x.mean()) / x.std())[which], torch.from_numpy(data.labels).long()[which]

@@ -219,7 +219,10 @@ def flower(place: str) -> None:
     def main(grid: Any, context: Any) -> None:
         task = kept_task(place)
         mean = copy.deepcopy(task.module).state_dict()
+        patience = time.monotonic() + 120.0
         while len(known := sorted(grid.get_node_ids())) < nodes:
+            if time.monotonic() > patience:  # Ray gives up after 30 seconds, but leaves this thread waiting
+                os._exit(1)
             time.sleep(0.1)
 
         class Flower:
@@ -239,7 +242,8 @@ def flower(place: str) -> None:
 
         serve(Flower())
 
-    run_simulation(server, client, num_supernodes=nodes, backend_config={"client_resources": {"num_cpus": 1}})
+    settings = {"client_resources": {"num_cpus": 1}, "init_args": {"include_dashboard": False}}
+    run_simulation(server, client, num_supernodes=nodes, backend_config=settings)
 
 
 _KEPT: dict[str, Any] = {}
