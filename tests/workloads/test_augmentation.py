@@ -117,3 +117,13 @@ def test_bad_input_is_named():
         Preparation()(torch.rand(2, 3, 4, 4))
     with pytest.raises(ValueError, match=r"got \(2, 4\)"):
         Preparation()(torch.rand(2, 4))
+
+
+def test_nothing_is_done_where_nothing_is_asked():
+    images = torch.rand(2, 1, 3, 3)
+    plain = Preparation()
+    assert not plain.random
+    assert torch.equal(plain(images, plain.draw(np.random.default_rng(0), 2)), images)
+    assert torch.equal(plain(images[:, 0]), images)
+    assert Preparation(flip=True).random
+    assert Preparation(padding=1).random

@@ -6,6 +6,7 @@ from torch import nn
 
 from workloads.alexnet import alexnet, alexnet_shapes
 from workloads.resnet import resnet, resnet_shapes
+from workloads.sides import adapted
 from workloads.two_layer import two_layer, two_layer_shapes
 from workloads.vgg import vgg16, vgg16_shapes
 from workloads.vit import vit, vit_shapes
@@ -165,3 +166,11 @@ def test_norms_that_do_not_fit_are_named():
         resnet(10, 10, 0, norm="layer")
     with pytest.raises(ValueError, match="width must be divisible by 2 for group norm, got 3"):
         resnet(10, 10, 0, width=3, norm="group")
+
+
+def test_a_single_pixel_is_surrounded_by_its_copies():
+    assert torch.equal(adapted("net", 1, 4, "pad")(torch.full((1, 1, 1, 1), 3.0)), torch.full((1, 1, 4, 4), 3.0))
+    assert isinstance(adapted("net", 4, 4, "none"), nn.Identity)
+    for side in (0, -1, 5):
+        with pytest.raises(ValueError, match=f"net takes images of at most 4 x 4, got {side} x {side}"):
+            adapted("net", side, 4, "pad")
