@@ -312,3 +312,16 @@ def test_importing_data_sets_is_light():
     program = "import sys, workloads.datasets; print({'torch', 'matplotlib', 'pandas', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_file_of_more_bytes_than_any_genuine_one_is_not_read_to_its_end(
+    tiny, contents, tmp_path, compressed, monkeypatch
+):
+    put(tmp_path / "data/Tiny/raw", contents, compressed)
+    longest = max(map(len, contents.values()))
+    monkeypatch.setattr(datasets, "LARGEST", longest)
+    verify("tiny")
+    monkeypatch.setattr(datasets, "LARGEST", longest - 1)
+    with pytest.raises(DataError, match=rf"expected at most {longest - 1} bytes of unpacked content, found more"):
+        verify("tiny")
