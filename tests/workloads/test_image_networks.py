@@ -177,7 +177,7 @@ def test_a_single_pixel_is_surrounded_by_its_copies():
 
 
 def test_the_base_of_the_two_layer_network_has_the_variance_that_is_stated():
-    weight = two_layer(width=200, dtype=torch.float64).input.weight
+    weight = two_layer(width=200, dtype=torch.float64).input.weight.detach()
     assert weight.shape == (784, 200)
     # The variance of 784 * 200 normal numbers is known to a standard deviation of 0.36 %.
     assert float(weight.var()) * 784 == pytest.approx(1.0, rel=0.02)
