@@ -77,7 +77,10 @@ def _figure(options: argparse.Namespace) -> int:
     chosen = select(options.ids)
     for figure in all_figures() if options.all else chosen:
         made = make_figure(figure, options, Path(options.out))
-        print(f"{made.figure.id}: {', '.join(str(path) for path in made.paths.values())} ({made.seconds:.1f} s)")
+        stored = ", numbers as stored" if made.manifest["stored"] else ""
+        print(
+            f"{made.figure.id}: {', '.join(str(path) for path in made.paths.values())} ({made.seconds:.1f} s{stored})"
+        )
         if made.note:
             print(f"{made.figure.id}: {made.note}", file=sys.stderr)
     return 0

@@ -146,15 +146,15 @@ LEARNING_CURVES = Figure(
     id="training/learning-curves",
     title="Learning curves of every algorithm on MNIST and Fashion-MNIST",
     caption=r"Test accuracy by round on genuine images, a panel for each algorithm and a row for each family: training "
-    r"of full weights, one pair of factors, factors that are accumulated, personal models and clients of different "
-    r"ranks, dynamical low rank. Line: mean over the seeds; band: least and most. Every algorithm has the same "
+    r"of full weights, one pair of factors, dynamical low rank, factors that are accumulated, personal models and "
+    r"clients of different ranks. Line: mean over the seeds; band: least and most. Every algorithm has the same "
     r"samples, clients and initial weights for a seed. (p): personal models, each on its client's own test set, the "
     r"mean over the clients; all others: the global model on the test set. Dotted: what the best constant answer gets, "
-    r"for personal models that of each client for itself. $\eta$: learning rate, one for all cases of an algorithm, "
-    r"chosen by the accuracy on samples held out for validation (personal models: on the clients' own held-out "
-    r"samples) with another seed; no test image has a part in it. A round has as many local epochs as the algorithm "
-    r"has kinds of local steps: two for RoLoRA, pFedLoRU and pFedLoRA. What is not factorised is trained and averaged "
-    r"beside the factors.",
+    r"for personal models that of each client for itself; the title's points are from there to the lower 99 % bound "
+    r"of an accuracy. $\eta$: learning rate, one for all cases of an algorithm, chosen by the accuracy on samples held "
+    r"out for validation (personal models: on the clients' own held-out samples) with another seed; no test image has "
+    r"a part in it. A round has as many local epochs as the algorithm has kinds of local steps: two for RoLoRA, "
+    r"pFedLoRU and pFedLoRA. What is not factorised is trained and averaged beside the factors.",
     data=curves_data,
     draw=draw_learning,
     found=learning_found,

@@ -66,7 +66,7 @@ def _panel(axes: Any, mine: DataFrame) -> None:
         axes.fill_between(by_round.index, by_round["min"], by_round["max"], color=style["color"], alpha=0.18, lw=0)
         axes.axhline(100 * part.constant.mean(), color="0.45", linewidth=0.8, linestyle=":")
     rates = ", ".join(f"{rate:g}" for rate in sorted(set(mine.rate)))
-    axes.text(0.96, 0.2, rf"$\eta={rates}$", transform=axes.transAxes, ha="right", fontsize=7)
+    axes.text(0.96, 0.26, rf"$\eta={rates}$", transform=axes.transAxes, ha="right", fontsize=7)
 
 
 def _legend(table: DataFrame) -> tuple[list[Any], list[str]]:

@@ -54,6 +54,12 @@ FAMILIES: Mapping[str, tuple[Method, ...]] = {
         Method("RoLoRA", "rolora"),
         Method("FlexLoRA", "flexlora"),
     ),
+    "dynamical low rank": (
+        Method("FeDLRT, plain", "fedlrt-plain"),
+        Method("FeDLRT, full", "fedlrt-full"),
+        Method("FeDLRT, simplified", "fedlrt"),
+        Method("naive FeDLRT", "fedlrt-naive"),
+    ),
     "accumulation": (
         Method("FedLoRU, A anew", "fedloru", {"restart": "random"}),
         Method("FedLoRU, A kept", "fedloru", {"restart": "keep A"}),
@@ -67,12 +73,6 @@ FAMILIES: Mapping[str, tuple[Method, ...]] = {
         Method("pFedLoRA (2) (p)", "pfedlora-2", personal=True),
         Method("FedHM, one rank", "fedhm"),
         Method("FedHM, many ranks", "fedhm", {"ranks": MANY}),
-    ),
-    "dynamical low rank": (
-        Method("FeDLRT, plain", "fedlrt-plain"),
-        Method("FeDLRT, full", "fedlrt-full"),
-        Method("FeDLRT, simplified", "fedlrt"),
-        Method("naive FeDLRT", "fedlrt-naive"),
     ),
 }
 """Every algorithm that trains networks, by rows of the picture; RoLoRA's exact scheme needs a regression."""
@@ -122,7 +122,7 @@ CURVE_SIZES: dict[Scale, CurveSizes] = {
         LABELS, {"IID": _IID, "Dirichlet": _MIXED},
         {"model": "perceptron", "width": 64, "side": 14, "clients": 10, "samples": 2000, "own_share": 0.2, "batch": 20,
          "held_out": 2000},
-        rank=4, tau=5, rounds=20, every=2, seeds=3, rates=(0.1, 0.3, 1.0, 3.0), tuning_rounds=6,
+        rank=4, tau=5, rounds=20, every=2, seeds=1, rates=(0.1, 0.3, 1.0, 3.0), tuning_rounds=6,
     ),
     "paper": CurveSizes(
         LABELS, {"IID": _IID, "Dirichlet": _MIXED},

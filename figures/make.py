@@ -8,7 +8,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
@@ -184,7 +184,9 @@ def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Pa
         for run in sorted(anew.iterdir()):
             rmtree(store / run.name, ignore_errors=True)
             run.rename(store / run.name)
-        rmtree(anew.parent)
+        anew.rmdir()
+        with suppress(OSError):  # another figure's runs are there
+            anew.parent.rmdir()
 
 
 def _table(csv: str) -> DataFrame:
@@ -244,6 +246,7 @@ def _digest(csv: str) -> str:
 def _cached(path: Path, identity: dict[str, Any]) -> dict[str, Any] | None:
     try:
         entry = json.loads(path.read_text(encoding="utf-8"))
-        return entry if entry["identity"] == identity and entry["sha256"] == _digest(entry["csv"]) else None
+        whole = entry["identity"] == identity and entry["sha256"] == _digest(entry["csv"])
+        return entry if whole and isinstance(entry["seconds"], int | float) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # none, or not a whole one: computing again puts it right
