@@ -16,7 +16,7 @@ from torch import Tensor
 
 from algorithms.descent import Assemble, takes_values
 from algorithms.federation import Client, FederationError
-from algorithms.kernels import CONVOLUTIONS, from_matrix, layer_names, matrix_shape
+from algorithms.kernels import CONVOLUTIONS, Convolution, from_matrix, layer_names, matrix_shape
 from algorithms.tree import Tree
 from algorithms.weights import Added
 
@@ -34,13 +34,14 @@ class Adapter:
     r"""The update $\alpha AB$ and its start: A normal with variance 1/m, B zero.
 
     Attributes:
-        rank: r, at most the smaller side of every layer.
+        rank: r.
         scale: $\alpha$.
         seed: Of the start.
         layers: Patterns for the names of the layers that are factorised, such as ``layer*.conv*, head``; default: all
             weights, which then must be matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
         rest: Whether the other weights are `trained` and averaged beside the factors, or `frozen`.
+        cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
 
     Raises:
         FederationError: A value out of its range.
@@ -50,8 +51,9 @@ class Adapter:
     scale: float = 1.0
     seed: int = 0
     layers: str | None = None
-    convolution: str = CONVOLUTIONS[0]
+    convolution: Convolution = CONVOLUTIONS[0]
     rest: Literal["trained", "frozen"] = "trained"
+    cap: bool = False
 
     def __post_init__(self) -> None:
         if self.rank < 1 or not np.isfinite(self.scale) or self.scale == 0.0:
@@ -81,9 +83,9 @@ class Adapter:
         A, B = {}, {}
         for name in factorised(w, self.layers):
             W = w[name]
-            m, n = fitting(name, W, self.rank, self.convolution)
-            A[name] = torch.randn(m, self.rank, generator=generator, dtype=torch.float64, device="cpu").to(W) / m**0.5
-            B[name] = W.new_zeros(self.rank, n)
+            m, n, r = fitting(name, W, self.rank, self.convolution, self.cap)
+            A[name] = torch.randn(m, r, generator=generator, dtype=torch.float64, device="cpu").to(W) / m**0.5
+            B[name] = W.new_zeros(r, n)
         return AB(Tree(A), Tree(B))
 
     def weights(self, base: Mapping[str, Any], factors: AB) -> Tree:
@@ -122,16 +124,26 @@ def factorised(w: Mapping[str, Tensor], layers: str | None) -> tuple[str, ...]:
     return tuple(w) if layers is None else layer_names([(name, W.shape) for name, W in w.items()], layers)
 
 
-def fitting(name: str, W: Tensor, rank: int, convolution: str) -> tuple[int, int]:
-    """Rows and columns of a weight that is read as a matrix.
+def fitting(name: str, W: Tensor, rank: int, convolution: Convolution, cap: bool = False) -> tuple[int, int, int]:
+    """Rows and columns of a weight that is read as a matrix, and the rank of its factors.
+
+    Args:
+        name: Of the weight.
+        W: The weight.
+        rank: Asked for.
+        convolution: How a kernel is read as a matrix.
+        cap: Lower the rank to the smaller side.
 
     Raises:
-        FederationError: It is none, or the rank exceeds its smaller side.
+        FederationError: It is no matrix, or the rank is below 1 or above the smaller side.
     """
-    sides = matrix_shape(W.shape, convolution) if W.ndim >= 2 else (0, 0)
-    if not 1 <= rank <= min(sides):
-        raise FederationError(f"rank {rank} does not fit {name} of shape {tuple(W.shape)}")
-    return sides
+    what = f"rank {rank} does not fit {name} of shape {tuple(W.shape)}"
+    if W.ndim < 2:
+        raise FederationError(f"{what}, which is no matrix; name the layers that are factorised")
+    m, n = matrix_shape(W.shape, convolution)
+    if rank < 1 or (rank > min(m, n) and not cap):
+        raise FederationError(f"{what}: as a {m} x {n} matrix it takes 1 to {min(m, n)}; lower the rank, or set cap")
+    return m, n, min(rank, m, n)
 
 
 class Adapted(Protocol):

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from algorithms.adapter import AB, factorised, fitting
 from algorithms.descent import Descent, descend, takes_values
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
 from algorithms.flexlora import best_factors
-from algorithms.kernels import CONVOLUTIONS, as_matrix, from_matrix
+from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix, from_matrix
 from algorithms.tree import Tree
 from algorithms.weights import Factored
 
@@ -35,13 +32,15 @@ class FedHM:
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
+        cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
     """
 
     local: Descent
     rank: int
     ranks: tuple[int, ...] = ()
     layers: str | None = None
-    convolution: str = CONVOLUTIONS[1]
+    convolution: Convolution = CONVOLUTIONS[1]
+    cap: bool = False
 
     def start(self, fed: Federation, w: Tree) -> Tree:
         """The state before the first round.
@@ -53,7 +52,7 @@ class FedHM:
             raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
         for name in factorised(w, self.layers):
             for rank in sorted({*(self.ranks or (self.rank,))}):
-                fitting(name, w[name], rank, self.convolution)
+                fitting(name, w[name], rank, self.convolution, self.cap)
         return w
 
     def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
@@ -103,11 +102,6 @@ def factored(shapes: Mapping[str, tuple[int, ...]], factors: AB) -> Tree:
     """The weights as values that layers compute through."""
     A, B, rest = factors
     values: dict[str, Any] = {
-        name: Factored(A[name], _identity(A[name]), B[name].mT, shape) if name in A else rest[name]
-        for name, shape in shapes.items()
+        name: Factored(A[name], None, B[name].mT, shape) if name in A else rest[name] for name, shape in shapes.items()
     }
     return Tree(values)
-
-
-def _identity(A: Tensor) -> Tensor:
-    return torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)

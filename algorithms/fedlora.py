@@ -5,6 +5,7 @@ The frozen $W_0$ is told to every client at the start.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,16 +32,26 @@ class LoRA:
         fed.tell(base=w)
         return LoRAState(w, self.adapter.factors(w))
 
-    def trained(self, fed: Federation, cohort: Cohort, factors: AB, then: Then | None = None) -> Any:
-        """The mean of what a cohort makes of the factors, or of what the server makes of each client's."""
+    def trained(self, fed: Federation, cohort: Cohort, factors: AB | Mapping[int, AB], then: Then | None = None) -> Any:
+        """The mean of what a cohort makes of the factors, or of what the server makes of each client's.
+
+        Args:
+            fed: The federation.
+            cohort: Who trains.
+            factors: For all of it; or for each of its clients, by its number.
+            then: What the server makes of a client's, before the mean.
+        """
+        common: dict[str, Any] = {"factors": factors} if isinstance(factors, AB) else {}
+        each = {} if isinstance(factors, AB) else {"factors": factors}
         return fed.mean(
             train_factors,
             to=cohort,
             draw=self.local.draw,
+            each=each,
             then=then,
-            factors=factors,
             local=self.local,
             adapter=self.adapter,
+            **common,
         )
 
     def weights(self, state: Adapted) -> Tree:

@@ -8,14 +8,15 @@ the coefficients; a correction of the clients' drift is that of FedLin there.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
-from algorithms.kernels import CONVOLUTIONS
+from algorithms.kernels import CONVOLUTIONS, Convolution
 from algorithms.low_rank import (
     COMPLETIONS,
     USV,
+    Completion,
     Truncation,
     augment,
     beside,
@@ -30,7 +31,8 @@ from algorithms.low_rank import (
 from algorithms.moving_bases import following, kept_with_bases
 from algorithms.tree import Tree
 
-CORRECTIONS = ("none", "full", "simplified")
+Correction = Literal["none", "full", "simplified"]
+CORRECTIONS: tuple[Correction, ...] = ("none", "full", "simplified")
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class FeDLRT:
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
+        cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
 
     Raises:
         FederationError: An unknown word.
@@ -54,10 +57,11 @@ class FeDLRT:
     local: Descent
     rank: int
     truncation: Truncation = field(default_factory=Truncation)
-    correction: str = "simplified"
-    completion: str = "orthogonal"
+    correction: Correction = "simplified"
+    completion: Completion = "orthogonal"
     layers: str | None = None
-    convolution: str = CONVOLUTIONS[0]
+    convolution: Convolution = CONVOLUTIONS[0]
+    cap: bool = False
 
     def __post_init__(self) -> None:
         if self.correction not in CORRECTIONS or self.completion not in COMPLETIONS:
@@ -68,7 +72,7 @@ class FeDLRT:
 
     def start(self, fed: Federation, w: Tree) -> USV:
         """The state before the first round: the best factors of the start's rank."""
-        return factorise(w, self.rank, self.layers, self.convolution)
+        return factorise(w, self.rank, self.layers, self.convolution, self.cap)
 
     def round(self, fed: Federation, cohort: Cohort, state: USV) -> USV:
         """One round: two trips, three with the full correction."""

@@ -1,4 +1,8 @@
-"""FlexLoRA (Bai et al., 2024): the mean of the clients' products, cut to the rank by its singular values."""
+"""FlexLoRA (Bai et al., 2024): the mean of the clients' products, cut to a rank by its singular values.
+
+Each client may have a rank of its own: it is sent the first columns of A and rows of B, which belong to the largest
+singular values.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,8 @@ from algorithms.federation import Cohort, Federation, FederationError
 from algorithms.fedlora import LoRA
 from algorithms.tree import Tree
 
-SPLITS = ("balanced", "left", "right")
+Split = Literal["balanced", "left", "right"]
+SPLITS: tuple[Split, ...] = ("balanced", "left", "right")
 
 
 @dataclass(frozen=True)
@@ -21,20 +26,36 @@ class FlexLoRA(LoRA):
 
     Attributes:
         split: Where the singular values go: half to each factor, to A (`left`) or to B (`right`).
+        ranks: Of each client's factors, by its number, in place of the adapter's for all, which is the server's.
 
     Raises:
-        FederationError: An unknown split.
+        FederationError: An unknown split, or a rank that is not from 1 to the server's.
     """
 
-    split: Literal["balanced", "left", "right"] = "balanced"
+    split: Split = "balanced"
+    ranks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.split not in SPLITS:
             raise FederationError(f"split must be one of {SPLITS}, got {self.split!r}")
+        outside = [rank for rank in self.ranks if not 1 <= rank <= self.adapter.rank]
+        if outside:
+            raise FederationError(f"ranks must be from 1 to the server's, {self.adapter.rank}, got {outside[0]}")
+
+    def start(self, fed: Federation, w: Tree) -> LoRAState:
+        """The state before the first round; every client is told the frozen weights.
+
+        Raises:
+            FederationError: Not one rank for each client, or the adapter's does not fit.
+        """
+        if self.ranks and len(self.ranks) != len(fed.clients):
+            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
+        return super().start(fed, w)
 
     def round(self, fed: Federation, cohort: Cohort, state: LoRAState) -> LoRAState:
         """One round."""
-        update, rest = self.trained(fed, cohort, state.factors, then=product_and_rest)
+        factors = {number: first(state.factors, self.ranks[number]) for number in cohort} if self.ranks else None
+        update, rest = self.trained(fed, cohort, factors or state.factors, then=product_and_rest)
         return state._replace(factors=best_factors(update, self.adapter.rank, self.split)._replace(rest=rest))
 
 
@@ -43,7 +64,12 @@ def product_and_rest(factors: AB) -> tuple[Tree, Tree]:
     return factors.A @ factors.B, factors.rest
 
 
-def best_factors(update: Tree, rank: int, split: str) -> AB:
+def first(factors: AB, rank: int) -> AB:
+    """The first columns of A and rows of B."""
+    return AB(factors.A.map(lambda A: A[:, :rank]), factors.B.map(lambda B: B[:rank]), factors.rest)
+
+
+def best_factors(update: Tree, rank: int, split: Split) -> AB:
     """Factors of the best approximation of given rank."""
     A, B = {}, {}
     for name, W in update.items():

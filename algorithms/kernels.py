@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from typing import Literal
 
 from torch import Tensor
 
 from algorithms.federation import FederationError
 
-CONVOLUTIONS = ("k x k, 1 x 1", "1 x k, k x 1")
+Convolution = Literal["k x k, 1 x 1", "1 x k, k x 1"]
+CONVOLUTIONS: tuple[Convolution, Convolution] = ("k x k, 1 x 1", "1 x k, k x 1")
 
 
 def matrix_shape(shape: Sequence[int], convolution: str = CONVOLUTIONS[0]) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,12 +15,14 @@ from torch import Tensor
 from algorithms.adapter import factorised, fitting
 from algorithms.descent import gradient, statistics_of, takes_values
 from algorithms.federation import Client, FederationError
-from algorithms.kernels import CONVOLUTIONS, as_matrix
+from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix
 from algorithms.tree import Tree
 from algorithms.weights import Factored
 
-COMPLETIONS = ("orthogonal", "none")
-TRUNCATIONS = ("after", "printed")
+Completion = Literal["orthogonal", "none"]
+COMPLETIONS: tuple[Completion, ...] = ("orthogonal", "none")
+Rule = Literal["after", "printed"]
+TRUNCATIONS: tuple[Rule, ...] = ("after", "printed")
 
 
 class USV(NamedTuple):
@@ -57,7 +59,9 @@ def made(client: Client, factors: USV) -> Tree:
     return values(factors) if takes_values(client) else product(factors)
 
 
-def factorise(w: Tree, rank: int, layers: str | None = None, convolution: str = CONVOLUTIONS[0]) -> USV:
+def factorise(
+    w: Tree, rank: int, layers: str | None = None, convolution: Convolution = CONVOLUTIONS[0], cap: bool = False
+) -> USV:
     """The best approximation of given rank of every matrix.
 
     Args:
@@ -65,22 +69,23 @@ def factorise(w: Tree, rank: int, layers: str | None = None, convolution: str = 
         rank: Of all.
         layers: Patterns for the names of the layers that are factorised; default: all weights.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
+        cap: Lower the rank to the smaller side of a matrix where it is above that.
 
     Raises:
-        FederationError: A rank that is not between 1 and the smaller side, or an entry that is no matrix.
+        FederationError: A rank that does not fit, or an entry that is no matrix.
     """
     parts: dict[str, tuple[Tensor, Tensor, Tensor]] = {}
     for name in factorised(w, layers):
         if layers is None and w[name].ndim != 2:
             raise FederationError(f"{name} has shape {tuple(w[name].shape)}; name the layers that are factorised")
-        fitting(name, w[name], rank, convolution)
+        r = fitting(name, w[name], rank, convolution, cap)[2]
         U, sigma, Vh = torch.linalg.svd(as_matrix(w[name], convolution), full_matrices=False)
-        parts[name] = (U[:, :rank], torch.diag(sigma[:rank]), Vh[:rank].T)
+        parts[name] = (U[:, :r], torch.diag(sigma[:r]), Vh[:r].T)
     U, S, V = (Tree({name: part[i] for name, part in parts.items()}) for i in range(3))
     return USV(U, Tree({**S, **w.but(parts)}), V)
 
 
-def augment(U: Tree, G: Tree, completion: str = "orthogonal") -> Tree:
+def augment(U: Tree, G: Tree, completion: Completion = "orthogonal") -> Tree:
     r"""$\bar U$: orthonormal columns beside those of U so that $[U|\bar U]$ spans $[U|G]$; FeDLRT, eq. (6).
 
     Where G has too little rank beside U, or 2r exceeds the number of rows, fewer directions are determined.
@@ -94,7 +99,7 @@ def augment(U: Tree, G: Tree, completion: str = "orthogonal") -> Tree:
     return U.map(lambda u, g: _augmented(u, g, completion), G)
 
 
-def _augmented(u: Tensor, g: Tensor, completion: str) -> Tensor:
+def _augmented(u: Tensor, g: Tensor, completion: Completion) -> Tensor:
     if completion == "orthogonal":
         # The orthogonal factor is orthonormal to rounding however dependent the columns are.
         return torch.linalg.qr(torch.cat([u, g], dim=-1))[0][..., u.shape[-1] :]
@@ -142,7 +147,7 @@ class Truncation:
     """
 
     tau: float = 0.1
-    rule: str = "after"
+    rule: Rule = "after"
     least: int = 0
     most: int | None = None
 

@@ -77,26 +77,29 @@ class NestedFedLoRU(FedLoRU):
             FederationError: Ranks that do not fit.
         """
         r_A, r_B = ranks
-        rows = Adapter(r_A, 1.0, self.adapter.seed + 1).pair(factors.A.T, turn).A.map(_orthonormal).T
-        columns = Adapter(r_B, 1.0, self.adapter.seed + 2).pair(factors.B, turn).A.map(_orthonormal)
+        seed, cap = self.adapter.seed, self.adapter.cap
+        rows = Adapter(r_A, 1.0, seed + 1, cap=cap).pair(factors.A.T, turn).A.map(_orthonormal).T
+        columns = Adapter(r_B, 1.0, seed + 2, cap=cap).pair(factors.B, turn).A.map(_orthonormal)
         return Nested(
-            factors.A.map(lambda A: A.new_zeros(A.shape[0], r_A)), rows,
-            columns, factors.B.map(lambda B: B.new_zeros(r_B, B.shape[1])), factors.rest,
+            factors.A.map(lambda A, A_u: A.new_zeros(A.shape[0], A_u.shape[0]), rows), rows,
+            columns, factors.B.map(lambda B, B_d: B.new_zeros(B_d.shape[1], B.shape[1]), columns), factors.rest,
         )  # fmt: skip
 
-    def changed(self, factors: AB, nested: Nested, ranks: tuple[int, int]) -> AB:
+    def changed(self, factors: AB, nested: Nested) -> AB:
         """A and B with their changes."""
-        a, b = (self.nested_scale * rank for rank in ranks)
-        A, B = factors.A + a * (nested.A_d @ nested.A_u), factors.B + b * (nested.B_d @ nested.B_u)
-        return AB(A, B, nested.rest)
+
+        def scaled(down: Tensor, up: Tensor) -> Tensor:
+            return self.nested_scale * down.shape[-1] * (down @ up)
+
+        A, B = nested.A_d.map(scaled, nested.A_u), nested.B_d.map(scaled, nested.B_u)
+        return AB(factors.A + A, factors.B + B, nested.rest)
 
     def recovered(self, factors: AB, upload: AB | Nested | Mapping[str, Tree]) -> AB:
         """A and B as a client that sent its changes has them."""
         if isinstance(upload, AB):
             return upload
         if isinstance(upload, Nested):
-            name = next(iter(upload.A_u))
-            return self.changed(factors, upload, (upload.A_u[name].shape[0], upload.B_u[name].shape[0]))
+            return self.changed(factors, upload)
         return AB(factors.A + upload["A"], factors.B + upload["B"], upload["rest"])
 
 
@@ -114,10 +117,10 @@ def train_nested(
         return Reply(upload=trained, personal=personal)
     start = algorithm.fresh(factors, ranks, turn)
     nested, personal = descend(
-        client, start, algorithm.local, memory, lambda parts: outer(algorithm.changed(factors, parts, ranks))
+        client, start, algorithm.local, memory, lambda parts: outer(algorithm.changed(factors, parts))
     )
     if not algorithm.send_products:
         return Reply(upload=nested, personal=personal)
-    changed = algorithm.changed(factors, nested, ranks)
+    changed = algorithm.changed(factors, nested)
     products = {"A": changed.A - factors.A, "B": changed.B - factors.B, "rest": changed.rest}
     return Reply(upload=products, personal=personal)

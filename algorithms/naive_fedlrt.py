@@ -8,12 +8,13 @@ bases of the first client.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from algorithms.descent import Descent, descend, gradient
-from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
-from algorithms.kernels import CONVOLUTIONS
+from algorithms.federation import Client, Cohort, Federation, Memory, Reply
+from algorithms.kernels import CONVOLUTIONS, Convolution
 from algorithms.low_rank import (
     USV,
     Truncation,
@@ -26,6 +27,7 @@ from algorithms.low_rank import (
     truncated,
     values,
 )
+from algorithms.moving_bases import following, kept_with_bases
 from algorithms.tree import Tree
 
 
@@ -35,15 +37,14 @@ class NaiveFeDLRT:
 
     Attributes:
         local: Local steps; each widens the client's bases, steps in the coefficients and truncates to the start's rank.
+            The state of an optimiser follows the bases from step to step.
         rank: Of the start, and at most of what clients keep between steps.
         truncation: Which singular values stay at the server.
         as_printed: Average coefficients across bases.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
             matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
-
-    Raises:
-        FederationError: Settings of the local steps beside their number, rate and batch.
+        cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
     """
 
     local: Descent
@@ -51,15 +52,12 @@ class NaiveFeDLRT:
     truncation: Truncation = field(default_factory=Truncation)
     as_printed: bool = False
     layers: str | None = None
-    convolution: str = CONVOLUTIONS[0]
-
-    def __post_init__(self) -> None:
-        if self.local.optimiser is not None or self.local.clip is not None:
-            raise FederationError("the naive scheme takes plain gradient steps: its bases change at every step")
+    convolution: Convolution = CONVOLUTIONS[0]
+    cap: bool = False
 
     def start(self, fed: Federation, w: Tree) -> USV:
         """The state before the first round."""
-        return factorise(w, self.rank, self.layers, self.convolution)
+        return factorise(w, self.rank, self.layers, self.convolution, self.cap)
 
     def round(self, fed: Federation, cohort: Cohort, state: USV) -> USV:
         """One round."""
@@ -81,6 +79,8 @@ def own_bases(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, local: 
     """Local steps in bases of the client's own; the last one is sent as it is, wide."""
     factors = USV(U, S, V)
     most, steps = max(entry.shape[1] for entry in U.values()), local.count(memory.drawn)
+    personal = local.optimiser_state == "personal"
+    kept: Mapping[str, Any] = memory.personal if personal else {}
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]
         if step:
@@ -89,11 +89,13 @@ def own_bases(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, local: 
         Ut, Vt = beside(factors.U, augment(factors.U, slopes.U)), beside(factors.V, augment(factors.V, slopes.V))
         whole = product(factors)
         St = Tree({**whole, **(Ut.T @ whole.only(Ut) @ Vt)})
-        one = Descent(1, local.rate(memory.round, step, steps))
-        drawn = None if batch is None else [batch]
-        stepped, _ = descend(projected(client, Ut, Vt), St, one, replace(memory, drawn=drawn))
-        factors = USV(Ut, stepped, Vt)
-    return Reply(upload=factors)
+        rate = local.rate(memory.round, step, steps)
+        one = replace(local, steps=1, epochs=None, learning_rate=rate, optimiser_state="personal")
+        inside = projected(client, Ut, Vt)
+        known = replace(memory, drawn=None if batch is None else [batch], personal=following(kept, inside, St, Ut, Vt))
+        stepped, state = descend(inside, St, one, known)
+        factors, kept = USV(Ut, stepped, Vt), kept_with_bases(state, Ut, Vt)
+    return Reply(upload=factors, personal=kept if personal else {})
 
 
 def _identity(w: Tree, side: int) -> Tree:

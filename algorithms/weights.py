@@ -1,4 +1,4 @@
-r"""What stands for a layer's weight: a tensor, $W_0 + \alpha AB$, or $USV^T$.
+r"""What stands for a layer's weight: a tensor, $W_0 + \alpha AB$, $USV^T$, or $UV^T$.
 
 The values are of the weight read as a matrix ``(m, n)`` (`algorithms.kernels`): for a linear layer ``(out, in)``, for a
 convolution ``(out, in k k)`` or ``(out k, in k)``. PEFT's B is A here. Layers compute through them
@@ -53,17 +53,17 @@ class Added(Product):
 
 @dataclass(frozen=True, eq=False)
 class Factored(Product):
-    r"""$USV^T$.
+    r"""$USV^T$, or $UV^T$.
 
     Attributes:
         U: ``(m, r)``.
-        S: ``(r, q)``, mostly square.
+        S: ``(r, q)``, mostly square; none: the product of two.
         V: ``(n, q)``.
         of: Shape of the layer's weight, where that is not ``(m, n)``.
     """
 
     U: Tensor
-    S: Tensor
+    S: Tensor | None
     V: Tensor
     of: tuple[int, ...] | None = None
 
@@ -74,8 +74,8 @@ class Factored(Product):
 
     @property
     def terms(self) -> Terms:
-        """One product of three."""
-        return ((1.0, (self.U, self.S, self.V.mT)),)
+        """One product of two or three."""
+        return ((1.0, (self.U, self.V.mT) if self.S is None else (self.U, self.S, self.V.mT)),)
 
 
 Weight = Tensor | Added | Factored

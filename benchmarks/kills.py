@@ -4,7 +4,8 @@
 each. Every attempt is a forked process that trains with a checkpoint after each round. It gets SIGKILL after a random
 time: within a round, or within a checkpoint. In ``workers`` two workers share the clients, and one of them gets the
 signal; the run must then end by itself, in one line that says so, and leave no process behind. At the end metrics,
-ledger and every stored tensor must be the same bytes. One JSON file; status 1 where something is not as it must be.
+ledger and every stored tensor must be the same bytes. One JSON file, in which what was not measured again stays;
+status 1 where something is not as it must be.
 """
 
 from __future__ import annotations
@@ -262,7 +263,8 @@ def main() -> int:
     text = json.dumps({"versions": versions(), "load": os.getloadavg()[0], **found}, indent=1)
     print(text)
     if options.out:
-        options.out.write_text(text + "\n")
+        before = json.loads(options.out.read_text()) if options.out.exists() else {}
+        options.out.write_text(json.dumps({**before, **json.loads(text)}, indent=1) + "\n")
     return 1 if any(found[one]["differing"] for one in options.of) else 0
 
 

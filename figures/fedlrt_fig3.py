@@ -14,7 +14,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation, Reply, Sequential, Trip
 from algorithms.fedlin import FedLin
-from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import USV, Truncation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree, tensors
@@ -101,10 +101,14 @@ def counted(method: str, n: int, r: int, rng: np.random.Generator) -> dict[str, 
     if method in ("FedAvg", "FedLin"):
         one_round((FedAvg if method == "FedAvg" else FedLin)(_LOCAL).round, fed, Tree(W=normal(n, n)))
     else:
-        correction = {"FeDLRT": "none", "FeDLRT, simplified": "simplified", "FeDLRT, full": "full"}[method]
+        corrections: dict[str, Correction] = {
+            "FeDLRT": "none",
+            "FeDLRT, simplified": "simplified",
+            "FeDLRT, full": "full",
+        }
         bases = [Tree(W=torch.linalg.qr(normal(n, r))[0]) for _ in range(2)]
         state = USV(bases[0], Tree(W=torch.diag(1.0 + normal(r).abs())), bases[1])
-        one_round(FeDLRT(_LOCAL, r, Truncation(0.0, least=1), correction).round, fed, state)
+        one_round(FeDLRT(_LOCAL, r, Truncation(0.0, least=1), corrections[method]).round, fed, state)
     return {
         "communication": fed.ledger.count() / len(fed.clients),
         "client compute": counting.flops,

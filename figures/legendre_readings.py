@@ -14,8 +14,8 @@ from torch import Tensor
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
-from algorithms.fedlrt import FeDLRT
-from algorithms.low_rank import Truncation
+from algorithms.fedlrt import Correction, FeDLRT
+from algorithms.low_rank import Rule, Truncation
 from figures.figure import Settings
 from figures.seeds_at_once import affine_map, powers, recorded, run_fedlrt
 from toymodels.legendre import many_targets
@@ -25,7 +25,7 @@ CLOSE = 1e-5
 """What the paper says its methods reach."""
 STOP = 1e-9
 """A start nearer to the minimiser than this is not followed further."""
-LOW_RANK = {"none": "FeDLRT", "simplified": "FeDLRT, simplified", "full": "FeDLRT, full"}
+LOW_RANK: dict[Correction, str] = {"none": "FeDLRT", "simplified": "FeDLRT, simplified", "full": "FeDLRT, full"}
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Reading:
     rank: int = 8
     scale: float = 1.0
     tau: float = 0.1
-    rule: str = "after"
+    rule: Rule = "after"
     corrections: tuple[str, ...] = ("simplified",)
 
 

@@ -79,7 +79,7 @@ def train(
                 raise RunError(f"another run has begun in {folder}; name another with --out")
         if replace is not None:
             replace(_removed(folder, checkpoints))
-        write_plan(folder, plan, earlier if before else None)
+        write_plan(folder, plan, earlier if before and earlier != plan.digest else None)
         writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger))
         return writer.follow(first, made, progress)
 

@@ -19,6 +19,8 @@ from runs.versions import versions
 from workloads.files import write_whole
 
 SETTINGS = "settings.json"
+LATER = ("cap", "personal_cap", "ranks")
+"""Options that runs of earlier versions lack; their defaults are what those versions did."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def stored_plan(folder: Path) -> Plan:
         if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
             raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
         plan = planned(*names, {**settings, **conduct}, Conduct(rounds=number))
-        lacking = [name for name in plan.settings if name not in settings]
+        lacking = [name for name in plan.settings if name not in settings and name not in LATER]
         if lacking:
             raise RunError(f"it lacks {', '.join(lacking)}")
     except RunError as error:
@@ -162,18 +164,16 @@ def stored_plan(folder: Path) -> Plan:
 
 
 def earlier_digest(folder: Path) -> str | None:
-    """The digest under which an earlier version began the run in a folder; none where this version did, or no run is.
+    """The digest under which the run in a folder was begun, maybe by an earlier version; none where no run is.
 
-    That version had `STAYING` among the settings.
+    That version had `STAYING` among the settings, and lacked `LATER`.
     """
     try:
         stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        if set(STAYING) & set(stored["settings"]):
-            return _digest({"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]})
-        earlier = stored.get("earlier")
+        as_it_stands = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
+        return str(stored.get("earlier", _digest(as_it_stands)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # whoever needs the settings says what is wrong with them
-    return earlier if isinstance(earlier, str) else None
 
 
 def elsewhere(folder: Path, plan: Plan, standing: Plan) -> list[str]:

@@ -1,6 +1,7 @@
 """A run's state as plain JSON and named tensors, and back; nothing that is read names code to run.
 
-A state is made of tensors, numbers, texts, tuples, mappings, trees, and named tuples of known types.
+A state is made of tensors, numbers, texts, tuples, mappings, trees, factors in place of weights, and named tuples of
+known types.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +18,10 @@ from torch import Tensor
 
 import algorithms
 from algorithms.tree import Tree
+from algorithms.weights import Added, Factored
 
+FACTORS: Mapping[str, type] = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in (Added, Factored)}
+"""What stands in place of a weight, by module and name."""
 ALIGNED = 64
 """Bytes to which torch aligns what it allocates."""
 NamedTypes = Mapping[str, type]
@@ -126,15 +130,17 @@ def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
     if isinstance(value, Mapping):
         return {"mapping": [[_key(name), plain(entry, put, kinds)] for name, entry in value.items()]}
     name = f"{type(value).__module__}.{type(value).__qualname__}"
+    if FACTORS.get(name) is type(value):
+        return {"factors": name, "fields": [plain(getattr(value, part.name), put, kinds) for part in fields(value)]}
     if isinstance(value, tuple) and kinds.get(name) is type(value):
         return {"named": name, "fields": [plain(entry, put, kinds) for entry in value]}
-    if type(value) in (tuple, list):
+    if type(value) in (tuple, list, torch.Size):
         return {"list" if type(value) is list else "tuple": [plain(entry, put, kinds) for entry in value]}
     if value is None or type(value) in (bool, int, float, str):
         return {"value": value}
     raise TypeError(
-        f"a state holds a {name}, which cannot be stored; keep tensors, numbers, texts, tuples, mappings, trees, and "
-        "named tuples that are defined in the module of the algorithm"
+        f"a state holds a {name}, which cannot be stored; keep tensors, numbers, texts, tuples, mappings, trees, "
+        "factors and named tuples that are defined in the module of the algorithm"
     )
 
 
@@ -144,7 +150,7 @@ def rich(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
     Raises:
         KeyError, TypeError, ValueError: It is not what `plain` gives.
     """
-    if len(value) > 2 or (len(value) == 2 and "named" not in value):
+    if len(value) > 2 or (len(value) == 2 and "fields" not in value):
         raise ValueError("a part of a state that is two things")
     if "tensor" in value:
         return get(value["tensor"])
@@ -152,6 +158,8 @@ def rich(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
         return Tree({name: rich(entry, get, kinds) for name, entry in value["tree"].items()})
     if "mapping" in value:
         return {_key(name): rich(entry, get, kinds) for name, entry in value["mapping"]}
+    if "factors" in value:
+        return _factors(value["factors"], [rich(entry, get, kinds) for entry in value["fields"]])
     if "named" in value:
         return kinds[value["named"]](*(rich(entry, get, kinds) for entry in value["fields"]))
     if "tuple" in value:
@@ -161,6 +169,19 @@ def rich(value: Any, get: Callable[[Any], Tensor], kinds: NamedTypes) -> Any:
     if value["value"] is not None and type(value["value"]) not in (bool, int, float, str):
         raise ValueError("a value that is no number and no text")
     return value["value"]
+
+
+def _factors(name: str, parts: Sequence[Any]) -> Added | Factored:
+    made = FACTORS[name](*parts)
+    if isinstance(made, Added):
+        right = isinstance(made.base, Tensor | Added | Factored) and type(made.scale) is float
+        matrices = [made.A, made.B]
+    else:
+        right = made.of is None or (type(made.of) is tuple and all(type(side) is int for side in made.of))
+        matrices = [made.U, made.V, *(() if made.S is None else (made.S,))]
+    if not right or not all(isinstance(matrix, Tensor) for matrix in matrices):
+        raise ValueError("factors that are none")
+    return made
 
 
 def _key(name: Any) -> Any:

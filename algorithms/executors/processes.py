@@ -16,6 +16,7 @@ import signal
 import traceback
 import weakref
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from multiprocessing.connection import Connection, wait
@@ -318,19 +319,23 @@ def _serve(connection: Connection, watched: Connection, threads: int, dtype: tor
     torch.set_num_threads(threads)
     torch.set_default_dtype(dtype)
     federations: dict[int, _Held] = {}
-    while True:
-        try:
-            order = connection.recv()
-        except EOFError:
-            os._exit(0)
-        for number in order.gone:
-            federations.pop(number, None)
-        held = federations.setdefault(order.federation, _Held())
-        try:
-            answer: Any = tuple(_pack("what came of the work", part) for part in held.answer(order))
-        except Exception as error:
-            answer = _failure(error)
-        connection.send((answer, tuple(held.kept)))
+    with suppress(EOFError, OSError):  # whoever gave the orders is gone, or wants no answer any more
+        while True:
+            _answer(connection, federations)
+    os._exit(0)
+
+
+def _answer(connection: Connection, federations: dict[int, _Held]) -> None:
+    """Waits for one order, and sends what comes of it."""
+    order = connection.recv()
+    for number in order.gone:
+        federations.pop(number, None)
+    held = federations.setdefault(order.federation, _Held())
+    try:
+        answer: Any = tuple(_pack("what came of the work", part) for part in held.answer(order))
+    except Exception as error:
+        answer = _failure(error)
+    connection.send((answer, tuple(held.kept)))
 
 
 def _failure(error: Exception) -> _Failure:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from algorithms.descent import Descent
 from algorithms.fedlrt import FeDLRT
-from algorithms.low_rank import Truncation, factorise
+from algorithms.low_rank import Rule, Truncation, factorise
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
@@ -161,7 +161,7 @@ def claim_trunc(spectra: list[Spectrum], after: int = 0, strict: bool = True, bo
                           "decades, in fractions")  # fmt: skip
 
 
-RULES = ("printed", "after")
+RULES: tuple[Rule, ...] = ("printed", "after")
 TAU = 0.1
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from algorithms.descent import Descent
-from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import USV, Truncation, augment, beside, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
@@ -62,7 +62,7 @@ class Round:
         return self.U @ torch.stack(self.coefficients).mean(dim=0) @ self.V.mT
 
 
-def watch(case: Case, correction: str, steps: int = STEPS) -> list[Round]:
+def watch(case: Case, correction: Correction, steps: int = STEPS) -> list[Round]:
     """Some rounds of FeDLRT at half the admissible step of Theorem 2."""
     local = Descent(steps, 0.5 / (12.0 * case.smoothness * steps))
     algorithm = FeDLRT(local, case.rank, Truncation(TAU), correction)
@@ -81,7 +81,7 @@ def watch(case: Case, correction: str, steps: int = STEPS) -> list[Round]:
     return rounds
 
 
-def _with_corrections(watched: Round, fed: Watched, correction: str, slopes: tuple[Tensor, ...]) -> Round:
+def _with_corrections(watched: Round, fed: Watched, correction: Correction, slopes: tuple[Tensor, ...]) -> Round:
     """What clients add: the mean that was sent minus their own, from the trips and not from the algorithm's code."""
     last = fed.trips[-1].sent
     own: list[Tensor] = [torch.zeros_like(watched.start) for _ in slopes]

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from algorithms.descent import Descent
 from algorithms.fedlin import FedLin
+from algorithms.fedlrt import Correction
 from algorithms.rounds import one_round
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -24,7 +25,7 @@ from paper_checks.watched import Watched
 ROUND_SCOPE = f"{SCOPE}; the first round, of {STEPS} local steps"
 
 
-def first_rounds(context: Context, correction: str, steps: int = STEPS) -> list[Round]:
+def first_rounds(context: Context, correction: Correction, steps: int = STEPS) -> list[Round]:
     """The first round of every case."""
     return [watch(case, correction, steps)[0] for case in draw_cases(context)]
 

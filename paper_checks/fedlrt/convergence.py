@@ -13,7 +13,7 @@ import torch
 
 from algorithms.descent import Descent
 from algorithms.federation import Federation
-from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
@@ -231,8 +231,8 @@ STUCK = {"matrix": [["1", "1/2"], ["1/2", "1/4"]], "corner": "1/2", "step": "1/1
 """From e1 e1' towards the matrix, of rank one, in the first two rows and columns, and the corner in the last."""
 
 
-def _limit(name: str, clients: list[Quadratic], start: Array, rank: int, local: Descent, correction: str, rounds: int,
-           kept: int, witness: Mapping[str, object] | None = None) -> Limit:  # fmt: skip
+def _limit(name: str, clients: list[Quadratic], start: Array, rank: int, local: Descent, correction: Correction,
+           rounds: int, kept: int, witness: Mapping[str, object] | None = None) -> Limit:  # fmt: skip
     algorithm = FeDLRT(local, rank, Truncation(0.0, most=kept), correction)
     fed = Federation(clients)
     state = algorithm.start(fed, Tree({"W": torch.from_numpy(start)}))
@@ -259,7 +259,10 @@ def measure_limits(context: Context) -> list[Limit]:
     balanced = spectra[0].reshape(4, 4, 4, 4)
     other = torch.linalg.solve(spectra[1], (balanced.reshape(16, 16) @ shifts[0].reshape(-1))).reshape(4, 4)
     apart = [centred(spectra[0], low + shifts[0]), centred(spectra[1], low - other)]
-    for name, clients, correction in (("common", common, "full"), ("apart", apart, "full"), ("apart", apart, "none")):
+    cases: tuple[tuple[str, list[Quadratic], Correction], ...] = (
+        ("common", common, "full"), ("apart", apart, "full"), ("apart", apart, "none")
+    )  # fmt: skip
+    for name, clients, correction in cases:
         found.append(_limit(name, clients, start, 2, Descent(4, LIMIT / 4), correction, 150, 2))
     return found
 

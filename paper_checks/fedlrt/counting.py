@@ -24,7 +24,7 @@ from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Receipt, Reply, Trip
 from algorithms.fedlin import FedLin
-from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.ledger import Direction
 from algorithms.low_rank import USV, Truncation
 from algorithms.naive_fedlrt import NaiveFeDLRT
@@ -34,7 +34,7 @@ from algorithms.trip import fold
 from paper_checks.watched import Seen, Watched
 
 FULL_RANK = ("FedAvg", "FedLin")
-LOW_RANK = {"FeDLRT": "none", "FeDLRT, simplified": "simplified", "FeDLRT, full": "full"}
+LOW_RANK: dict[str, Correction] = {"FeDLRT": "none", "FeDLRT, simplified": "simplified", "FeDLRT, full": "full"}
 """Variants of FeDLRT and their corrections."""
 METHODS = (*FULL_RANK, *LOW_RANK)
 COSTS = ("client compute", "client memory", "server compute", "server memory", "communication")

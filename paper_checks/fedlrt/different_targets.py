@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from algorithms.fedlrt import Correction
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.counting import evaluate, polynomials
@@ -34,7 +35,7 @@ from toymodels.legendre import BASES, heterogeneous
 SETTING = "n = 10, C = 4, targets of rank 1 from normal factors, 10,000 points, s = 100, rate 1e-3"
 START = Reading(clients=4, split="all", correction="full", rank=5, scale=1.0, tau=0.01)
 OTHER = Reading(basis="plain", clients=4, split="all", correction="full", rank=2, scale=0.01, tau=0.1)
-KINDS = ("none", "simplified", "full")
+KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
 TOLD = (
     "The test as it is described: all points at every client, full gradients as in the boxes. Reading: polynomials "
     r"orthonormal for the uniform law, a normal start of unit size cut to rank 5, $\tau = 0.01$; the text gives no "
@@ -151,7 +152,7 @@ def compare(context: Context) -> Compared:
     """Maps and limits of the full-rank methods, and runs of FeDLRT."""
     seed = stream(context)
     found = {(basis, split): limits(seed, basis, split) for basis in BASES for split in ("all", "random", "region")}
-    variants = [
+    variants: list[dict[str, Run]] = [
         {kind: heterogeneous_run(seed, replace(reading, correction=kind), 10) for kind in KINDS}
         for reading in (START, OTHER)
     ]

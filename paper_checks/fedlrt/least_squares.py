@@ -13,6 +13,7 @@ from math import isfinite
 import numpy as np
 import torch
 
+from algorithms.fedlrt import Correction
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.legendre_runs import (
@@ -283,8 +284,8 @@ def count_rounds(context: Context) -> list[Counts]:
     plans = (("uniform", 1e-2), ("uniform", 1e-5), ("dx", 0.1))
     for basis, distance in plans[: context.size(1, 3)]:
         one = long_run(seed, Reading(basis), 10_000, distance)
-        runs = {kind: long_run(seed, Reading(basis, 32, correction=kind), 10_000, distance)
-                for kind in ("simplified", "full")}  # fmt: skip
+        kinds: tuple[Correction, ...] = ("simplified", "full")
+        runs = {kind: long_run(seed, Reading(basis, 32, correction=kind), 10_000, distance) for kind in kinds}
         own = {kind: homogeneous_run(seed, Reading(basis, 32, correction=kind), 4) for kind in runs}
         away = max(apart(runs[kind], own[kind]) for kind in runs)
         found.append(

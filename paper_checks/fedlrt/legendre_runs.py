@@ -13,7 +13,7 @@ from torch import Tensor
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.fedlin import FedLin
-from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
 from figures.legendre_readings import minimisers
 from figures.seeds_at_once import affine_map, powers, run_fedlrt
@@ -46,7 +46,7 @@ class Reading:
     basis: str = "uniform"
     clients: int = 1
     split: str = "random"
-    correction: str = "simplified"
+    correction: Correction = "simplified"
     rank: int = 8
     scale: float = 0.01
     tau: float = 0.1

@@ -10,7 +10,7 @@ import torch
 
 from algorithms.descent import Descent
 from algorithms.federation import Federation
-from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
@@ -20,7 +20,7 @@ from paper_checks.fedlrt.traces import Array
 from paper_checks.methods.promises import Promise, judge_promises
 from toymodels.quadratic import Quadratic, centred
 
-KINDS = ("none", "simplified", "full")
+KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
 SIZE, RANK, CLIENTS, ROUNDS = 4, 1, 3, 250
 LOCAL = Descent(4, 1.0 / 48.0)
 WITNESS = {"curvatures": ["1", "1/2"], "centres": ["1", "-2"], "step": "1/24", "steps": 2}
@@ -44,7 +44,7 @@ class Ends:
     witness: Mapping[str, object] | None = None
 
 
-def _rounds(clients: Sequence[Quadratic], start: Array, kind: str, local: Descent, rounds: int) -> Array:
+def _rounds(clients: Sequence[Quadratic], start: Array, kind: Correction, local: Descent, rounds: int) -> Array:
     algorithm = FeDLRT(local, RANK, Truncation(0.0, most=RANK), kind)
     fed = Federation(list(clients))
     state = algorithm.start(fed, Tree({"W": torch.from_numpy(start)}))
@@ -56,8 +56,10 @@ def _rounds(clients: Sequence[Quadratic], start: Array, kind: str, local: Descen
 def _ends(clients: Sequence[Quadratic], low: Array, start: Array, local: Descent, agree: bool, rounds: int,
           witness: Mapping[str, object] | None = None) -> Ends:  # fmt: skip
     size = float(np.linalg.norm(start - low))
-    far = {k: float(np.linalg.norm(_rounds(clients, start, k, local, rounds) - low)) / size for k in KINDS}
-    left = {k: float(np.linalg.norm(_rounds(clients, low, k, local, 1) - low)) for k in KINDS}
+    far: dict[str, float] = {
+        k: float(np.linalg.norm(_rounds(clients, start, k, local, rounds) - low)) / size for k in KINDS
+    }
+    left: dict[str, float] = {k: float(np.linalg.norm(_rounds(clients, low, k, local, 1) - low)) for k in KINDS}
     return Ends(agree, far, left, witness)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from algorithms.descent import Descent
 from algorithms.federation import Federation
-from algorithms.fedlrt import FeDLRT
+from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation, augment, beside, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
@@ -193,7 +193,7 @@ def norm(matrix: Array) -> float:
 
 
 def trace(
-    name: str, clients: Sequence[Quadratic], start: Array, rank: int, local: Descent, correction: str,
+    name: str, clients: Sequence[Quadratic], start: Array, rank: int, local: Descent, correction: Correction,
     kept: int | None = None,
 ) -> Trace:  # fmt: skip
     """Follows a round by the recursion of the paper's box.
@@ -250,8 +250,8 @@ def trace(
 
 
 def run_of(
-    name: str, clients: Sequence[Quadratic], start: Array, rank: int, local: Descent, correction: str, rounds: int,
-    kept: int | None = None,
+    name: str, clients: Sequence[Quadratic], start: Array, rank: int, local: Descent, correction: Correction,
+    rounds: int, kept: int | None = None,
 ) -> list[Trace]:  # fmt: skip
     """Several rounds, one after the other; the rank after the first is the kept one, or what is there."""
     traces = [trace(name, clients, start, rank, local, correction, kept)]
@@ -272,7 +272,7 @@ def with_slope(H: Array, W: Array, slope: Array) -> Quadratic:
                      torch.tensor(0.0, dtype=torch.float64))  # fmt: skip
 
 
-def random_traces(rng: np.random.Generator, count: int, correction: str) -> list[Trace]:
+def random_traces(rng: np.random.Generator, count: int, correction: Correction) -> list[Trace]:
     """Rounds of one and three indefinite quadratics of tall and wide weights, with and without truncation."""
     found = []
     for number in range(count):

@@ -12,8 +12,6 @@ from algorithms.descent import Descent, descend, gradient
 from algorithms.federation import Federation, FederationError, Memory, Reply, Sequential
 from algorithms.ledger import Ledger
 from algorithms.mfedloru import NestedFedLoRU
-from algorithms.naive_fedlrt import NaiveFeDLRT
-from algorithms.optimisers import Sgd
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rounds import one_round
@@ -397,12 +395,6 @@ def test_batches_are_named_for_both_kinds_of_steps_or_for_none():
             state = algorithm.start(fed, Tree(W=torch.ones(2, 2)))
             with pytest.raises(FederationError, match="a batch for both kinds of local steps"):
                 algorithm.round(fed, (0,), state)
-
-
-def test_naive_fedlrt_takes_plain_steps():
-    for wrong in (Descent(1, 0.1, clip=1.0), Descent(1, 0.1, optimiser=Sgd(0.9))):
-        with pytest.raises(FederationError, match="plain gradient steps"):
-            NaiveFeDLRT(wrong, 1)
 
 
 def test_descent_starts_where_it_is_told_and_does_not_change_it():

@@ -189,11 +189,12 @@ def test_a_run_goes_on_however_it_is_conducted(conduct, folder, tmp_path_factory
 
 
 def as_an_earlier_version_wrote_it(folder, executor="sequential", evaluate_every=1):
-    """What versions with executor, device and evaluate_every among the settings left: another digest."""
+    """What versions with executor, device and evaluate_every among the settings, and no cap, left: another digest."""
     stored = json.loads((folder / SETTINGS).read_text())
     conduct = {"executor": executor, "device": "cpu", "evaluate_every": evaluate_every}
     assert stored.pop("conduct").keys() == conduct.keys()
     stored["settings"] |= conduct
+    stored["settings"].pop("cap", None)
     (folder / SETTINGS).write_text(json.dumps(stored))
     identity = {"algorithm": stored["algorithm"], "problem": stored["problem"], **stored["settings"]}
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:12]
@@ -203,14 +204,15 @@ def as_an_earlier_version_wrote_it(folder, executor="sequential", evaluate_every
         path.write_text(json.dumps({"sha256": sha256, "content": content}))
 
 
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedlrt"])
 @pytest.mark.parametrize("conduct", [{}, {"executor": "vmap"}, {"evaluate_every": 2}])
-def test_a_run_that_an_earlier_version_began_goes_on(conduct, tmp_path):
-    run(tmp_path / "whole", rounds=12, **conduct)
-    run(tmp_path / "run", **conduct)
+def test_a_run_that_an_earlier_version_began_goes_on(algorithm, conduct, tmp_path):
+    run(tmp_path / "whole", algorithm, rounds=12, **conduct)
+    run(tmp_path / "run", algorithm, **conduct)
     as_an_earlier_version_wrote_it(tmp_path / "run", **conduct)
-    assert stored_plan(tmp_path / "run") == plan_of(**conduct, save_every=10.0)
+    assert stored_plan(tmp_path / "run") == plan_of(algorithm, **conduct)
     for until in (8, 10, 12):  # the last two checkpoints were of two digests, then of one
-        train(plan_of(rounds=until, save_every=0.0, **conduct), tmp_path / "run")
+        train(plan_of(algorithm, rounds=until, save_every=0.0, **conduct), tmp_path / "run")
     for name in (METRICS, LEDGER):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
