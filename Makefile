@@ -43,6 +43,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/python benchmarks/large_networks.py --only resnet-18
 	$(BIN)/python benchmarks/kills.py
+	$(BIN)/python benchmarks/federated.py $(if $(PEERS),--peers $(PEERS))
 
 clean:
 	rm -rf $(VENV) report results build *.egg-info

@@ -81,11 +81,16 @@ class EndedError(RuntimeError):
 
 
 class Peer:
-    """A library in a process of its own environment."""
+    """A library in a process of its own environment.
+
+    Attributes:
+        every: It takes part in one of so many rounds: flwr takes seconds for each.
+    """
 
     def __init__(self, python: str, library: str, place: Path) -> None:
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "federated_loops.py")
         self.place, self.log, self.state = place.with_suffix(f".{library}"), place.with_suffix(f".{library}-log"), {}
+        self.every = 4 if library == "flwr" else 1
         self.process = subprocess.Popen(
             [python, script, library, str(place)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log.open("w"), text=True,
@@ -118,12 +123,14 @@ class Peer:
 
 def in_turn(contenders: Mapping[str, Any], rounds: int, clients: int) -> tuple[dict[str, list[Any]], dict[str, State]]:
     """CPU and wall seconds of each contender's rounds, and the weights after the first; the first is not timed."""
-    times: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
+    times: dict[str, list[tuple[float, float] | None]] = {name: [] for name in contenders}
     first: dict[str, State] = {}
     for number in range(1, rounds + 2):
         cohort = sorted(np.random.default_rng([SEED, number]).choice(clients, COHORT, replace=False).tolist())
         for name, one in contenders.items():
-            if isinstance(one, Peer):
+            if (number - 1) % getattr(one, "every", 1):
+                seconds = None
+            elif isinstance(one, Peer):
                 seconds = one.timed_round(number, cohort)
             else:
                 seconds = timed(lambda one=one, number=number, cohort=cohort: one.round(number, cohort))
@@ -235,11 +242,12 @@ def many_clients(most: int, rounds: int) -> Found:
 
 
 def crowd(count: int, data: tuple[Tensor, Tensor]) -> tuple[float, Ours]:
-    """A federation of so many clients of one data set, and the CPU seconds of its start; the data have been read."""
-    (x, y), began = data, time.process_time()
+    """A federation of so many clients of one data set, and the CPU seconds of its start; data and network are there."""
+    (x, y), module = data, small_perceptron(196, 20)
+    began = time.process_time()
     order = np.resize(np.arange(len(x), dtype=np.int64), count * 40)
     parts = Parts(order, np.arange(count + 1, dtype=np.int64) * 40)
-    problem = network_problem(small_perceptron(196, 20), (x, y), parts, (x[:100], y[:100]))
+    problem = network_problem(module, (x, y), parts, (x[:100], y[:100]))
     one = Ours(problem, Sgd(), batch=8)
     return time.process_time() - began, one
 

@@ -46,9 +46,9 @@ def small_perceptron(inputs: int, hidden: int) -> nn.Module:
 
 
 CASES = {
-    "MLP 196-20-10": Case(lambda: small_perceptron(196, 20), 14, 30, "1", 4),
-    "MLP 784-200-10": Case(lambda: small_perceptron(784, 200), 28, 20, "1", 8),
-    "ResNet-10, width 16, 14x14": Case(lambda: resnet(10, 10, SEED, channels=1, width=16), 14, 6, "layer*", 8),
+    "MLP 196-20-10": Case(lambda: small_perceptron(196, 20), 14, 20, "1", 4),
+    "MLP 784-200-10": Case(lambda: small_perceptron(784, 200), 28, 16, "1", 8),
+    "ResNet-10, width 16, 14x14": Case(lambda: resnet(10, 10, SEED, channels=1, width=16), 14, 8, "layer*", 8),
 }
 TINY = {"MLP 196-20-10": Case(CASES["MLP 196-20-10"].make, 14, 2, "1", 4)}
 
@@ -69,14 +69,16 @@ def problem_of(case: Case, clients: int, samples: int) -> NetworkProblem:
     return network_problem(case.make(), (x, y), Parts(np.arange(len(x)), bounds), (x[:100], y[:100]))
 
 
-def ratios(times: Mapping[str, Sequence[tuple[float, float]]], base: str) -> Found:
-    """Seconds of a round and ratios to a contender of the same rounds, by CPU and wall."""
+def ratios(times: Mapping[str, Sequence[tuple[float, float] | None]], base: str) -> Found:
+    """Seconds of a round and ratios to a contender of the same rounds, by CPU and wall; none: it took no part."""
     answer: Found = {}
     for name, rounds in times.items():
-        pairs = list(zip(rounds, times[base], strict=True))
+        pairs = [(own, other) for own, other in zip(rounds, times[base], strict=True) if own and other]
         answer[name] = {}
+        if not pairs:
+            continue
         for k, of in enumerate(("cpu", "wall")):
-            seconds, shares = [own[k] for own in rounds], [own[k] / other[k] for own, other in pairs]
+            seconds, shares = [own[k] for own, _ in pairs], [own[k] / other[k] for own, other in pairs]
             answer[name][of] = {"seconds": statistics.median(seconds), "ratio": spread(shares)}
     return answer
 
