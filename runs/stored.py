@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -131,7 +131,7 @@ def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
         return {"mapping": [[_key(name), plain(entry, put, kinds)] for name, entry in value.items()]}
     name = f"{type(value).__module__}.{type(value).__qualname__}"
     if FACTORS.get(name) is type(value):
-        return {"factors": name, "fields": [plain(getattr(value, part.name), put, kinds) for part in fields(value)]}
+        return {"factors": name, "fields": [plain(entry, put, kinds) for entry in vars(value).values()]}
     if isinstance(value, tuple) and kinds.get(name) is type(value):
         return {"named": name, "fields": [plain(entry, put, kinds) for entry in value]}
     if type(value) in (tuple, list, torch.Size):
