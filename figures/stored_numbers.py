@@ -32,15 +32,18 @@ def stored_numbers(figure: Figure, settings: Settings, folder: Path = FOLDER) ->
         return None
     try:
         made = json.loads(manifest.read_text(encoding="utf-8"))
-        content = table.read_bytes()
+        digest, note = made["files"][table.name], made.get("data_note", "")
         entry = {
             "identity": {name: made[name] for name in IDENTITY}, "machine": {name: made[name] for name in MACHINE},
-            "note": made.get("data_note", ""), "seconds": made["seconds_for_the_numbers"], "csv": content.decode(),
+            "note": note, "seconds": made["seconds_for_the_numbers"],
         }  # fmt: skip
-        same = made["files"][table.name] == hashlib.sha256(content).hexdigest()
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if not (isinstance(note, str) and all(isinstance(data["title"], str) for data in made["data"])):
+            raise ValueError("texts are missing")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FigureError(f"{manifest} is not what `rankproof figure` writes; bring its copy back") from error
-    if not same:
+    content = table.read_bytes()
+    if digest != hashlib.sha256(content).hexdigest():
         raise FigureError(f"{table} is not the table that {manifest.name} is of; bring its copy back, or --recompute")
+    entry["csv"] = content.decode()
     asked = {"figure": figure.id, "scale": settings.scale, "seed": settings.seed, "device": settings.device}
     return entry if all(entry["identity"][name] == value for name, value in asked.items()) else None
