@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from algorithms.federation import FederationError
 from hessian.factories import data_of, model_of
 from hessian.symmetric import CurvatureError
+from runs.network_function import labelled
 from runs.network_problem import NetworkProblem, network_problem
 from runs.settings import RunError
 from workloads.augmentation import Preparation
@@ -134,6 +135,11 @@ class ImageFederation:
             given = ()
         if not given or not all(isinstance(part, Tensor) for split in given for part in split):
             raise RunError(f"{self.data} must return ((inputs, labels), (test inputs, test labels)), four tensors")
+        for split, data in (("training", (x, y)), ("test", (x_test, y_test))):
+            labels = labelled(split, data).y
+            if labels.ndim == 1 and bool((below := labels < 0).any()):
+                sample = int(below.nonzero()[0, 0])
+                raise RunError(f"sample {sample} of the {split} data has label {labels[sample]}; labels count from 0")
         return (x, y), (x_test, y_test), int(max(y.max(), y_test.max())) + 1
 
     def _preparation(self, x: Tensor) -> Preparation | None:

@@ -83,6 +83,10 @@ def own(monkeypatch):
     module.three = lambda: (1, 2, 3)
     module.numbers = lambda: ((x.numpy(), [1] * 40), (x.numpy(), [1] * 40))
     module.none = lambda: None
+    y = torch.arange(40) % 2
+    module.unlabelled = lambda: ((x, y[:35]), (x, y))
+    module.below = lambda: ((x, y), (x, y - 1))
+    module.infinite = lambda: ((x.clone().index_fill_(0, torch.tensor([3]), float("inf")), y), (x, y))
     monkeypatch.setitem(sys.modules, "own", module)
 
 
@@ -108,6 +112,17 @@ def test_own_data_and_network_by_name(own):
         ({"data": "own:three", "model": "own:network"}, RunError, "own:three must return"),
         ({"data": "own:numbers", "model": "own:network"}, RunError, "own:numbers must return .*, four tensors"),
         ({"data": "own:none", "model": "own:network"}, RunError, "own:none returned None"),
+        (
+            {"data": "own:unlabelled", "model": "own:network"},
+            FederationError,
+            "have 40 inputs and 35 labels; each input",
+        ),
+        (
+            {"data": "own:below", "model": "own:network"},
+            RunError,
+            "sample 0 of the test data has label -1; labels count",
+        ),
+        ({"data": "own:infinite", "model": "own:network"}, FederationError, "input 3 of the training data is not fin"),
         ({"data": "own:data"}, RunError, r"convnet takes images, not inputs of shape \(6,\); name a model of yours"),
         ({"model": "own:network"}, FederationError, "cannot take the training data, of shape"),
         ({"model": "own:nothing"}, RunError, "nothing"),
