@@ -142,3 +142,13 @@ def test_the_first_reading_of_the_data_is_no_check(monkeypatch):
                          count=count)  # fmt: skip
     assert readings[0] >= 2
     assert operator.cost().check_seconds == readings[0] - 1
+
+
+def test_the_share_of_the_probes_is_no_more_than_the_whole_width():
+    """One row of a basis: the probes leave more open than stable ranks there are, from 1 to the dimension."""
+    values = torch.arange(1, 41, dtype=torch.float64) ** -1.0
+    found = stable_rank_of(DenseOperator(torch.diag(values)), rng=np.random.default_rng(1), basis=1, products=22)
+    assert 1.0 <= found.low < found.high <= 40.0
+    assert (found.frobenius.high**2 - found.frobenius.low**2) / found.frobenius.value**2 > found.relative_width
+    assert found.statistical_width == pytest.approx(found.relative_width)
+    assert found.deterministic_width == pytest.approx(0.0, abs=1e-12)
