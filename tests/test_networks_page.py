@@ -1,11 +1,18 @@
 """The page on networks counts right, and its example learns."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import rankproof
+from figures.figure import Settings
+from figures.learning_curves import LEARNING_CURVES
+from figures.learning_curves_runs import CURVE_SIZES, METHODS, Case, experiment_of
+from figures.make import _table
+from figures.stored_numbers import stored_numbers
+from runs.command import _asked
 from workloads.alexnet import alexnet_shapes
 from workloads.resnet import resnet_shapes
 from workloads.two_layer import two_layer_shapes
@@ -13,6 +20,8 @@ from workloads.vgg import vgg16_shapes
 from workloads.vit import vit_shapes
 
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "networks.md").read_text()
+BLOCKS = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.S)
+PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
 ROWS = re.findall(r"^\| `(\w+\(.*?\))` \| .*? \| ([\d,]+) \| (.*?) \|$", PAGE, flags=re.M)
 SHAPES = {
     "resnet": lambda depth, classes, seed, **more: resnet_shapes(depth, classes, **more),
@@ -37,18 +46,42 @@ def test_all_networks_are_there():
 
 
 def test_the_example_learns():
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.S)
     names = {}
-    exec(program, names)
+    exec(PROGRAMS[0], names)
     assert names["steps"][-1].metrics["accuracy"] > 0.8
 
 
+def test_the_experiment_is_carried_out(capsys):
+    names = {}
+    exec(PROGRAMS[1], names)
+    assert set(names["ends"]) == {(label, seed) for label in ("all weights", "rank 2") for seed in (0, 1)}
+    assert "run 4 of 4: rank 2, seed 1, round 5 of 5" in capsys.readouterr().out
+
+
 def test_its_commands_are_understood(capsys):
-    (block,) = re.findall(r"```bash\n(.*?)```", PAGE, flags=re.S)
-    for line in block.splitlines():
+    for line in BLOCKS[0].splitlines():
         words = line.split()[1:]
         if "--help" in words:
             assert rankproof.main(words) == 0
             assert "--partition-psi" in capsys.readouterr().out
         else:
             assert callable(rankproof._parser().parse_args(words).command)
+
+
+def test_its_commands_for_every_algorithm_are_the_runs_of_the_figure():
+    first, *lines = BLOCKS[1].splitlines()
+    (federation,) = re.findall(r'^FEDERATION="(.*)"$', first)
+    asked = []
+    for line in lines:
+        words = shlex.split(line.replace("$FEDERATION", federation))[1:]
+        options = rankproof._parser().parse_args(words)
+        if words[0] == "train":
+            asked.append(_asked(options)[0])
+    stored = stored_numbers(LEARNING_CURVES, Settings("laptop"))
+    table = _table(stored["csv"])
+    rates = table[table.stage == "curve"].groupby("method").rate.first()
+    sizes, case = CURVE_SIZES["laptop"], Case("mnist", "IID", CURVE_SIZES["laptop"].splits["IID"])
+    drawn = [experiment_of(sizes, [case], {method.label: float(rates[method.label])}, (0,)) for method in METHODS]
+    plans = [experiment.trials[0].plan(0) for experiment in drawn]
+    assert [plan.identity for plan in asked] == [plan.identity for plan in plans]
+    assert [plan.conduct for plan in asked] == [plan.conduct for plan in plans]

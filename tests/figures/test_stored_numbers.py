@@ -1,0 +1,176 @@
+"""Numbers stored with the project are drawn as they are; runs behind figures are kept, resumed, or made anew."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from figures import make as making
+from figures import stored_numbers as storing
+from figures.figure import Figure, FigureError, Settings
+from figures.make import make
+from runs.experiments import Experiment, Trial, carried_out
+from runs.listing import found_runs
+
+ROUNDS = 4
+calls: list[str] = []
+
+
+def descent(settings):
+    calls.append(settings.scale)
+    trial = Trial("descent", "fedavg", "quadratics", ROUNDS, {"clients": 2}, (settings.seed,))
+    (outcome,) = carried_out(Experiment((trial,)), settings.runs, say=settings.report)
+    return pd.DataFrame(outcome.run.rows)
+
+
+def draw(table):
+    from matplotlib.figure import Figure as Picture
+
+    picture = Picture()
+    picture.subplots().plot(table["round"], table.loss)
+    return picture
+
+
+FIGURE = Figure(
+    id="invented/descent", title="Descent", caption="A loss.", data=descent, draw=draw,
+    found=lambda table: "Stated: nothing.", sizes=lambda table: f"{len(table)} rounds.",
+)  # fmt: skip
+LAPTOP = Settings(scale="laptop")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    calls.clear()
+    folder = tmp_path / "stored"
+    folder.mkdir()
+    monkeypatch.setattr(making, "stored_numbers", lambda f, s: storing.stored_numbers(f, s, folder))
+    return folder
+
+
+def store(place, made):
+    for kind in ("csv", "manifest"):
+        shutil.copy(made.paths[kind], place)
+
+
+def test_stored_numbers_are_drawn_whatever_the_sources_are_by_now(tmp_path, place, monkeypatch):
+    first = make(FIGURE, LAPTOP, tmp_path / "first")
+    assert not first.manifest["stored"]
+    store(place, first)
+    calls.clear()
+    monkeypatch.setattr(making, "sources_digest", lambda: "other")
+    again = make(FIGURE, LAPTOP, tmp_path / "again")
+    assert calls == []
+    assert again.manifest["stored"]
+    assert again.manifest["sources_sha256"] == first.manifest["sources_sha256"]
+    assert again.caption == f"{first.caption} Stored numbers, of the sources {first.manifest['sources_sha256'][:12]}."
+    assert again.paths["csv"].read_bytes() == first.paths["csv"].read_bytes()
+    assert again.paths["png"].read_bytes() == first.paths["png"].read_bytes()
+    store(place, again)
+    third = make(FIGURE, LAPTOP, tmp_path / "third")
+    assert {**third.manifest, "seconds": 0} == {**again.manifest, "seconds": 0}
+
+
+def test_other_settings_and_recompute_compute(tmp_path, place):
+    store(place, make(FIGURE, LAPTOP, tmp_path))
+    calls.clear()
+    assert not make(FIGURE, Settings(), tmp_path).manifest["stored"]
+    assert not make(FIGURE, Settings(scale="laptop", seed=1), tmp_path).manifest["stored"]
+    assert not make(FIGURE, LAPTOP, tmp_path, recompute=True).manifest["stored"]
+    assert calls == ["quick", "laptop", "laptop"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda table, manifest: table.write_text(table.read_text() + "9,9\n"), "is not the table that"),
+        (lambda table, manifest: manifest.write_text("{}"), "is not what `rankproof figure` writes"),
+        (lambda table, manifest: manifest.write_text("[" * 9), "is not what `rankproof figure` writes"),
+        (lambda table, manifest: table.write_bytes(b"\xff"), "is not"),
+    ],
+)
+def test_damaged_stored_numbers_are_named(tmp_path, place, damage, message):
+    made = make(FIGURE, LAPTOP, tmp_path)
+    store(place, made)
+    damage(place / made.paths["csv"].name, place / made.paths["manifest"].name)
+    with pytest.raises(FigureError, match=message) as error:
+        make(FIGURE, LAPTOP, tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_runs_are_taken_as_they_stand_but_for_quick_and_recompute(tmp_path):
+    def runs_done(settings, **how):
+        texts = []
+        make(FIGURE, Settings(**settings, progress=texts.append), tmp_path, **how)
+        return sum(", round 0 of" in text for text in texts)
+
+    assert runs_done({"scale": "laptop"}) == 1
+    shutil.rmtree(tmp_path / ".cache")
+    assert runs_done({"scale": "laptop"}) == 0
+    assert runs_done({"scale": "laptop"}, recompute=True) == 1
+    assert runs_done({}) == 1
+    (run,) = found_runs(tmp_path / "runs")
+    assert run.done == ROUNDS
+    assert not (tmp_path / ".anew").exists()
+
+
+def test_a_recompute_that_was_cut_off_goes_on(tmp_path):
+    make(FIGURE, LAPTOP, tmp_path)
+
+    def cut(text):
+        if ", round 2 of" in text:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make(FIGURE, Settings(scale="laptop", progress=cut), tmp_path, recompute=True)
+    assert found_runs(tmp_path / "runs")[0].done == ROUNDS
+    texts = []
+    made = make(FIGURE, Settings(scale="laptop", progress=texts.append), tmp_path, recompute=True)
+    rounds = [text.split(", round ")[1][0] for text in texts if ", round " in text]
+    assert rounds == ["3", "4"]
+    assert made.table["round"].tolist() == list(range(ROUNDS + 1))
+    assert not (tmp_path / ".anew").exists()
+
+
+def test_what_another_figure_began_stays(tmp_path):
+    other = replace(FIGURE, id="invented/other")
+
+    def cut(text):
+        if ", round 2 of" in text:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make(other, Settings(progress=cut), tmp_path)
+    make(FIGURE, Settings(), tmp_path)
+    texts = []
+    make(other, Settings(progress=texts.append), tmp_path)
+    assert not any(", round 0 of" in text for text in texts)
+    assert not (tmp_path / ".anew").exists()
+
+
+def test_what_other_sources_began_is_not_gone_on_with(tmp_path, monkeypatch):
+    def cut(text):
+        if ", round 2 of" in text:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        make(FIGURE, Settings(progress=cut), tmp_path)
+    monkeypatch.setattr(making, "sources_digest", lambda: "other")
+    texts = []
+    make(FIGURE, Settings(progress=texts.append), tmp_path)
+    assert any(", round 0 of" in text for text in texts)
+    assert not (tmp_path / ".anew").exists()
+
+
+def test_the_projects_own_stored_numbers_are_whole():
+    manifests = [
+        path for path in storing.FOLDER.glob("*.manifest.json")
+        if path.with_name(path.name.replace(".manifest.json", ".csv")).exists()
+    ]  # fmt: skip
+    assert manifests
+    for path in manifests:
+        made = json.loads(path.read_text())
+        figure = Figure(made["figure"], "", "", descent, draw, str, str)
+        settings = Settings(made["scale"], made["seed"], made["device"])
+        assert storing.stored_numbers(figure, settings) is not None
