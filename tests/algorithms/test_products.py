@@ -226,3 +226,31 @@ def test_patterns_name_layers():
     assert layer_names(shapes, "tokens") == ("tokens",)
     with pytest.raises(FederationError, match=r"named 'layer1.0.norm1'; there are conv1.weight, layer1"):
         layer_names(shapes, "head, layer1.0.norm1")
+
+
+def test_what_only_a_tensor_can_do_as_an_embedding_is_done_with_the_product():
+    case = CASES["embedding"]
+    indices = torch.tensor([0, 3, 3, 8])
+    for options in ({"max_norm": 0.5}, {"scale_grad_by_freq": True}, {"max_norm": 0.5, "norm_type": 1.0}):
+        value, other = (required(values(case)["added"]) for _ in range(2))
+        seen = []
+        call(factorable(Looked(options, seen), "weight"), {"weight": value}, indices)
+        found, expected = seen[0], torch.nn.functional.embedding(indices, dense(other), **options)
+        assert close(found, expected)
+        if "max_norm" not in options:
+            found.sum().backward()
+            expected.sum().backward()
+            for one, two in zip(pytree.tree_leaves(value), pytree.tree_leaves(other), strict=True):
+                assert close(one.grad, two.grad)
+
+
+class Looked(torch.nn.Module):
+    """An embedding with options."""
+
+    def __init__(self, options, seen):
+        super().__init__()
+        self.weight, self.options, self.seen = torch.nn.Parameter(normal(9, 4, seed=3)), options, seen
+
+    def forward(self, indices):
+        self.seen.append(torch.nn.functional.embedding(indices, self.weight, **self.options))
+        return self.seen[-1]
