@@ -46,6 +46,7 @@ Polynomial = Mapping[Powers, int]
 
 _TIMES = {"mm", "bmm", "mv", "dot", "addmm"}
 _EACH_ENTRY = {"add", "sub", "mul", "div", "neg", "pow", "sum", "mean", "rsub"}
+_FOREACH = "_foreach_"
 FACTORISATIONS = {"linalg_qr": "QR", "_linalg_svd": "SVD"}
 
 
@@ -123,12 +124,19 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Runs an operation and notes it."""
         found = func(*args, **(kwargs or {}))
-        parts = found if isinstance(found, tuple | list) else (found,)
-        shapes = tuple(tuple(part.shape) for part in args if isinstance(part, Tensor))
-        results = [tuple(part.shape) for part in parts if isinstance(part, Tensor)]
         name = func.overloadpacket.__name__.rstrip("_")
-        self.operations.append(Operation(self.place, name, shapes, max(results, key=prod, default=())))
+        lists = [arg for arg in args if isinstance(arg, list | tuple) and any(isinstance(one, Tensor) for one in arg)]
+        if name.startswith(_FOREACH):  # one operation for each place in its lists of tensors
+            for number, parts in enumerate(zip(*lists, strict=True)):
+                self._note(name.removeprefix(_FOREACH), parts, found[number : number + 1] if found else parts[:1])
+        else:
+            self._note(name, args, found if isinstance(found, tuple | list) else (found,))
         return found
+
+    def _note(self, name: str, taken: Sequence[Any], given: Sequence[Any]) -> None:
+        shapes = tuple(tuple(part.shape) for part in taken if isinstance(part, Tensor))
+        results = [tuple(part.shape) for part in given if isinstance(part, Tensor)]
+        self.operations.append(Operation(self.place, name, shapes, max(results, key=prod, default=())))
 
     def replies(self, trip: Trip) -> Iterator[Reply]:
         """The clients' work, one after the other; the operations of the first are noted as the client's."""

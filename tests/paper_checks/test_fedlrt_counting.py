@@ -12,6 +12,7 @@ from paper_checks.fedlrt.counting import (
     METHODS,
     Layer,
     Operation,
+    Recorder,
     Sizes,
     amortised,
     count,
@@ -48,6 +49,16 @@ def test_multiplications_of_known_operations() -> None:
     assert Operation("client", "mm", ((3, 4), (4, 5)), (3, 5)).multiplications == 60
     assert Operation("client", "add", ((3, 4), (3, 4)), (3, 4)).multiplications == 12
     assert Operation("client", "t", ((3, 4),), (4, 3)).multiplications == 0
+
+
+def test_an_operation_on_lists_counts_once_for_each_tensor() -> None:
+    a, b = [torch.ones(3, 4), torch.ones(2)], [torch.ones(3, 4), torch.ones(2)]
+    with Recorder() as recorder:
+        torch._foreach_mul(a, 2.0)
+        torch._foreach_add_(a, b)
+    assert [one.name for one in recorder.operations] == ["mul", "mul", "add", "add"]
+    assert [one.multiplications for one in recorder.operations] == [12, 2, 12, 2]
+    assert [one.result for one in recorder.operations] == [(3, 4), (2,)] * 2
 
 
 def test_a_layer_in_bases_is_the_layer_at_the_product() -> None:
