@@ -14,6 +14,7 @@ from algorithms.federation import FederationError
 from algorithms.fedlrt import FeDLRT
 from algorithms.kernels import CONVOLUTIONS
 from algorithms.rounds import rounds
+from algorithms.weights import Added, Factored
 from toymodels.quadratic import random_quadratics
 
 
@@ -109,3 +110,31 @@ def test_ranks_beyond_the_smaller_side_are_refused_unless_they_are_capped():
     with pytest.raises(FederationError, match=r"rank 4 does not fit W .*: as a 3 x 5 matrix it takes 1 to 3"):
         fitting("W", W, 4, CONVOLUTIONS[0])
     assert fitting("W", W, 4, CONVOLUTIONS[0], True) == (3, 5, 3)
+
+
+class Personal(FedAvg):
+    """Every client adds its own centre to the weights."""
+
+    def personal_weights(self, fed, state, client):
+        return {"w": state["w"] + fed.clients[client].centre}
+
+
+class Judged(Two):
+    """Measures what each client uses."""
+
+    def evaluate_personal(self, weights, fed):
+        return {"of its own": sum(float(weights(client)["w"]) for client in range(len(fed.clients)))}
+
+
+def test_personal_weights_are_measured_where_there_are_some():
+    found = taken(Personal(Descent(1, 0.5)), Judged(), rounds=1)
+    assert [metrics["of its own"] for metrics in found] == [2.0 * 1.0 + 4.0, 2.0 * 2.0 + 4.0]
+    assert "of its own" not in taken(HALF, Judged(), rounds=1)[0]
+
+
+def test_weights_that_hold_factors_are_compared_as_objects():
+    one, other = (Added(torch.zeros(2, 3), 1.0, torch.ones(2, 1), torch.ones(1, 3)) for _ in range(2))
+    assert one != other
+    factored, twin = (Factored(torch.ones(2, 1), torch.ones(1, 1), torch.ones(3, 1)) for _ in range(2))
+    assert factored != twin
+    assert len({one, other, factored, twin}) == 4
