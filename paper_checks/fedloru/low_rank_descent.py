@@ -282,7 +282,7 @@ def measure_means(context: Context) -> list[Mean]:
     ),
     vary=("scale",),
     uses=("fedloru-v2/eq-7",),
-    kind="claim",
+    kind="statement",
     expect="corrected",
     grade="proof",
     method="algorithm",

@@ -182,7 +182,7 @@ def compare(context: Context) -> Compared:
         ({"parts": ("plateau",)}, {"sent": (352, 400, 400)}, {"apart": -1.0}),
     ),
     vary=("close",),
-    kind="artefact",
+    kind="number",
     uses=("fedlrt/exp-heterogeneous",),
     expect="corrected",
     grade="search",

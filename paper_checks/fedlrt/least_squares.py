@@ -374,7 +374,7 @@ def claim_hom_10x(followed: Followed, factor: float = 5.0, swapped: bool = False
     measure=follow_all,
     mutants=[{"reading": "plain"}, {"reading": "tau 0.5"}, {"swapped": True}],
     vary=("after",),
-    kind="artefact",
+    kind="number",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect="holds",
     grade="search",

@@ -136,7 +136,7 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True) ->
     mutants=[{"first": "A"}, {"trips": 1}, {"weight": 1.01}],
     vary=("weight",),
     uses=("rolora/alg-1",),
-    kind="artefact",
+    kind="number",
     expect="holds",
     grade="search",
     method="algorithm",

@@ -228,7 +228,7 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence
     mutants=[{"weight": 1.01}, {"unit": False}, {"norm": "fro"}],
     vary=("weight",),
     uses=("rolora/alg-2", "rolora/def-5.2"),
-    kind="artefact",
+    kind="number",
     expect="holds",
     grade="search",
     method="algorithm",
