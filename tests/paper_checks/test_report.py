@@ -126,7 +126,8 @@ def test_every_claim_has_one_card_and_every_link_resolves(results):
 
 def test_cards_show_forms_mutants_witness_replay_and_commands(results):
     text = page_of(results)
-    said = ("Does not hold as printed; the correction below passes the same check.", "Does not hold as printed; the weakened",
+    said = ("Does not hold as printed; the correction below passes the same check.",
+            "Does not hold as printed; the weakened",
             "K = 0.9", "caught", "1 &gt; 0.5 (exact)", "rankproof replay invented/number",
             "rankproof check invented/data", "a relative change of -0.01 is noticed", "1.25",
             "50.0% of them within one per cent", "40 entries",
