@@ -39,8 +39,9 @@ def measure_pooling(context: Context) -> Sequence[Point]:
 @claim(
     "fedlrt/eq-1",
     where="Section 2, eq. (1)",
-    says=r"The global data are split among the clients in parts of equal size (no sample twice); the loss of the "
-    r"global data is then $L = \frac1C\sum_cL_c$, with uniform weights.",
+    says=r"The problem is $\min_wL(w) := \frac1C\sum_{c=1}^CL_c(w)$, with L the loss of the global data X and "
+    r"$L_c$ that of client c's $X_c$. With $X = \bigcup_{c=1}^CX_c$ and all $X_c$ of one size, L is the mean "
+    "of the $L_c$ with uniform weights.",
     measure=measure_pooling,
     mutants=[{"more": 1}, {"weight": 1.01}],
     vary=("weight",),
@@ -124,12 +125,13 @@ def measure_fedlin(context: Context) -> list[Local]:
 @claim(
     "fedlrt/eq-2",
     where="Section 2, eq. (2), with Algorithm 3, line 5",
-    says=r"Each client optimises its local loss $L_c$ by $w_c^{s+1} = w_c^s - \lambda\nabla L_c(w_c^s)$ from $w_c^0 = "
-    r"w^t$. (Printed with $\nabla_wL$, a misprint: the sentence before names the local loss, and Algorithm 3 has "
-    r"$\nabla_WL_c$.)",
+    says="Each client optimises its local loss $L_c$ for $s_*$ local iterations of gradient descent, $w_c^{s+1} = "
+    r"w_c^s - \lambda\nabla_wL(w_c^s)$ with learning rate $\lambda$ for $s = 0, \ldots, s_*-1$, from the last "
+    "global weight, $w_c^0 = w^t$.",
     measure=measure_fedavg,
     mutants=[{"own": False}, {"rate": 1.01}, {"more": 1}],
     vary=("rate",),
+    importance="detail",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -149,7 +151,7 @@ def eq_2(runs: list[Local], own: bool = True, rate: float = 1.0, more: int = 0) 
 @claim(
     "fedlrt/eq-3",
     where="Section 2, eq. (3)",
-    says=r"$w^{t+1} = \frac1C\sum_cw_c^{s_*}$.",
+    says=r"After the local iterations the server aggregates, $w^{t+1} = \frac1C\sum_{c=1}^Cw_c^{s_*}$.",
     measure=measure_fedavg,
     mutants=[{"share": 1.01}, {"count": 1}],
     vary=("share",),
@@ -170,14 +172,13 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
 @claim(
     "fedlrt/eq-4",
     where="Section 2, eq. (4)",
-    says=r"FedLin: $V_c = \nabla L_c(w^t) - \frac1C\sum_c\nabla L_c(w^t)$ and $w_c^{s+1} = w_c^s - "
-    r"\lambda(\nabla L_c(w_c^s) - V_c)$ for $s = 0, \ldots, s_*-1$. (Printed with $\nabla_wL$, as (2) is; Algorithm 4 "
-    r"has $\nabla_WL_c$. So all clients begin along the global gradient, and stay at a stationary point of the global "
-    "loss.)",
+    says=r"FedLin: with the correction $V_c = \nabla_wL_c(w^t) - \frac1C\sum_{c=1}^C\nabla_wL_c(w^t)$ the client's "
+    r"iteration is $w_c^{s+1} = w_c^s - \lambda(\nabla_wL(w_c^s) - V_c)$, $s = 0, \ldots, s_*-1$.",
     measure=measure_fedlin,
     mutants=[{"own": False}, {"sign": -1.0}, {"sign": 0.0}, {"rate": 1.01}],
     vary=("sign", "rate"),
     uses=("fedlrt/eq-2",),
+    importance="detail",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -259,8 +260,8 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
 @claim(
     "fedlrt/claim-fedlin",
     where="Section 2, after eq. (4)",
-    says=r"The correction leads, with a constant (small enough) learning rate, to the minimiser of (1) for convex "
-    r"losses and else to a stationary point, at the cost of one communication round more.",
+    says="With constant learning rates the correction leads to global convergence to the minimiser of (1) for "
+    "convex L, and else to convergence to a stationary point, at the cost of one more communication round.",
     measure=measure_limits,
     mutants=[{"method": "FedAvg"}, {"shift": 1e-3}, {"more": 0}],
     vary=("shift",),
@@ -315,8 +316,9 @@ def measure_drift(context: Context) -> list[Drift]:
 @claim(
     "fedlrt/claim-drift",
     where="Section 2, client-drift effect",
-    says="FedAvg's limit may be far from the global minimiser, as the mean of the local minimisers may; the more so "
-    "with many local iterations or very different local losses.",
+    says="FedAvg's local updates converge to local minima and spoil the global training, as the mean of the local "
+    "minimisers may be far from the global one. This is the more pronounced the more local iterations $s_*$ "
+    "there are, or the more the $L_c$ differ.",
     measure=measure_drift,
     mutants=[{"limit": 1.01}, {"order": -1.0}, {"power": 0.0}],
     vary=("limit",),

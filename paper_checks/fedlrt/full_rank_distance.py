@@ -114,8 +114,7 @@ def measure_beside(context: Context) -> list[Beside]:
 @claim(
     "fedlrt/claim-close-to-full",
     where="Section 3.1, end, with Theorem 5",
-    says=r"Algorithm 1's solution is close to a full-rank solution, by Theorem 5, which asks for gradients close to "
-    r"$\mathcal M_r$. (Close is read as: nearer to it, at least, than the start is.)",
+    says="Algorithm 1 is a federated low-rank scheme whose solution is close to a full-rank solution, see Theorem 5.",
     measure=measure_beside,
     control=Form("The statement for targets within the bases of the start.", {"inside": True}),
     correction=Form(
@@ -129,6 +128,9 @@ def measure_beside(context: Context) -> list[Beside]:
     ),
     vary=("missed", "cut"),
     uses=("fedlrt/thm-5",),
+    importance="result",
+    because="Gradients close to rank r may lie outside the bases, and then FeDLRT does not follow the full-rank "
+    "method.",
     expect="corrected",
     grade="proof",
     method="algorithm",

@@ -72,12 +72,15 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
 @claim(
     "fedlrt/exp-homogeneous",
     where="Section 4.1, homogeneous test",
-    says=r"With $f(x,y) = p(x)^\top W_rp(y)$ and 10,000 uniform points the minimiser is $W^* = W_r$, the only one. (In "
-    "every normalisation of the polynomials.)",
+    says=r"Losses $L_c(W) = \frac1{2|X_c|}\sum_{(x,y) \in X_c}\|p(x)^\top Wp(y) - f(x,y)\|_2^2$, $W \in \mathbb "
+    r"R^{n \times n}$, p the Legendre polynomial basis of degree n - 1; target $f(x,y) = p(x)^\top W_rp(y)$ "
+    "with random $W_r$ of rank r; n = 20, r = 4; 10,000 points uniform on $[-1,1]^2$, spread uniformly among "
+    r"C = 1, 2, 4, 8, 16, 32 clients; $s_* = 20$, $\lambda = 10^{-3}$; $\vartheta = \tau\|\tilde S^*\|$, "
+    r"$\tau = 0.1$; medians over 20 random initial weights. The minimiser is $W^* = W_r$.",
     measure=make_problems,
     mutants=[{"samples": 300}, {"moved": 0.01}],
     vary=("moved",),
-    kind="definition",
+    kind="setting",
     expect="holds",
     grade="search",
     method="promises",
@@ -113,11 +116,8 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
 @claim(
     "fedlrt/claim-hom-stepsize",
     where="Section 4.1, homogeneous test",
-    says=r"$\lambda = 10^{-3}$ with $s_* = 20$ satisfies Theorem 2's $\lambda\le1/(12Ls_*)$, L the smoothness of all "
-    "clients' losses, for C = 1 to 32. (Reading: Legendre polynomials with value 1 at 1, points dealt at random. With "
-    "points by region it does not for all C; with polynomials orthonormal for dx it does for few clients, up to two to "
-    "eight depending on the points; with those for the uniform law for one client at most, where the largest admitted "
-    "rate is 0.0009 to 0.0017 by the points.)",
+    says=r"The homogeneous test ($s_* = 20$, $\lambda = 10^{-3}$, C = 1, 2, 4, 8, 16, 32 clients) satisfies the "
+    r"step-size restriction of Theorem 2, $\lambda \le \frac1{12Ls_*}$.",
     measure=find_smoothness,
     mutants=[{"reading": "dx"}, {"reading": "uniform"}, {"reading": "plain, by region"}, {"steps": 100}],
     vary=("rate",),
@@ -190,12 +190,7 @@ def follow_all(context: Context) -> Followed:
 @claim(
     "fedlrt/claim-hom-rank",
     where="Section 4.1 and Figure 4",
-    says="The rank 4 of the target is found within few rounds and never underestimated. (" + UNIFORM + " Few is read "
-    "as a quarter of the rounds to 1e-5; found are 35 of 1,626 rounds and the like, at most an eighth on ten sets of "
-    "points. The same with polynomials orthonormal for dx, in about four times as many rounds. With those of value 1 "
-    "at 1 the rank falls below 4 from this start on most sets of points, 18 of 20, and stays 8 in 200 rounds from one "
-    "of size 1; and a target such as "
-    r"$\mathrm{diag}(1,1,1,0.1)$ is cut to rank 3 by $\vartheta = 0.1\Vert\tilde S^*\Vert$ even from itself.)",
+    says="FeDLRT identifies the correct rank within a few aggregation rounds and never underestimates it.",
     measure=follow_all,
     mutants=[
         {"readings": ("plain, size 1",)},
@@ -229,11 +224,7 @@ def claim_hom_rank(followed: Followed, readings: tuple[str, ...] = ("uniform", "
 @claim(
     "fedlrt/claim-hom-error",
     where="Section 4.1 and Figure 4",
-    says=r"FeDLRT converges to the minimiser $W_r$ up to an error of $10^{-5}$. (" + UNIFORM + " Error is the distance "
-    r"in the Frobenius norm. So it does with polynomials orthonormal for dx, where Theorem 2 admits the step for few "
-    "clients; in this reading it does for one client on most points, not for 32; with those of value 1 at 1, where it "
-    "does for every C, no run came near in the rounds followed: the slowest direction shrinks by about a millionth in "
-    "one.)",
+    says="FeDLRT converges to the minimiser $W^* = W_r$ up to an error of $10^{-5}$.",
     measure=follow_all,
     mutants=[
         {"readings": ("tau 0.5",)},
@@ -296,8 +287,7 @@ def count_rounds(context: Context) -> list[Counts]:
 @claim(
     "fedlrt/claim-hom-clients",
     where="Section 4.1 and Figure 4",
-    says="FeDLRT converges faster with more clients. (Figure 4's variant, simplified correction. " + UNIFORM + " The "
-    "mean loss is the same for every C; means are weighted by the points held.)",
+    says="FeDLRT converges faster with more clients.",
     measure=count_rounds,
     control=Form("32 clients do not need more than 6 % more rounds than one.", {"least": -10.0, "most": 0.06}),
     correction=Form(
@@ -309,6 +299,7 @@ def count_rounds(context: Context) -> list[Counts]:
     ),
     vary=("most",),
     uses=("fedlrt/exp-homogeneous",),
+    because="The mean loss is the same for every C: 32 clients need as many rounds as one, or 1 to 4 % more.",
     expect="corrected",
     grade="search",
     method="promises",
@@ -339,12 +330,7 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
 @claim(
     "fedlrt/claim-hom-10x",
     where="Section 4.1",
-    says="FeDLRT shows up to ten times faster convergence than FedLin. ("
-    + UNIFORM
-    + " Faster: fewer rounds to each of "
-    "the distances 1e-2 to 1e-5; up to ten times, read as an order: at one of them at least five times fewer. No upper "
-    "bound is judged: the largest quotient was 9 to 290 on ten sets of points, whose smallest curvature decides on "
-    "FedLin's rounds. Its attribution to degrees of freedom is not judged.)",
+    says="FeDLRT shows up to ten times faster convergence than FedLin.",
     measure=follow_all,
     mutants=[{"factor": 1e5}, {"swapped": True}],
     vary=("factor",),
@@ -368,13 +354,12 @@ def claim_hom_10x(followed: Followed, factor: float = 5.0, swapped: bool = False
 @claim(
     "fedlrt/fig-4",
     where="Figure 4 and its caption",
-    says="FeDLRT with simplified correction converges faster than FedLin by finding, and never underestimating, the "
-    "target's rank 4 early. (" + UNIFORM + " Curves: rank, distance and loss; the number of clients is a claim of its "
-    "own.)",
+    says="FeDLRT with simplified variance correction converges faster than FedLin by identifying, and never "
+    "underestimating, the target rank r = 4 early in the training (rank, distance to the global optimiser, "
+    "loss).",
     measure=follow_all,
     mutants=[{"reading": "plain"}, {"reading": "tau 0.5"}, {"swapped": True}],
     vary=("after",),
-    kind="number",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect="holds",
     grade="search",

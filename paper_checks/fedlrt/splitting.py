@@ -58,12 +58,13 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
 @claim(
     "fedlrt/eq-15",
     where="Appendix D, eq. (15)",
-    says=r"$\dot K = -\nabla_KL(KV_0^\top)$, $K(0) = U_0S_0$, and $\dot L = -\nabla_LL(U_0L^\top)$, $L(0) = "
-    r"V_0S_0^\top$, in $\mathbb R^{n \times r}$: both start at $W_r$, with $\nabla_KL = GV_0$ and $\nabla_LL = "
-    r"G^\top U_0$.",
+    says=r"With $K = US$ and $L = VS^\top$ the basis update reads $\dot K = -\nabla_KL(K(t)V_0^\top) \in \mathbb "
+    r"R^{n \times r}$, $K(0) = U_0S_0$, and $\dot L = -\nabla_LL(U_0L(t)^\top) \in \mathbb R^{n \times r}$, "
+    r"$L(0) = V_0S_0^\top$.",
     measure=measure_factors,
     mutants=[{"transposed": False}, {"start": "plain"}, {"scale": 1.01}],
     vary=("scale",),
+    kind="definition",
     expect="holds",
     grade="proof",
     method="identity",
@@ -95,12 +96,14 @@ def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = Tru
 @claim(
     "fedlrt/eq-16",
     where="Appendix D, eq. (16)",
-    says=r"$\tilde UR = \mathrm{qr}([U_0|K(t_1)])$ and $\tilde VR = \mathrm{qr}([V_0|L(t_1)])$ in $\mathbb R^{n "
-    r"\times 2r}$ ($2r \le n$): orthonormal bases that contain the old one and the new directions.",
+    says=r"The bases are augmented by orthonormalising the new directions: $\tilde UR = \mathrm{qr}([U_0|K(t_1)]) "
+    r"\in \mathbb R^{n \times 2r}$, $\tilde VR = \mathrm{qr}([V_0|L(t_1)]) \in \mathbb R^{n \times 2r}$; R "
+    "can be discarded.",
     measure=measure_steps,
     mutants=[{"old": False}, {"new": False}, {"length": 1.01}],
     vary=("length",),
     uses=("fedlrt/eq-15",),
+    kind="definition",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -126,8 +129,8 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
 @claim(
     "fedlrt/eq-17",
     where="Appendix D, eq. (17)",
-    says=r"$\dot{\tilde S} = -\nabla L$ in the wide coefficients from $\tilde S(0) = \tilde U^\top U_0\,\tilde S(0)\,"
-    r"V_0^\top\tilde V$, the coefficients projected onto the new bases.",
+    says=r"The coefficients follow $\dot{\tilde S} = -\nabla_SL(\tilde U\tilde S(t)\tilde V^\top)$ from $S(t_0)$ "
+    r"projected onto the new bases, $\tilde S(0) = \tilde U^\top U_0\tilde S(0)V_0^\top\tilde V$.",
     measure=measure_steps,
     control=Form(r"$\tilde U^\top U_0$ has as many rows, and $V_0^\top\tilde V$ as many columns, as $\tilde S$.",
                  {"keep": ("outer",)}),
@@ -140,6 +143,9 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
     ),
     vary=("scale",),
     uses=("fedlrt/eq-16",),
+    kind="definition",
+    importance="detail",
+    because=r"$\tilde S(0)$ is 2r by 2r and stands between r columns and r rows; the projection is that of $S_0$.",
     expect="corrected",
     grade="search",
     method="algorithm",
@@ -249,16 +255,16 @@ def measure_flows(context: Context) -> list[Flowed]:
 @claim(
     "fedlrt/thm-5",
     where="Appendix D, Theorem 5 (cited)",
-    says=r"K, L and S integrated exactly over one step from a common start: $\|W(\Delta t) - W_r(\Delta t)\| \le "
-    r"d_1\epsilon + d_2\Delta t + d_3\vartheta/\Delta t$, the constants depending on L and B only. (Two readings: B "
-    r"bounds the gradient, where the paper bounds the loss by it; and $\Delta t \le 1$, which the paper does not say: "
-    r"some such bound is needed, as a truncated part $\vartheta$ is not within $\vartheta/\Delta t$ for longer "
-    r"steps.) Over the one step printed, $d_1 = 0$, $d_2 = Be^L$, $d_3 = 1$ serve, whatever $\epsilon$; over many "
-    "steps closeness to the tangent space is needed (see claim-close-to-full).",
+    says="Let L be L-smooth with constant L and locally bounded by B, $W_r(t)$ the low-rank solution of (15) and "
+    "(17) and $W(t)$ the full-rank solution at t = 0, the K, L and S equations integrated exactly from 0 to "
+    r"$\Delta t$, and for any $Y \in \mathcal M_r$ close enough to $W_r(t)$ the gradient F(Y) be $\epsilon$ "
+    r"close to $\mathcal M_r$. Then $\|W(\Delta t) - W_r(\Delta t)\| \le d_1\epsilon + d_2\Delta t + "
+    r"d_3\frac\vartheta{\Delta t}$, where $d_1, d_2, d_3$ depend on L and B only.",
     measure=measure_flows,
     mutants=[{"d_2": 0.98}, {"d_3": 0.0}, {"d_3": 0.99}],
     vary=("d_2", "d_3"),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/eq-17"),
+    importance="result",
     expect="holds",
     grade="proof",
     method="inequality",
@@ -342,9 +348,8 @@ def measure_robustness(context: Context) -> list[Stepped]:
 @claim(
     "fedlrt/claim-robust",
     where="Appendix D, after Theorem 5",
-    says="The splitting has no step-size restriction that depends on the low-rank representation, unlike alternating "
-    "descent in U, S and V: one explicit step up to 1/L lowers the loss and stays as near to the full-rank step, "
-    "whatever the singular values.",
+    says="The low-rank representation implies no step-size restriction on the optimisation, in contrast to naive "
+    "alternating descent in the factors U, S, V.",
     measure=measure_robustness,
     mutants=[{"method": "(5) by Euler"}, {"method": "alternating"}, {"share": 0.5}],
     vary=("share",),

@@ -120,12 +120,13 @@ def _attained(clients: int, steps: int, step: Fraction) -> Round:
 @claim(
     "fedlrt/thm-8",
     where="Appendix F, Theorem 8, eq. (34)",
-    says=r"With the full correction and $0 < \lambda \le 1/(12Ls_*)$: $L(\tilde W_r^*) - L(\tilde W_r) \le "
-    r"-s_*\lambda(1 - 12s_*\lambda L)\|\tilde U^TF(\tilde W_r)\tilde V\|^2$.",
+    says=r"Under the assumptions of Theorem 7, with $0 < \lambda \le \frac1{12Ls_*}$ and $s_* \ge 1$: $L(\tilde "
+    r"W_r^*) - L(\tilde W_r) \le -s_*\lambda(1 - 12s_*\lambda L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_descent,
     mutants=[{"constant": 0.99}, {"leading": 1.01}, {"corrected": False}],
     vary=("constant", "leading"),
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
+    importance="result",
     expect="holds",
     grade="proof",
     method="worst case",
@@ -176,13 +177,16 @@ def measure_drift(context: Context) -> list[Round]:
 @claim(
     "fedlrt/thm-1",
     where="Section 3.2, Theorem 1, eq. (11); Appendix F, Theorem 6, eq. (27)",
-    says=r"With the full correction and $0 < \lambda \le 1/(Ls_*)$, for every client and $s = 1, \ldots, s_*-1$: "
-    r"$\|\tilde S_c^s - \tilde S_c\| \le e\,s_*\lambda\|\nabla_{\tilde S}L(\tilde U\tilde S\tilde V^T)\|$.",
+    says=r"Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ "
+    r"local steps: for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le "
+    r"\exp(1)s_*\lambda\|\nabla_{\tilde S}L(\tilde U\tilde S\tilde V^\top)\|$, with the corrected "
+    r"coefficients $\tilde S_c^s$ of (8).",
     measure=measure_drift,
     mutants=[{"constant": 1.7}, {"limit": 2.0}, {"power": 2}, {"corrected": False}],
     vary=("constant",),
     also=("fedlrt/thm-6",),
     uses=("fedlrt/thm-6-proof",),
+    importance="result",
     expect="holds",
     grade="proof",
     method="worst case",
@@ -235,8 +239,9 @@ def measure_chain(context: Context) -> list[Chain]:
 @claim(
     "fedlrt/thm-6-proof",
     where="Appendix F, proof of Theorem 6",
-    says=r"With $a = 1 + 1/s_*$ and $s + 1 \le s_*$: $\sum_{j=0}^s a^j = \frac{a^{s+1}-1}{a-1} \le a^{s+1}s_* "
-    r"\le a^{s_*}s_* \le e\,s_*$.",
+    says=r"With $a = 1 + \frac1{s_*}$: $\sum_{j=0}^sa^j = \frac{a^{s+1}-1}{a-1}$, and times $\lambda\|\tilde "
+    r"U^\top F(\tilde W_r)\tilde V\|$ this is at most $(1+\frac1{s_*})^{s+1}s_*\lambda\|\cdot\| \le "
+    r"(1+\frac1{s_*})^{s_*}s_*\lambda\|\cdot\| \le \exp(1)s_*\lambda\|\cdot\|$.",
     measure=measure_chain,
     mutants=[{"last": 2.7}, {"third": 0.6}, {"second": 1.01}],
     vary=("last", "third", "second"),
@@ -300,12 +305,14 @@ def measure_spent(context: Context) -> list[Spent]:
 @claim(
     "fedlrt/thm-7",
     where="Appendix F, Theorem 7, eq. (31)",
-    says=r"For any $\lambda > 0$: $L(\tilde W_r^*) - L(\tilde W_r) \le -s_*\lambda(1 - s_*\lambda L)\|g\|^2 + "
-    r"\frac{L\lambda}{C}\sum_{c,s}\|\tilde S_c^s - \tilde S\|\,\|g\| + \frac{L^3\lambda^2s_*}{C}\sum_{c,s}"
-    r"\|\tilde S_c^s - \tilde S\|^2$ with $g = \tilde U^TF(\tilde W_r)\tilde V$.",
+    says=r"For $\tilde S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $L(\tilde W_r^*) - "
+    r"L(\tilde W_r) \le -(s_*\lambda)(1 - (s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2 + "
+    r"(\frac{L\lambda}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S\|)\|\tilde U^\top F(\tilde "
+    r"W_r)\tilde V\| + \frac{L^3\lambda^2s_*}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S_c\|^2$.",
     measure=measure_spent,
     mutants=[{"first": 0.4}, {"first": 0.5, "drift": 0.9}, {"square": 0.2}],
     vary=("first", "drift", "square"),
+    importance="result",
     expect="holds",
     grade="proof",
     method="worst case",
