@@ -75,14 +75,12 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
 @claim(
     "rolora/txt-half-cost",
     where="Section 6.1 (and Section 4), effect of the number of fine-tuning parameters; Section 3.1 for the shapes",
-    says=r"With the same fine-tuning parameters the communication cost of RoLoRA and of FFA-LoRA is always half of "
-    r"that of LoRA (for $W_0 \in R^{d \times d}$, as Section 3.1 has it and as all adapted matrices of the paper are: "
-    r"in every communication round). For other shapes RoLoRA sends half of what LoRA does over an iteration of two "
-    r"rounds, but not in each; FFA-LoRA sends the share $\sum d_{out}/\sum(d_{in} + d_{out})$, which for all seven "
-    r"matrices of Llama-2-7B's layers is 0.544.",
+    says="With the same fine-tuning parameters the communication cost of RoLoRA and of FFA-LoRA is always half of "
+    "that of LoRA.",
     measure=count_traffic,
     mutants=[{"square": False}, {"over": "round"}, {"ffa": "half"}, {"share": 0.45}],
     vary=("share",),
+    importance="result",
     expect="holds",
     grade="proof",
     method="printed",
@@ -139,8 +137,8 @@ def txt_half_cost(
 @claim(
     "rolora/table-4",
     where="Table 4 and its caption, Appendix B.1",
-    says="Table 4: the rounds are for 3 clients; with more clients they are decreased so that the number of samples "
-    "used stays the same; a round has 20 local epochs (an epoch read as one pass over the client's own data).",
+    says="Table 4: the rounds are for 3 clients; with more clients they are decreased accordingly, to keep the number "
+    "of samples used in fine-tuning; 20 local epochs.",
     measure=lambda context: TABLE_4,
     control=Form("The statement for 3 clients.", {"many": (3,)}),
     correction=Form(
@@ -154,6 +152,9 @@ def txt_half_cost(
     ),
     vary=("few",),
     kind="number",
+    importance="detail",
+    because="An epoch is a pass over the client's share: all clients together use the same number of samples in a "
+    "round.",
     expect="corrected",
     grade="proof",
     method="printed",
@@ -200,11 +201,12 @@ def parameters(where: LayerSet, rank: int = 4) -> int:
 @claim(
     "rolora/table-5",
     where="Table 5 and row P2 of Table 7",
-    says="Table 5: Table 1 was made with the layer sets of budget P2.",
+    says="Tables 5 and 7: the layer sets with LoRA of Table 1, budget P2, are the same in both.",
     measure=lambda context: (TABLE_5, TABLE_7),
     mutants=[{"budget": "P1"}, {"budget": "P3"}],
     vary=("shift",),
     kind="number",
+    importance="detail",
     expect="holds",
     grade="proof",
     method="printed",
@@ -291,6 +293,8 @@ KILOBYTES = (1000.0, 1024.0)
     ),
     vary=("hidden",),
     kind="number",
+    importance="detail",
+    because="In no size of numbers and no KB are the sent sizes 187.5 and 250: they are 1000 times those in MiB.",
     expect="refuted",
     grade="proof",
     method="printed",
@@ -367,12 +371,12 @@ def judge_configuration(
 @claim(
     "rolora/table-9",
     where="Table 9, for Tables 2 and 10",
-    says="Table 9: 10 rounds; LoRA on W_k, W_v, W_q, W_o of layers 26 to 31 of Llama-2-7B (checked: the layers exist, "
-    "and the rounds are whole iterations of RoLoRA; nothing more can be).",
+    says="Table 9: 10 rounds, batch size 1, 30 local epochs; LoRA on W_k, W_v, W_q, W_o of layers 26 to 31.",
     measure=lambda context: TABLE_9,
     mutants=[{"layers": 31}, {"rounds_of_iteration": 3}],
     vary=("layers",),
-    kind="number",
+    kind="setting",
+    importance="detail",
     expect="holds",
     grade="proof",
     method="printed",
@@ -385,12 +389,12 @@ def table_9(setup: Configuration, layers: float = 32, rounds_of_iteration: int =
 @claim(
     "rolora/table-11",
     where="Table 11, for Table 12; the rank is not stated",
-    says="Table 11: 100 rounds; LoRA on W_k, W_v, W_q, W_o of layers 24 to 31 of Llama-2-7B (checked: the layers "
-    "exist, and the rounds are whole iterations of RoLoRA; nothing more can be).",
+    says="Table 11: 100 rounds, batch size 1, 30 local epochs; LoRA on W_k, W_v, W_q, W_o of layers 24 to 31.",
     measure=lambda context: TABLE_11,
     mutants=[{"layers": 31}, {"rounds_of_iteration": 3}],
     vary=("layers",),
-    kind="number",
+    kind="setting",
+    importance="detail",
     expect="holds",
     grade="proof",
     method="printed",

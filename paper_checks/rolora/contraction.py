@@ -71,9 +71,11 @@ def search_steps(context: Context) -> Searched:
 @claim(
     "rolora/lem-A.11",
     where="Appendix A.3, Lemma A.11 (Lemma 5.3), eqs. (80) and (123)",
-    says=r"For $\delta^t \le \cdots \le \delta^0$, $\epsilon', \tilde\epsilon < (1-(\delta^0)^2)/16$, $m = \Omega(q)$, "
-    r"$\eta \le 1/L_{max}^2$: $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with probability at "
-    r"least $1 - 2q^{-10}$.",
+    says=r"Let $\|b^*\| \le L_{max}$, $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$ and m be the number of "
+    r"samples for each updating step. If $m = \Omega(\max\{\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
+    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2}\})$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, for any "
+    r"t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with "
+    "probability at least $1 - 2q^{-10}$.",
     measure=search_steps,
     control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
@@ -89,6 +91,8 @@ def search_steps(context: Context) -> Searched:
     vary=("sharp", "limit", "rate"),
     also=("rolora/eq-80", "rolora/eq-123"),
     uses=("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-117"),
+    importance="result",
+    because=r"Near $a^*$ the step multiplies the angle by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step.",
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -148,6 +152,7 @@ def lem_A_11(
     ),
     vary=("sum_of_lengths",),
     uses=("rolora/eq-96",),
+    because=r"A lower bound of $\|\bar b\|$ bounds the modulus only while $1 - 2\eta\|\bar b\|^2$ is not too negative.",
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -185,11 +190,12 @@ def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, les
 @claim(
     "rolora/eq-117",
     where="Appendix A.3, eqs. (117) to (122)",
-    says=r"$\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\| \le \delta^tC$ with $C = \frac{1 - "
-    r"2\eta((1-(\delta^0)^2) - \epsilon')"
-    r"\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + "
-    r"\epsilon'^2 + \epsilon')\|b^*\|^2}} \le \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$, since $1 - (\delta^0)^2 > "
-    r"\max(4(\tilde\epsilon(\epsilon'+1)^2 + \epsilon'^2 + \epsilon'), 2\epsilon' + 2\tilde\epsilon(\epsilon'+1)^2)$.",
+    says=r"$\delta^{t+1} \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \delta^tC$, $C = \frac{1 - 2\eta((1-(\delta^0)^2) - "
+    r"\epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - "
+    r"4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}}$. One can choose "
+    r"$\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ such that $1 - (\delta^0)^2 > "
+    r"\max(4(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + \epsilon'), 2\epsilon' + "
+    r"2\tilde\epsilon(\epsilon'+1)^2)$; then $C \le \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
     measure=search_steps,
     control=Form("The lines after (117).", {"first": False}),
     correction=Form(
@@ -200,6 +206,7 @@ def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, les
     ),
     vary=("limit", "room"),
     uses=("rolora/eq-90", "rolora/eq-100", "rolora/eq-116"),
+    because=r"(117) drops the modulus of (101): C is negative for the largest step and a small $\delta^0$.",
     expect="corrected",
     grade="proof",
     method="inequality",

@@ -113,9 +113,9 @@ def scope(steps: list[Step]) -> str:
 @claim(
     "rolora/eq-81",
     where="Appendix A.3, eqs. (81) to (85)",
-    says=r"$P\hat a^+ = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E\nabla_a l - \nabla_a l)$ with $P = I - "
-    r"a^*a^{*\top}$ and "
-    r"$E\nabla_a l = 2(a\bar b^\top - a^*b^{*\top})\bar b$.",
+    says=r"$P\hat a^+ = Pa - \eta PE[\nabla_al] + \eta P(E[\nabla_al] - \nabla_al) = Pa - 2\eta P(a\bar b^\top - "
+    r"a^*b^{*\top})\bar b + \eta P(\ldots) = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E[\nabla_al] - \nabla_al)$ with "
+    r"$P = I_d - a^*(a^*)^\top$, by $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$ and $Pa^* = 0$.",
     measure=lambda context: generic_points(context, sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta"), 3),
     mutants=[{"factor": 1.0}, {"sign": -1}],
     vary=("factor",),
@@ -140,8 +140,8 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1) -> Evidence:
 @claim(
     "rolora/eq-86",
     where="Appendix A.3, eqs. (86) to (89)",
-    says=r"$\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\|$ with $E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b|$, $E_2 = "
-    r"\eta\|E\nabla_a l - \nabla_a l\|$.",
+    says=r"$\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\|$ with $E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b|$ and $E_2 = "
+    r"\eta\|E[\nabla_al] - \nabla_al\|$.",
     measure=run_steps,
     mutants=[{"second": 0.5}, {"factor": 1.9}],
     vary=("second",),
@@ -161,8 +161,9 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0) -> Eviden
 
 @claim(
     "rolora/eq-90",
-    where="Appendix A.3, eqs. (90) and (91)",
-    says=r"On the events of Lemmas A.9 and A.10, $E_2 \le 2\eta\tilde\epsilon(\epsilon'+1)^2\delta^t\|b^*\|^2$.",
+    where="Appendix A.3, eqs. (90) and (91), on the events of (42) and (62); their probability is that of Lemma A.10",
+    says=r"By Lemma A.10, $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le "
+    r"2\eta\tilde\epsilon(\epsilon'+1)^2\delta^t\|b^*\|^2$.",
     measure=run_steps,
     mutants=[{"one": 0.9}, {"form": "lemma"}],
     vary=("one",),
@@ -183,8 +184,9 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
 
 @claim(
     "rolora/eq-92",
-    where="Appendix A.3, eqs. (92) to (95)",
-    says=r"$\|\bar b\| \ge \|g\| - \|g - \bar b\| \ge \sqrt{1 - (\delta^t)^2}\,\|b^*\| - \epsilon'\delta^t\|b^*\|$.",
+    where="Appendix A.3, eqs. (92) to (95); their probability is that of Lemma A.9",
+    says=r"$\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g - \bar b\| = \sqrt{1 - (\delta^t)^2}\|b^*\| - \|g - \bar "
+    r"b\| \ge \sqrt{1 - (\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\|$.",
     measure=run_steps,
     mutants=[{"share": 0.9}, {"power": 1.0}],
     vary=("share",),
@@ -209,10 +211,11 @@ def angle_grid(_: Context) -> np.ndarray:
 
 @claim(
     "rolora/eq-96",
-    where="Appendix A.3, eqs. (96) to (99)",
-    says=r"$\|\bar b\|^2 \ge (\sqrt{1-(\delta^t)^2} - \epsilon'\delta^t)^2\|b^*\|^2 \ge (1-(\delta^t)^2 + \epsilon'^2"
-    r"(\delta^t)^2 - \epsilon')\|b^*\|^2 \ge (1-(\delta^0)^2 - \epsilon')\|b^*\|^2$ for $\epsilon' < "
-    r"(1-(\delta^0)^2)/16$.",
+    where="Appendix A.3, eqs. (96) to (99); their probability is that of Lemma A.9",
+    says=r"$\epsilon' < \frac{1-(\delta^0)^2}{16}$ makes $\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\| \ge "
+    r"0$; hence $\|\bar b\|^2 \ge (\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\|)^2 \ge "
+    r"(1-(\delta^t)^2)\|b^*\|^2 + (\epsilon')^2(\delta^t)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge "
+    r"(1-(\delta^0)^2)\|b^*\|^2 - \epsilon'\|b^*\|^2$, for $\delta^t \le \cdots \le \delta^0$.",
     measure=angle_grid,
     mutants=[{"less": 0.9}, {"bound": 400.0}],
     vary=("less",),
@@ -244,7 +247,8 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: float = 1.0) -> Evidence:
 @claim(
     "rolora/eq-102",
     where="Appendix A.3, eqs. (102) to (106)",
-    says=r"$\|\hat a^+\|^2 \ge 1 - 2\eta a^\top(\nabla_a l - E\nabla_a l) - 2\eta a^\top E\nabla_a l$.",
+    says=r"$\|\hat a^+\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge 1 - 2\eta a^\top\nabla_al = "
+    r"1 - 2\eta a^\top(\nabla_al - E[\nabla_al]) - 2\eta a^\top E[\nabla_al]$.",
     measure=run_steps,
     mutants=[{"factor": 1.9}, {"quadratic": 1.1}],
     vary=("factor", "quadratic"),
@@ -264,10 +268,9 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Ev
 
 @claim(
     "rolora/eq-107",
-    where="Appendix A.3, eqs. (107) to (109)",
-    says=r"On the events of Lemmas A.9 and A.10, $2\eta a^\top(\nabla_a l - E\nabla_a l) \le "
-    r"4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2$ ((109) reads $\epsilon'$ in our text; taken as $\tilde\epsilon$, "
-    r"as in (116) and (152)).",
+    where="Appendix A.3, eqs. (107) to (109), on the events of (42) and (62)",
+    says=r"$2\eta a^\top(\nabla_al - E[\nabla_al]) \le 2\eta\|a\| \cdot \|\nabla_al - E[\nabla_al]\| = "
+    r"2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\epsilon'(\epsilon'+1)^2\|b^*\|^2$.",
     measure=run_steps,
     mutants=[{"form": "prime"}, {"factor": 0.1}],
     vary=("factor",),
@@ -297,10 +300,10 @@ def eq_107(steps: list[Step], form: str = "tilde", factor: float = 4.0) -> Evide
 
 @claim(
     "rolora/eq-110",
-    where="Appendix A.3, eqs. (110) to (115)",
-    says=r"$2\eta a^\top E\nabla_a l = 4\eta(\bar b - g)^\top g + 4\eta\|g - \bar b\|^2 \le 4\eta(\epsilon'^2 "
-    r"+ \epsilon')"
-    r"\|b^*\|^2$.",
+    where="Appendix A.3, eqs. (110) to (115); their probability is that of Lemma A.9",
+    says=r"$2\eta a^\top E[\nabla_al] = 4\eta(\bar b - g)^\top g + 4\eta(g - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| "
+    r"+ 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^t\|b^*\|^2 + 4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le "
+    r"4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$.",
     measure=lambda context: (chain_grid(context),
                              generic_points(context, sympy.symbols("p t0 t1 b0 o0"), 3)),
     mutants=[{"sign": -1}, {"linear": 0.9}],
@@ -340,8 +343,8 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
 
 @claim(
     "rolora/eq-116",
-    where="Appendix A.3, eq. (116)",
-    says=r"$\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta(\epsilon'^2 + "
+    where="Appendix A.3, eq. (116), on the events of (42) and (62); their probability is that of Lemma A.10",
+    says=r"$\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + "
     r"\epsilon')\|b^*\|^2$.",
     measure=run_steps,
     mutants=[{"factor": 0.0}, {"factor": -1.0}],

@@ -97,9 +97,12 @@ FIXED = (
 @claim(
     "rolora/lem-5.3",
     where="Section 5.1, Lemma 5.3, eq. (9)",
-    says=r"Under the hypotheses of Lemma A.11 and $\eta \le 1/L_{max}^2$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
-    r"\eta(1-(\delta^0)^2)\|b^*\|^2}$ with probability at least $1 - 2q^{-10}$ (the square and the norm in (9) are "
-    "placed as in (80)).",
+    says=r"Let $\|b^*\| \le L_{max}$ and $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$, m the number of samples "
+    r"for each updating step, $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$, $\tilde\epsilon = "
+    r"\frac{\epsilon_3}{1-\epsilon_0}$. If $m = \Omega(q)$ for $q = \max(\frac{\log "
+    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, $\epsilon', \tilde\epsilon < "
+    r"\frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
+    r"\eta(1-\delta^0)^2}\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
     measure=lambda context: (first_steps(context), fixed_runs(context)),
     control=Form("The angle distance does not grow.", {"rate": 0.0}),
     correction=Form(
@@ -118,6 +121,8 @@ FIXED = (
     vary=("rate",),
     also=("rolora/eq-9",),
     uses=("rolora/lem-A.11",),
+    importance="result",
+    because=r"Near $a^*$ the step multiplies the angle by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step.",
     expect="corrected",
     grade="proof",
     method="probability",
@@ -230,10 +235,11 @@ def course_scope(kept: Sequence[Course]) -> str:
 @claim(
     "rolora/thm-5.4",
     where="Section 5.1, Theorem 5.4",
-    says=r"For $\eta \le 1/L_{max}^2$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$, $c \in "
-    r"(0,1)$, and "
-    r"enough samples, with probability at least $1 - 2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$ and "
-    r"$\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$.",
+    says=r"In the setting of Section 5.1, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: if $\eta \le "
+    r"\frac1{L_{max}^2}$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$ for $c \in (0, 1)$, $m = "
+    r"\Omega(q)$ and $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, then with probability at least $1 - "
+    r"2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 + "
+    r"\epsilon')\epsilon\|a^*b^{*\top}\|$.",
     measure=lambda context: (run_courses(context), fixed_runs(context)),
     control=Form(r"With infinitely many samples, $c = \eta\|b^*\|^2 \le 1/2$.", {"limit": 0.5, "sampled": False}),
     correction=Form(
@@ -249,6 +255,7 @@ def course_scope(kept: Sequence[Course]) -> str:
         mutants=({"limit": 1.0}, {"share": 0.2}, {"fixed": 0.95}),
     ),
     uses=("rolora/lem-5.3",),
+    importance="result",
     expect="corrected",
     grade="proof",
     method="algorithm",
@@ -283,8 +290,8 @@ def thm_5_4(
 @claim(
     "rolora/s5-rolora-loss",
     where="Section 5.1, after Proposition 5.5",
-    says=r"By Theorem 5.4 the expected global loss of RoLoRA is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, where "
-    r"FFA-LoRA's is dominated by $\|b^*\|^2(\delta^0)^2$.",
+    says=r"By Theorem 5.4 RoLoRA achieves $\epsilon$-accurate recovery; its expected global loss is at most $(1 + "
+    r"\epsilon)\|b^*\|^2\epsilon^2$, where the loss caused by the angle is $\|b^*\|^2(\delta^0)^2$ for FFA-LoRA.",
     measure=run_courses,
     control=Form(r"Where $\delta^T \le \epsilon$ is reached.", {"given": True}),
     correction=Form(
@@ -297,6 +304,7 @@ def thm_5_4(
         mutants=({"limit": 1.0}, {"share": 0.2}),
     ),
     uses=("rolora/thm-5.4",),
+    importance="result",
     expect="corrected",
     grade="proof",
     method="algorithm",

@@ -63,12 +63,8 @@ def search_rates(context: Context) -> Rates:
 @claim(
     "rolora/a4-c",
     where="Appendix A.4, opening of the proof",
-    says=r"With probability at least $1 - 2\max\{\log N, d\}^{-10}$, $\delta_{t+1} \le C\delta_t$ with $C = \sqrt{1 - "
-    r"c(1 - \delta_0^2)}$ for $c \in (0, 1)$, with a proper step. Read as: c is $\eta\|b^*\|^2$, as in Lemma 5.3, for "
-    r"proper steps up to $1/(2L_{max}^2)$. (For every c in (0, 1), by the step $\min(c, \frac12)/\|b^*\|^2$, it is "
-    r"true with unlimited samples. With samples it is not for c near 1: N = 1, d = 2, $\epsilon_0 = \epsilon_1 = "
-    r"0.1$, $\epsilon_2 = 0.03$, m = 10q, c = 0.99999, $\delta_0 = 0.002$, where every step fails about half of the "
-    r"time.)",
+    says=r"With probability at least $1 - 2q^{-10}$ for $q = \max\{\log N, d\}$, $\delta^{t+1} \le \delta^tC$ for $c "
+    r"\in (0, 1)$, $C = \sqrt{1 - c(1 - (\delta^0)^2)}$, with proper choice of step size $\eta$.",
     measure=search_rates,
     mutants=[{"cap": 1.0}, {"cap": 0.4}, {"strength": 1.1}, {"rate": 2.0}],
     vary=("cap", "strength", "rate"),
@@ -135,11 +131,9 @@ def _bound_is_proved() -> tuple[Fact, ...]:
 @claim(
     "rolora/a4-first-step",
     where="Appendix A.4, the first iteration, eq. (166)",
-    says=r"For $\eta \le 1/L_{max}^2$, $m = \Omega(q)$ and $\epsilon', \tilde\epsilon < (1 - \delta_0^2)/16$: "
-    r"$\delta_1 "
-    r"\le \delta_0\sqrt{1 - \eta(1 - \delta_0^2)\|b^*\|^2}$ with probability at least $1 - 2q^{-10}$; in "
-    r"particular as m "
-    "grows without limit, where the step is exact.",
+    says=r"For $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and $\eta \le \frac1{L_{max}^2} \le "
+    r"\frac1{\|b^*\|^2}$, with probability at least $1 - 2q^{-10}$: $\delta^1 \le \delta^0\sqrt{1 - \eta(1 - "
+    r"(\delta^0)^2)\|b^*\|^2}$.",
     measure=search_first_steps,
     control=Form(r"The statement for $\eta \le 1/(2L_{max}^2)$.", {"longest": 0.5}),
     correction=Form(
@@ -150,6 +144,8 @@ def _bound_is_proved() -> tuple[Fact, ...]:
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),
     vary=("bound",),
+    because=r"A step near $1/\|b^*\|^2$ overshoots: already with unlimited samples it is longer than half the way "
+    "round.",
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -257,9 +253,9 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
 @claim(
     "rolora/eq-124",
     where="Appendix A.4, the first iteration, eqs. (124) to (166)",
-    says=r"Given $\|\bar b - g\| \le \epsilon'\delta_0\|b^*\|$ and a gradient within $2\tilde\epsilon(\epsilon' + 1)^2"
-    r"\delta_0\|b^*\|^2$ of its expectation, $\epsilon', \tilde\epsilon < (1 - \delta_0^2)/16$ and $\eta \le "
-    r"1/L_{max}^2$, every line from (129) to (166) holds.",
+    says=r"From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $E_2 \le 2\eta\tilde\epsilon(\epsilon' + "
+    r"1)^2\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and $\eta \le "
+    r"\frac1{L_{max}^2}$ every line follows, up to $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
     measure=draw_steps,
     control=Form(r"The statement for $\eta \le 1/(4L_{max}^2)$.", {"longest": 0.25}),
     correction=Form(
@@ -270,6 +266,7 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
         mutants=({"longest": 0.55}, {"widest": 0.16}),
     ),
     vary=("longest", "widest"),
+    because="(144) and (160) bound a modulus by what stands in it, which is negative for long steps.",
     expect="corrected",
     grade="proof",
     method="inequality",

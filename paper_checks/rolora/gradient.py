@@ -58,10 +58,12 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
 @claim(
     "rolora/lem-A.10",
     where="Appendix A.3, Lemma A.10, eq. (44)",
-    says=r"For $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$ (and $m = \Omega(q)$, which is not stated but needed "
-    r"for Lemma A.9 in the proof), with probability at least $1 - 2q^{-10}$: $\|\nabla_a l(a,\bar b) - E\nabla_a "
-    r"l(a,\bar b)\| \le 2\tilde\epsilon(\epsilon'^2 + \epsilon')\delta^t\|b^*\|^2$, $\tilde\epsilon = \epsilon_3/(1 - "
-    r"\epsilon_0)$.",
+    says=r"Let $a = a^t$. For $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$ and $q = \max(\frac{\log "
+    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, with probability at least $1 - "
+    r"2q^{-10}$: $\|\nabla_al(a,\bar b) - E[\nabla_al(a,\bar b)]\| \le 2\tilde\epsilon((\epsilon')^2 + "
+    r"\epsilon')\delta^t\|b^*\|^2$, where $\tilde\epsilon = \frac{\epsilon_3}{1-\epsilon_0}$ and $\epsilon' = "
+    r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, "
+    "1)$.",
     measure=gradient_settings,
     control=Form("The statement for thresholds of at least 1/2.", {"floor": 0.5}),
     correction=Form(
@@ -77,6 +79,8 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     vary=("share",),
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
+    because=r"The deviation is of the order $\tilde\epsilon\delta^t$, as (76) has it; the factor $\epsilon'^2 + "
+    r"\epsilon'$ goes to 0.",
     expect="corrected",
     grade="proof",
     method="probability",
@@ -224,7 +228,7 @@ def eq_48(draws: dict[str, Array], factor: float = 2.0, same: float = 1.0) -> Ev
 
     settings = {name: {"N": float(N), "m": float(m), "sine": SINE} for name, (N, m, _) in MEAN_SETTINGS.items()}
     return judge_means(
-        draws, predict(same, factor), [predict(**form) for form in eq_48.rivals()], settings=settings,
+        draws, predict(same, factor), resolution=0.02, settings=settings,
         tails=Tails({name: slope_deviation(name) for name in draws}),
         scope="delta = 3/5, unit b*, m = 6; fresh samples along a and across it, the same ones along a",
     )  # fmt: skip
@@ -233,9 +237,9 @@ def eq_48(draws: dict[str, Array], factor: float = 2.0, same: float = 1.0) -> Ev
 @claim(
     "rolora/eq-77",
     where="Appendix A.3, eqs. (77) to (79)",
-    says=r"For $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$: $1 - 2\exp(d\log(1 + 2/\epsilon_0) - "
-    r"c_5\epsilon_3^2Nm) - "
-    r"q^{-10} > 1 - \exp(-Cd) - q^{-10} > 1 - d^{-10} - q^{-10} > 1 - 2q^{-10}$ for a large constant C.",
+    says=r"If $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$, then there is a large constant C with $1 - "
+    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm) - q^{-10} > 1 - \exp(-Cd) - q^{-10} > 1 - d^{-10} - "
+    "q^{-10} > 1 - 2q^{-10}$.",
     measure=lambda context: tuple(Setting(N, d, *e, 1.0) for N, d, e in product(
         (1, 100), (10, 2, 3, 100, 1000), ((0.5, 0.5, 0.5), (0.1, 0.1, 0.1), (0.9, 0.9, 0.9), (0.01, 0.1, 1e-4)))),
     control=Form("The first two inequalities.", {"last": "none"}),
@@ -249,6 +253,7 @@ def eq_48(draws: dict[str, Array], factor: float = 2.0, same: float = 1.0) -> Ev
     ),
     vary=("C", "factor"),
     uses=("rolora/eq-62",),
+    because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
     expect="corrected",
     grade="proof",
     method="inequality",

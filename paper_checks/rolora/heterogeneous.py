@@ -58,12 +58,12 @@ def measure_losses(context: Context) -> list[Model]:
 @claim(
     "rolora/eq-245",
     where="Appendix A.5, eqs. (245) and (246)",
-    says=r"The model is $X_iab^\top$ with targets $X_ia^*b_i^{*\top}$, the objective $\frac1N\sum_i l_i(a, b)$ "
-    r"with the "
-    r"population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$, the expectation of the loss on samples.",
+    says=r"$f_i(X_i) = X_iab^\top$ with a unit vector a, local data $Y_i = X_ia^*b_i^{*\top}$, and $\min_{a, "
+    r"b}\frac1N\sum_il_i(a, b)$ with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$.",
     measure=measure_losses,
     mutants=[{"over": "sum"}, {"scale": 1.01}, {"norm_power": 1}],
     vary=("scale",),
+    kind="setting",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -118,8 +118,9 @@ def draw_pairs(context: Context) -> list[Pair]:
 @claim(
     "rolora/a5-minimiser",
     where="Appendix A.5, after eq. (246)",
-    says=r"$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^{*\top}$; the solution is unique, "
-    r"$a' = a^*$ and $b' = \bar b^*$; the least value is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
+    says=r"$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^*$, $\bar b^* = \frac1N\sum_ib_i^*$; "
+    r"the solution is unique, with $a' = a^*$ and $b' = \bar b^*$; the minimum global error is "
+    r"$\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
     measure=draw_pairs,
     control=Form("The statement without the uniqueness.", {"unique": "nothing"}),
     correction=Form(
@@ -131,6 +132,7 @@ def draw_pairs(context: Context) -> list[Pair]:
         mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
     ),
     vary=("excess", "least"),
+    because=r"$(-a^*, -\bar b^*)$ has the same product, so that the minimiser is not unique.",
     expect="corrected",
     grade="proof",
     method="algorithm",
@@ -164,7 +166,8 @@ FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and 
 @claim(
     "rolora/def-A.13",
     where="Appendix A.5, Definition A.13",
-    says=r"For $\gamma > 0$: $\gamma^2 = \frac1N\sum_i\|b_i^* - \bar b^*\|^2$ with $\bar b^* = \frac1N\sum_i b_i^*$.",
+    says=r"For $\gamma > 0$, $\gamma^2 := \frac1N\sum_{i=1}^N\|b_i^* - \bar b^*\|^2$ with $\bar b^* = "
+    r"\frac1N\sum_{i=1}^Nb_i^*$.",
     measure=draw_problems,
     mutants=[{"fewer": 1.0}, {"power": 1}, {"centre": "first"}],
     vary=("fewer",),
@@ -193,13 +196,13 @@ def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre
 @claim(
     "rolora/prop-A.17",
     where="Appendix A.5, Proposition A.17, eq. (274)",
-    says=r"FFA-LoRA, $b^{FFA} = \bar b^*a^{*\top}a^0$, has the global loss $\gamma^2 + \|\bar b^*\|^2\delta_0^2$, "
-    r"for any "
-    r"$a^*$, $b_i^*$, $a^0$ and $\delta_0 \in (0, 1)$.",
+    says=r"For any $(a^*, \{b_i^*\})$, $a^0$ and $\delta_0 \in (0, 1)$ the Freezing-A scheme with $b^{FFA} = \bar "
+    r"b^*a^{*\top}a^0$ has the global loss $\frac1N\sum_il_i(a^0, b^{FFA}) = \gamma^2 + \|\bar b^*\|^2\delta_0^2$.",
     measure=draw_problems,
     mutants=[{"power": 1}, {"share": 1.01}, {"spread": 0.99}],
     vary=("share", "spread"),
     uses=("rolora/def-A.13",),
+    importance="result",
     expect="holds",
     grade="proof",
     method="algorithm",
@@ -250,13 +253,14 @@ def run_to_the_end(context: Context) -> list[Reached]:
 @claim(
     "rolora/a5-loss",
     where="Appendix A.5, after the proof of Theorem A.14",
-    says=r"RoLoRA's global loss at $\epsilon$-accurate recovery is at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$, "
-    r"against "
-    r"FFA-LoRA's $\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more iterations make $\epsilon$ as small as one likes.",
+    says=r"By Theorem A.14 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser, with a global loss of "
+    r"at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$, against FFA-LoRA's $\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more "
+    r"iterations make $\epsilon$ arbitrarily small.",
     measure=run_to_the_end,
     mutants=[{"share": 0.99}, {"spread": 0.99}, {"refitted": False}],
     vary=("share", "spread"),
     uses=("rolora/thm-A.14", "rolora/prop-A.17", "rolora/eq-293"),
+    importance="result",
     expect="holds",
     grade="proof",
     method="algorithm",

@@ -69,14 +69,12 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
 
 @claim(
     "rolora/asm-A.12",
-    where="Appendix A.5, Assumption A.12",
-    says=r"Assumed, not stated to hold: there is a known $L_{max} < \infty$ with $\|\bar b^*\| \le L_{max}$. Any "
-    r"finite $\bar b^*$ meets it with $L_{max} = \|\bar b^*\|$. Checked is what it is for: with $\eta \le "
-    r"1/(2L_{max}^2)$ the contraction of Lemma A.16 holds for all $\bar b^*$ up to $L_{max}$, but not for all beyond.",
+    where="Appendix A.5, Assumption A.12; judged is what it is for, the contraction of Lemma A.16",
+    says=r"There is $L_{max} < \infty$, known beforehand, with $\|\bar b^*\| \le L_{max}$.",
     measure=search_contraction,
     mutants=[{"reach": 1.1}, {"reach": 1.02}],
     vary=("reach",),
-    kind="definition",
+    kind="assumption",
     expect="holds",
     grade="search",
     method="inequality",
@@ -89,13 +87,14 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
 @claim(
     "rolora/lem-A.16",
     where="Appendix A.5, Lemma A.16, eq. (254)",
-    says=r"If $\|\bar b^*\| \le L_{max}$, $\delta_t \le \ldots \le \delta_0$ and $\eta \le 1/(2L_{max}^2)$, then "
-    r"$\delta_{t+1} \le \delta_t(1 - 2\eta(1 - \delta_0^2)\|\bar b^*\|^2)$.",
+    says=r"If $\|\bar b^*\| \le L_{max}$, $\delta_t \le \delta_{t-1} \le \cdots \le \delta_0$ and $\eta \le "
+    r"\frac1{2L_{max}^2}$, then $\delta_{t+1} \le \delta_t \cdot (1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2)$.",
     measure=search_contraction,
     mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
     vary=("factor", "longest"),
     uses=("rolora/asm-A.12", "rolora/lem-A.15"),
     also=("rolora/eq-254",),
+    importance="result",
     expect="holds",
     grade="proof",
     method="inequality",
@@ -134,11 +133,10 @@ def run_courses(context: Context) -> list[Course]:
 @claim(
     "rolora/thm-A.14",
     where="Appendix A.5, Theorem A.14",
-    says=r"With $\eta \le 1/(2L_{max}^2)$ and $T \ge \frac1{c(1 - \delta_0^2)}\log(\delta_0/\epsilon)$ for $c \in "
-    r"(0, 1)$, "
-    r"$\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*\bar b^{*\top}\| \le "
-    r"\epsilon\|a^*\bar b^{*\top}\|$. The theorem does not define c, nor tie it to the step: read as every $\eta > 0$ "
-    r"and c that it allows.",
+    says=r"In the setting of Section A.5, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: with $\eta \le "
+    r"\frac1{2L_{max}^2}$ and $T \ge \frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$ for $c \in (0, 1)$, "
+    r"$\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*(\bar b^*)^\top\| \le \epsilon\|a^*(\bar "
+    r"b^*)^\top\|$.",
     measure=run_courses,
     control=Form(r"The statement at the longest step, $\eta\|\bar b^*\|^2 = 1/2$.", {"shortest": 0.5}),
     correction=Form(
@@ -155,6 +153,7 @@ def run_courses(context: Context) -> list[Course]:
     ),
     vary=("tie", "lead", "pull", "cross"),
     uses=("rolora/lem-A.16", "rolora/eq-286", "rolora/eq-293"),
+    importance="result",
     expect="corrected",
     grade="proof",
     method="inequality",

@@ -122,10 +122,10 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
 @claim(
     "rolora/lem-A.9",
     where="Appendix A.3, Lemma A.9, eq. (13)",
-    says=r"If $m = \Omega(q)$, $q = \max(\frac{\log N}{\min(\epsilon_1,\epsilon_2)^2}, "
-    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ with probability "
-    r"$1 - q^{-10}$; the constant in $\Omega$ independent of the thresholds, as (43) has it (large and "
-    r"absolute).",
+    says=r"Let $a = a^t$. If $m = \Omega(q)$ and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
+    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then with probability $1 - q^{-10}$: $\|\bar b - g\| \le "
+    r"\epsilon'\delta^t\|b^*\|$, where $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, "
+    r"\epsilon_1, \epsilon_2 \in (0, 1)$.",
     measure=minimiser_tails,
     control=Form(r"The statement for $\epsilon_2 \ge 1/100$.", {"floor": 0.01}),
     correction=Form(
@@ -139,6 +139,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
     ),
     vary=("rate",),
     also=("rolora/eq-13",),
+    because=r"With $m = Cq$ the probability of failure stays put as $\epsilon_2 \to 0$, while $q^{-10}$ goes to 0.",
     expect="corrected",
     grade="proof",
     method="probability",
@@ -158,9 +159,8 @@ def printed_p0(one: Setting, m: float) -> float:
 @claim(
     "rolora/eq-43",
     where="Appendix A.3, the chain before eq. (43), and eq. (43)",
-    says=r"If $m = \Omega(q)$ then $1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for a large absolute constant C, hence "
-    r"$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ with probability at least $1 - q^{-10}$ (C, and with it the "
-    r"constant in $\Omega$, independent of the thresholds).",
+    says=r"If $m = \Omega(q)$ then $1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for a large absolute constant C; then with "
+    r"probability at least $1 - q^{-10}$, $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$.",
     measure=lambda context: tuple(Setting(N, d, *e, C) for C, e, N, d in product(
         (10.0, 40.0), (*THRESHOLDS[:5], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))),
     control=Form(r"The second inequality, $\exp(-Cq) < q^{-10}$, for $C \ge 4$.", {"first": False}),
@@ -175,6 +175,8 @@ def printed_p0(one: Setting, m: float) -> float:
     ),
     vary=("C", "factor"),
     uses=("rolora/eq-36",),
+    because=r"The exponents of $p_0$ are $\epsilon_2^2m$ and $\epsilon_1^2m$, not m, so that $m = Cq$ does not give "
+    r"$\exp(-Cq)$.",
     expect="corrected",
     grade="proof",
     method="inequality",

@@ -96,8 +96,8 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
 @claim(
     "rolora/txt-exponential",
     where="Sections 1 and 5.1, with the step sizes of Theorem 5.4",
-    says=r"For step sizes $\eta \le 1/L_{max}^2$ RoLoRA converges exponentially to the global minimiser of the linear "
-    "model with rank-1 adapters, and outperforms FFA-LoRA.",
+    says="In a tractable setting, local linear models with rank-1 adapters, RoLoRA converges exponentially to the "
+    "global minimiser, and outperforms FFA-LoRA.",
     measure=run_courses,
     control=Form(r"It does for every step size with $\eta \|b^*\|^2 < 1$.", {"closed": False}),
     correction=Form(
@@ -109,6 +109,9 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
         mutants=({"factor": 2.2}, {"factor": 1.8}, {"closed": True}),
     ),
     vary=("factor",),
+    importance="result",
+    because=r"At the largest step, $\eta\|b^*\|^2 = 1$, the rate at the minimiser is 1: the angle falls like $1/\sqrt "
+    "t$.",
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -243,7 +246,7 @@ def needed_samples(context: Context) -> Mapping[int, float]:
 @claim(
     "rolora/txt-sample-size",
     where="Section 5.1, after Theorem 5.4",
-    says=r"With a random $a^0$ the requirement on the sample size, $m = \Omega(q)$, is well supported by earlier work.",
+    says="The requirement on the sample complexity is well supported by earlier work.",
     measure=needed_samples,
     expect="not checkable here",
     expect_reason="it is a statement about what other papers show; the scope gives what the requirement comes to for a "
