@@ -7,7 +7,7 @@ from fractions import Fraction
 from paper_checks.enclosures import enclosed
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.rolora.replays.minimiser import thresholds
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, fractions
 
 
 @replay("rolora/lem-A.10")
@@ -44,3 +44,22 @@ def eq_77(values: Values) -> Violation:
     """The last inequality, of (79): d^-10 < q^-10, that is q < d."""
     at = thresholds(values)
     return Violation(at.q[0], int(values["d"]), assumes=at.assumes, strict=True, reads="q, from below, against d")
+
+
+@replay("rolora/eq-48")
+def eq_48(values: Values) -> Violation:
+    """One client with the same samples in both steps, along a, in units of |b*|^2.
+
+    b = s b* solves a' S (s a - a*) = 0, so that a' grad = 2 s a' S (s a - a*) = 0 on all samples. The right side is
+    2 (s - alpha) s with s = alpha + beta z'w/|z|^2 for independent normal z, w of m entries: 2 beta^2 E[1/|z|^2] on
+    average, and the mean of 1/chi-square is 1/(m - 2).
+    """
+    (cosine,) = fractions(values, "alpha")
+    m = int(Fraction(values["m"]))
+    assumes = assuming(
+        Hypothesis("m, for a finite mean", m, ">=", 3),
+        Hypothesis("cosine of the angle", abs(cosine), "<", 1),
+    )
+    return Violation(2 * (1 - cosine**2) / (m - 2), 0, assumes=assumes,
+                     reads="one client, cosine alpha of the angle of a and a*, m samples; mean along a of the right "
+                     "side of (49), where the left side is 0")  # fmt: skip
