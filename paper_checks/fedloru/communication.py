@@ -114,8 +114,7 @@ def _fits(m: int, n: int) -> set[int]:
 @claim(
     "fedloru-v2/claim-comm",
     where="Section 4.1, Practical advantages; Appendix F.3",
-    says=r"FedLoRU reduces communication from $Kmn$ to $Kr(m+n)$ when $r \ll m$ or $r \ll n$ (read as a hundredth). "
-    r"(Numbers of K clients in one direction of a round.)",
+    says=r"FedLoRU reduces communication overhead from $Kmn$ to $Kr(m+n)$ when $r \ll m$ or $r \ll n$.",
     measure=count_runs,
     control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves.", {"condition": "none"}),
     correction=Form(
@@ -127,6 +126,8 @@ def _fits(m: int, n: int) -> set[int]:
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
     vary=("half", "sides"),
+    because="A rank far below one side only can be as large as the other, and $r(m+n)$ then exceeds $mn$: both are "
+    "needed.",
     expect="corrected",
     grade="search",
     method="ledger",
@@ -161,10 +162,8 @@ def _convolutions() -> list[tuple[int, int, int]]:
 @claim(
     "fedloru-v2/def-commcost",
     where="Appendix F.3, with Algorithm 1",
-    says=r"The communication cost is computed as 2 x clients x participation x parameters x bytes x rounds. (A "
-    r"definition: it is what the clients that take part receive and send back, in numbers and so without the bytes. "
-    r"FedLoRU sends two things besides: A and B to all K clients at each of $\lfloor T/\tau\rfloor$ accumulations, "
-    r"which at participation C is $1/(2C\tau)$ of the cost, 5 % at $C = 0.5$ and $\tau = 20$, and $W_0$ once.)",
+    says="The communication cost is computed as 2 x (clients) x (participation rate) x (parameters) x (parameter "
+    "memory size) x (rounds).",
     measure=count_runs,
     mutants=[{"ways": 1.0}, {"messages": "all"}, {"messages": "but the start"}],
     vary=("ways",),
@@ -214,9 +213,8 @@ def count_nested(context: Context) -> list[NestedCount]:
 @claim(
     "fedloru-v2/claim-mcomm",
     where="Appendix C.3, last sentence",
-    says=r"mFedLoRU reduces communication from $2mn$ to $r(m+n) + r_A(m+r) + r_B(n+r)$. (Down and up, one client, a "
-    r"round that does not end a cycle; nested matrices are sent, as the text says. A reduction for $r \le "
-    r"\frac13\min(m, n)$; at $r = \frac12\min(m, n)$ and $r_A = r_B = r - 1$ it need not be one.)",
+    says="By sending nested low-rank matrices the communication overhead is reduced from $2mn$ to $r(m+n) + "
+    "r_A(m+r) + r_B(n+r)$.",
     measure=count_nested,
     mutants=[{"products": True}, {"inner": 0.0}, {"down": 2.0}, {"reach": 2.0}],
     vary=("down", "inner"),
@@ -243,8 +241,8 @@ PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
 @claim(
     "fedloru-v2/eq-83",
     where="Appendix C.3, eq. (83), with eq. (82) and Algorithm 3",
-    says=r"After training by (82) the factors are $A + \alpha_AA_dA_u$ and $B + \alpha_AB_dB_u$: the model that was "
-    r"trained. (With $\alpha_A$ in both places.)",
+    says=r"After local training by solving (82) client k's low-rank matrices are updated as $A^{(k)} \leftarrow "
+    r"A^{(k)} + \alpha_A^{(k)}A_d^{(k)}A_u^{(k)}$, $B^{(k)} \leftarrow B^{(k)} + \alpha_A^{(k)}B_d^{(k)}B_u^{(k)}$.",
     measure=lambda context: generic_points(context, sympy.symbols(tuple(PLAIN)), 3),
     control=Form(r"The same for $\alpha_A = \alpha_B$, as for $r_A = r_B$.", {"equal": True}),
     correction=Form(
@@ -254,6 +252,8 @@ PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
         ({"scale": "a"}, {"factor": 1.001}),
     ),
     vary=("factor",),
+    importance="detail",
+    because=r"The second update has $\alpha_A$ where (82), Algorithm 3 and the text below have $\alpha_B$.",
     expect="corrected",
     grade="proof",
     method="identity",
@@ -332,9 +332,7 @@ def measure_ranks(context: Context) -> list[Ranks]:
 @claim(
     "fedloru-v2/claim-rank-growth",
     where="Section 4.1, Practical advantages",
-    says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced. "
-    "(Read literally, of every accumulation as long as the rank is not full; of $W_T - W_0$, and of $W_T$ where "
-    "$W_0 = 0$. In general position it does grow until it is full.)",
+    says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced.",
     measure=measure_ranks,
     control=Form(
         "The rank grows in runs in general position, with a fresh random A in every cycle.", {"generic": True}
@@ -348,6 +346,7 @@ def measure_ranks(context: Context) -> list[Ranks]:
     ),
     vary=("per",),
     uses=("fedloru-v2/eq-WT",),
+    because="An accumulation need not add to the rank, for instance where gradients share few directions.",
     expect="corrected",
     grade="search",
     method="executed runs",

@@ -80,8 +80,9 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
 @claim(
     "fedloru-v2/eq-87",
     where="Appendix D.3, eq. (87), and iclr Appendix C.3, eq. (37)",
-    says=r"With singular values $\sigma_i$ and densities $p(\sigma_i)$ of the estimated spectral density, the stable "
-    r"rank is estimated by $\sum_{i=1}^{Q}p(\sigma_i)\sigma_i^2/(p(\sigma_1)\sigma_1^2)$.",
+    says=r"With the empirical singular values $\sigma_i(H)$ and their densities $p(\sigma_i)$ that pyHessian "
+    r"provides, $i = 1, \ldots, Q$, the stable rank is estimated by $\widehat{\mathrm{srank}}(H) = "
+    r"\frac{\sum_{i=1}^{Q}p(\sigma_i)\sigma_i^2(H)}{p(\sigma_1)\sigma_1^2(H)}$.",
     measure=known_spectra,
     control=Form(
         r"The statement after division by the estimate for $\mathrm{diag}(\sigma_1, 0, \ldots, 0)$, whose stable rank "
@@ -100,6 +101,9 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
     ),
     vary=("factor", "power"),
     uses=("fedloru-v2/def-srank",),
+    kind="definition",
+    because=r"$p(\sigma_1)$ is the height of a kernel, not the mass of one eigenvalue: the estimate depends on kernel "
+    "width and grid.",
     expect="corrected",
     grade="search",
     seen_in=("fedloru/fig-1",),
@@ -131,8 +135,9 @@ def no_measurement(context: Context) -> None:
 @claim(
     "fedloru-v2/txt-fig1",
     where="Figure 1 and Appendix D.3 (v2), Figure 2(a) (iclr, v1)",
-    says="Hessians of ResNet-18 trained on 50 random samples of CIFAR-100 have a consistently larger estimated stable "
-    "rank than those trained on 500, every fifth epoch, averaged over several runs.",
+    says="Hessians trained on the smaller data set (50 random samples of CIFAR-100, ResNet-18, every 5 epochs, "
+    "averaged over several runs) consistently exhibit higher estimated stable ranks than those trained on the larger "
+    "one (500).",
     measure=no_measurement,
     expect="not checkable here",
     expect_reason="the statement is about one experiment, ResNet-18 trained on CIFAR-100, which no package registry "

@@ -73,10 +73,12 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
 @claim(
     "fedloru-v2/eq-1",
     where="Section 3.1, eq. (1), and Appendix A, problem setup",
-    says=r"Server and client Hessians are modelled as two decoupled additive perturbed models $H_N = H_{\mathrm{true}} "
-    r"+ \epsilon_N$, $H_M = H_{\mathrm{true}} + \epsilon_M$, with independent entries of mean 0 at a scale that falls "
-    r"with the sample size.",
+    says="Server and client Hessians are modelled as two decoupled additive perturbed models $H_N = "
+    r"H_{\mathrm{true}} + \epsilon_N$, $H_M = H_{\mathrm{true}} + \epsilon_M$ with $\epsilon_N = s_NX^R$, $X^R$ real "
+    r"symmetric, its elements drawn independently from a distribution with mean 0 and variance $\sigma^2/R$, and $s_N "
+    r"= s(N)$ decreasing from $\mathbb{N}$ to $(0, 1)$.",
     measure=measure_covariances,
+    kind="setting",
     expect="not checkable here",
     expect_reason=r"a modelling choice that states no testable property, since what decoupled means is left open, and "
     r"nothing later rests on it: Theorem 3.2 uses the eigenvalues of each matrix by itself. Each model by itself is "
@@ -150,17 +152,16 @@ CLOSE = 0.01
 @claim(
     "fedloru-v1/eq-3-4",
     where="v1 Section 3.1, eqs. (3) and (4); iclr Section 3.1, eq. (1)",
-    says=r"$H_N = H_{\mathrm{true}} + s(N)X^R$, where $X^R$ has a limiting spectral density; Wigner, Wishart and "
-    r"Gaussian ensembles are examples of such matrices. (They are, with compact support. What is assumed next, a "
-    r"smooth density, is not said of them: a Wishart matrix has an atom at 0 with more dimensions than samples, and an "
-    r"unbounded density there with as many. Since $H_N$ is defined with $EH_N = H_{\mathrm{true}}$, and so $E\,"
-    r"\mathrm{tr}X^R = 0$, a Wishart error has to be centred.)",
+    says=r"$H_N = H_{\mathrm{true}} + \epsilon(N)$, $H_M = H_{\mathrm{true}} + \epsilon(M)$ with $\epsilon(N) = "
+    r"s(N)X^R$, s decreasing, where $X^R$ has a limiting spectral density $\mu$; matrices that have one include "
+    "Wigner matrices, Wishart matrices and Gaussian ensembles.",
     measure=named_laws,
     mutants=[{"scale": 1.1}, {"conditions": (*LIMITS, "mean 0")}, {"conditions": (*LIMITS, "no atom")},
              {"conditions": (*LIMITS, "bounded density")}],
     vary=("scale",),
     uses=("fedloru-v2/def-risk",),
     also=("fedloru-iclr/eq-1",),
+    kind="setting",
     expect="holds",
     grade="search",
     method="inequality",

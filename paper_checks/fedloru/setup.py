@@ -276,14 +276,8 @@ def search_perturbations(context: Context) -> Searched:
 @claim(
     "fedloru-v2/claim-srank-robust",
     where="Section 3.1, stable rank",
-    says=r"Small perturbations of the Hessian do not substantially affect the stable rank, while they do the ordinary "
-    r"rank. (No norm is named; read for a given matrix and any norm, and made precise: with $\epsilon = \|E\|_2/"
-    r"\|A\|_2 < 1$ and $\delta = \|E\|_F/\|A\|_F$, "
-    r"$(\frac{1-\delta}{1+\epsilon})^2 \le \mathrm{srank}(A+E)/\mathrm{srank}(A) "
-    r"\le (\frac{1+\delta}{1-\epsilon})^2$, the lower bound for $\delta \le 1$; both are small if $\|E\|_F \ll "
-    r"\|A\|_2$. In high dimension the norm matters: neither a small $\epsilon$ nor a small $\delta$ alone is enough. "
-    r"$A = e_1e_1^T$ and $E = \epsilon(I_R - e_1e_1^T)$ give $1 + (R-1)\epsilon^2$, and the noise of eq. (1) is of "
-    r"that kind: its spectral norm stays, its Frobenius norm grows like $\sqrt R$.)",
+    says="The stable rank is robust to small perturbations of the Hessian: minor changes of parameters or data "
+    "can change the ordinary rank a lot, but do not substantially affect the stable rank.",
     measure=search_perturbations,
     mutants=[
         {"norms": "spectral"},

@@ -103,8 +103,8 @@ def measure_approaches(context: Context) -> Approaches:
 @claim(
     "fedloru-v2/lem-A.1a",
     where="Appendix A.1, Lemma A.1 a)",
-    says=r"If the probability measures $\mu_n \to \mu$ weakly, then $g_{\mu_n}(z) \to g_\mu(z)$ for every "
-    r"$z = u + iv$, $v > 0$.",
+    says=r"For probability measures $\mu_n$: if $\mu_n \to \mu$ weakly, where $\mu$ is a measure, then "
+    r"$g_{\mu_n}(z) \to g_\mu(z)$ for any $z = u + iv$, $v > 0$.",
     measure=measure_approaches,
     mutants=[{"mass": 0.99}, {"shift": 0.01}, {"constant": 0.9}, {"uniform": True}],
     vary=("mass", "shift", "constant"),
@@ -207,8 +207,8 @@ def measure_escaping(context: Context) -> list[Escaping]:
 @claim(
     "fedloru-v2/lem-A.1b",
     where="Appendix A.1, Lemma A.1 b)",
-    says=r"If $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there is a unique non-negative finite "
-    r"measure $\mu$ with $g = g_\mu$ and $\mu_n \to \mu$ weakly.",
+    says=r"For probability measures $\mu_n$: if $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there "
+    r"is a unique non-negative and finite measure $\mu$ such that $g = g_\mu$ and $\mu_n \to \mu$ weakly.",
     measure=measure_escaping,
     control=Form("The statement with test functions that vanish at infinity: vaguely.", {"least_mass": 2.0}),
     correction=Form(
@@ -223,6 +223,8 @@ def measure_escaping(context: Context) -> list[Escaping]:
     ),
     vary=("least_mass",),
     uses=("fedloru-v2/lem-A.1a",),
+    because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to that of "
+    r"$\frac12\delta_0$.",
     expect="corrected",
     grade="search",
     method="identity",
