@@ -13,7 +13,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -234,22 +234,34 @@ def chain_grid(_: Context) -> Array:
 
 @claim(
     "rolora/eq-65",
-    where="Appendix A.3, eqs. (65) to (76)",
-    says=r"On the events of (42) and (62): $\|\nabla_a l - E\nabla_a l\| \le 2\tilde\epsilon\|a(\bar b - g)^\top - "
-    r"(I - aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le \ldots \le 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
+    where="Appendix A.3, eqs. (65) to (76), on the events of (42) and (62)",
+    says=r"$\|\nabla_al - E[\nabla_al]\| \le \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|\ldots| \le "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top - a^*b^{*\top}\|_{op}\|\bar b\| = "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}\|a(\bar b - g)^\top - (I_d - aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|a^\top(\bar b - g)\| + \|(I_d - aa^\top)a^*b^{*\top}\|_{op})\|\bar b\| \le "
+    r"\ldots \le 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
     measure=chain_grid,
-    mutants=[{"one": 0.95}, {"form": "lemma"}, {"power": 2.0}],
     vary=("one", "power"),
     uses=("rolora/eq-38", "rolora/eq-62"),
-    expect="holds",
+    importance="detail",
+    because=r"(68) prints the number $a^\top(\bar b - g)$, which can be 0, for the matrix $a(\bar b - g)^\top$ of "
+    "(67).",
+    correction=Form(
+        r"With $a(\bar b - g)^\top$ in (68), as in (67): every line holds, up to (76).",
+        {"matrix": True},
+        mutants=({"matrix": False}, {"one": 0.95}, {"form": "lemma"}, {"power": 2.0}),
+        asks="weaker",
+    ),
+    expect="corrected",
     grade="search",
     method="inequality",
 )
-def eq_65(grid: Array, one: float = 1.0, form: str = "proof", power: float = 1.0) -> Evidence:
+def eq_65(grid: Array, matrix: bool = False, one: float = 1.0, form: str = "proof", power: float = 1.0) -> Evidence:
     r"""Lines over $2\tilde\epsilon\|b^*\|^2$, with $\bar b = (a^\top a^* + \kappa\delta)b^*$.
 
     Args:
         grid: angles and levels.
+        matrix: whether (68) has a matrix, as (67); the number is 0 for a b* across a, which is the case judged.
         one: printed as 1 in $(\epsilon' + 1)^2$.
         form: the factor of (76), or that of Lemma A.10.
         power: of $\delta$ in (76).
@@ -260,7 +272,8 @@ def eq_65(grid: Array, one: float = 1.0, form: str = "proof", power: float = 1.0
     last = (level + one) ** 2 if form == "proof" else level**2 + level
     lines = [
         sine * np.sqrt(1.0 + kappa**2) * length,  # (66), (67): M = (kappa delta a - delta u) b*^T
-        (kappa * sine + sine) * length,  # (68) to (70)
+        ((kappa if matrix else 0.0) * sine + sine) * length,  # (68)
+        (kappa * sine + sine) * length,  # (69), (70)
         (kappa * sine + sine) * (kappa * sine + np.abs(cosine)),  # (71)
         (kappa * sine + sine) * (kappa * sine + 1.0),  # (72), (73)
         (level**2 * sine + level * sine + level + 1.0) * sine,  # (74)
@@ -270,11 +283,12 @@ def eq_65(grid: Array, one: float = 1.0, form: str = "proof", power: float = 1.0
     return judge_inequality(
         left, right, 1e-12 * (1e-12 + np.abs(right)),
         case=lambda index: {"line": index // len(grid), "sine": float(sine[index % len(grid)]),
-                            "level": float(level[index % len(grid)])},
+                            "level": float(level[index % len(grid)]),
+                            "kappa": float(kappa[index % len(grid)])},
         lines=steps_of(lines),
         domain=tried_in_words(
             ("delta", sine, UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, (-1.0, 1.0))
         ),
-        scope=f"{len(grid)} angles and levels, any sign of a . a*; the vector in (68) is read as in (67), a (b - g)^T",
+        scope=f"{len(grid)} angles and levels, any sign of a . a*",
         printed="every line",
     )  # fmt: skip

@@ -161,14 +161,22 @@ def draw_endings(context: Context) -> list[Ending]:
     r"\le \epsilon'\delta^T\|b^*\| + \delta^T\|b^*\| = (1 + \epsilon')\epsilon\|b^*\| = (1 + "
     r"\epsilon')\epsilon\|a^*b^{*\top}\|$ after $\delta^T \le \epsilon$.",
     measure=draw_endings,
-    mutants=[{"equal": True}, {"second": 0.99}, {"sharp": 0.999}],
     vary=("sharp", "second"),
-    expect="holds",
+    importance="detail",
+    because=r"(180) prints an equality, which for $\delta^T < \epsilon$ it is not; a bound is meant, and holds.",
+    correction=Form(
+        r"With $\le$ in (180): $\delta^T \le \epsilon$ is all that is known. (The two parts are orthogonal, so that "
+        r"already $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$ bounds their sum.)",
+        {"equal": False},
+        mutants=({"equal": True}, {"second": 0.99}, {"sharp": 0.999}),
+        asks="weaker",
+    ),
+    expect="corrected",
     grade="search",
     method="algorithm",
 )
 def eq_175(
-    endings: list[Ending], equal: bool = False, sharp: float = 1.0, second: float = 1.0, above: float = 7 / 6
+    endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 7 / 6
 ) -> Evidence:
     r"""Every line on samples, with the least $\epsilon'$ there, and $\epsilon$ of ``above`` times $\delta_T$."""
     promises = []
@@ -176,12 +184,13 @@ def eq_175(
         error = 1e-9 * (1.0 + one.size)
         bound = (one.eps + second) * one.delta * one.size
         last = (1.0 + one.eps) * above * one.delta * one.size
+        case = {"level": repr(one.eps), "delta": repr(one.delta), "target": repr(above * one.delta)}
         root = sharp * (1.0 + one.eps**2) ** 0.5 * one.delta * one.size
         promises += [
             Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
             Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
             Promise("(179)", one.first + one.second, bound, error, at_most=True),
-            Promise("(180)", bound, last, error, at_most=not equal),
+            Promise("(180)", bound, last, error, at_most=not equal, case=case),
             Promise("the parts are orthogonal", one.apart, root, error, at_most=True),
         ]
     scope = (

@@ -63,3 +63,21 @@ def eq_48(values: Values) -> Violation:
     return Violation(2 * (1 - cosine**2) / (m - 2), 0, assumes=assumes,
                      reads="one client, cosine alpha of the angle of a and a*, m samples; mean along a of the right "
                      "side of (49), where the left side is 0")  # fmt: skip
+
+
+@replay("rolora/eq-65")
+def eq_65(values: Values) -> Violation:
+    """(67) against (68) for a b* across a, so that a'(b - g) = 0; squares, over the length of b and the factor.
+
+    In the plane of a and u, with a* = c a + delta u and b = (c + kappa delta) b*, the matrix of (67) is
+    (kappa delta a - delta u) b*'.
+    """
+    sine, level, kappa = fractions(values, "sine", "level", "kappa")
+    assumes = (
+        Hypothesis("delta", sine, ">", 0),
+        Hypothesis("delta", sine, "<", 1),
+        Hypothesis("|b - g| over delta |b*|, against eps'", abs(kappa), "<=", level),
+    )
+    return Violation((kappa**2 + 1) * sine**2, sine**2, assumes=assumes,
+                     reads="b* of length 1 across a, b - g = kappa delta b*; squares of the operator norm of (67) and "
+                     "of the bracket of (68)")  # fmt: skip

@@ -54,3 +54,16 @@ def eq_124(values: Values) -> Violation:
                *inside("eps', against (1 - delta^2)/16", eps, x / 16))  # fmt: skip
     return Violation(abs(1 - 2 * s * x), abs(1 - 2 * s * (x - eps)), assumes=assumes,
                      reads="step = eta |b*|^2, eps = eps', b = g; both sides of (144) over delta")  # fmt: skip
+
+
+@replay("rolora/eq-175")
+def eq_175(values: Values) -> Violation:
+    """The sum of (179) and the right side of (180), over |b*|, for an angle below eps."""
+    level, delta, eps = fractions(values, "level", "delta", "target")
+    assumes = (
+        Hypothesis("eps'", level, ">", 0),
+        Hypothesis("delta_T", delta, ">", 0),
+        Hypothesis("delta_T, against eps", delta, "<=", eps),
+    )
+    return Violation(abs(level * delta + delta - (1 + level) * eps), 0, assumes=assumes,
+                     reads="level = eps', target = eps; distance of (179) from (180), printed as equal")  # fmt: skip
