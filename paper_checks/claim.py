@@ -315,15 +315,6 @@ class Claim:
         """What replays and stored files of its readings are called: ``claim`` for the first, then ``claim@reading``."""
         return (self.id, *(f"{self.id}@{reading.slug}" for reading in self.readings[1:]))
 
-    def rivals(self) -> tuple[dict[str, Any], ...]:
-        """All constants of the forms that a measurement must tell apart: printed, correction, and their mutants."""
-        printed = self.printed_constants()
-        forms = [printed, *({**printed, **mutant} for mutant in self.mutants)]
-        if self.correction is not None:
-            corrected = {**printed, **self.correction.constants}
-            forms += [corrected, *({**corrected, **mutant} for mutant in self.correction.mutants)]
-        return tuple(forms)
-
 
 def claim(
     id: str,

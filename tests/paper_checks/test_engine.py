@@ -368,13 +368,6 @@ def test_witnesses_are_stored_whole_and_then_replay(tmp_path, monkeypatch):
     assert run(claims, ledger, search_path=[str(tmp_path)]).results[0].decision.verdict == "refuted"
 
 
-def test_rivals_are_all_the_forms_a_measurement_must_tell_apart(ledger):
-    (fixable,) = ledger.select(["invented/fixable"])
-    assert [form["K"] for form in fixable.rivals()] == [0.5, 1.0, 0.95]
-    (true,) = ledger.select(["invented/true"])
-    assert true.rivals() == ({"K": 1.0, "power": 1}, {"K": 0.9, "power": 1}, {"K": 0.5, "power": 2})
-
-
 def test_unknown_ids_and_papers_are_named(ledger):
     with pytest.raises(LedgerError, match="no claim 'invented/treu'; did you mean invented/true"):
         ledger.select(["invented/treu"])

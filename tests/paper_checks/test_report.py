@@ -10,6 +10,7 @@ import pytest
 
 from paper_checks.card import WIDTH, card_text, first_sentence, in_short, summary_table
 from paper_checks.claim import GRADES, VERDICTS, Evidence, Form, claim
+from paper_checks.judging import Judged
 from paper_checks.ledger import Ledger
 from paper_checks.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.replay import Replayed, Stored
@@ -17,7 +18,7 @@ from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, ReportFigure, except
 from paper_checks.run import Result, Run
 from paper_checks.sensitivity import NoticedChange
 from paper_checks.status_graph import components, derived_state, draw, rests_on
-from paper_checks.verdict import Decision, Judged
+from paper_checks.verdict import Decision
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
 VOID = {"meta", "link", "img", "br", "hr", "wbr", "col", "input"}

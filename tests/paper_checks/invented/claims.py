@@ -189,7 +189,7 @@ def mean_of(context: Context) -> np.ndarray:
 def undecidable(draws, mean=0.5):
     """The mean of uniform numbers within 0.015, which thirty of them cannot tell."""
     name = "mean"
-    return judge_bands({name: mean_interval(draws, LEVEL)}, {name: mean}, [{name: 0.5}, {name: 0.47}], scope="uniform")
+    return judge_bands({name: mean_interval(draws, LEVEL)}, {name: mean}, scope="uniform", resolution=0.015)
 
 
 @statement("full-only", measure=mean_of, mutants=[{"mean": 0.47}], budget="full", expect="holds", grade="statistical")
