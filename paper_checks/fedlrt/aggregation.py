@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation, factorise
 from algorithms.rounds import go_on
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.bases import entrywise
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
@@ -65,14 +65,25 @@ def measure_shared(context: Context) -> Shared:
     r"U\tilde S^*\tilde V^\top$. As the basis is fixed, the rank 2r is preserved in the aggregation, where "
     "other schemes may aggregate to full rank.",
     measure=measure_shared,
-    mutants=[{"share": 1.01}, {"bases": "own"}, {"rank": "exactly"}, {"room": -1}],
+    readings=(
+        LITERAL,
+        Reading(
+            "rank at most 2r",
+            r"$\frac1C\sum_c\tilde U\tilde S_c^{s_*}\tilde V^\top = \tilde U(\frac1C\sum_c\tilde S_c^{s_*})\tilde "
+            r"V^\top$, and the aggregate has rank at most 2r.",
+            {"rank": "at most"},
+            "The sentence goes on with other schemes, whose aggregate could be of full rank.",
+            ({"share": 1.01}, {"bases": "own"}, {"room": -1}),
+        ),
+    ),
     vary=("share",),
-    expect="holds",
+    because="Coefficients of rank 2r can have a mean of lower rank; it is never higher.",
+    expect="depends on the reading",
     grade="proof",
     method="identity",
 )
-def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "at most", room: int = 0) -> Evidence:
-    """Entry by entry for any bases, orthonormal or not; ranks of means exactly."""
+def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "exactly", room: int = 0) -> Evidence:
+    """Entry by entry for any bases, orthonormal or not; ranks of means of coefficients of full rank, exactly."""
     equations: list[Equation] = []
     for coefficients in data.integers:
         mean, size = sum(coefficients[1:], coefficients[0]), coefficients[0].rows + room
@@ -85,8 +96,12 @@ def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "
                     used[0] * coefficients[0] * V.T)  # fmt: skip
         mean = sum(coefficients[1:], coefficients[0]) * rational(share)
         equations += entrywise(f"mean, {U.rows} x {V.rows}", whole / 3, U * mean * V.T / 3)
-    return judge_identity(equations, data.points, "all bases and coefficients of three clients, symbolic, 2r = 2; "
-                          "exact ranks of means of integer coefficients up to 2r = 6")  # fmt: skip
+    evidence = judge_identity(equations, data.points, "all bases and coefficients of three clients, symbolic, 2r = 2; "
+                              "exact ranks of means of integer coefficients up to 2r = 6")  # fmt: skip
+    lowered = {
+        "coefficients": [[[int(entry) for entry in matrix.row(i)] for i in range(2)] for matrix in data.integers[0]]
+    }
+    return replace(evidence, witness=lowered) if evidence.witness else evidence
 
 
 Spectrum = tuple[tuple[Fraction, ...], Fraction]

@@ -13,7 +13,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, Truncation, augment, beside, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
@@ -146,7 +146,11 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
 )
 def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1.0,
           corrected: str = "full") -> Evidence:  # fmt: skip
-    """Every promise in every round, without and with the full correction."""
+    r"""What the text promises of every round, without and with the full correction.
+
+    The box names its threshold $\tau$ and $\vartheta$: $\vartheta = \tau\|\tilde S^*\|$ is taken, as in Section 4, and
+    the tail from $\sigma_{r_1+1}$ on (see fedlrt/claim-trunc).
+    """
     promises = []
     for kind, count in (("none", 2), (corrected, 3)):
         for one in watching[kind]:
@@ -200,6 +204,13 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     r"\mathrm{qr}([B|G_B])$ on the server, return $\bar B$.",
     measure=measure_auxiliary,
     mutants=[{"assembled": False}, {"share": 1.01}, {"added": 0.99}],
+    readings=(
+        Reading(
+            "the matrices that were sent",
+            r"The same with $M_i \leftarrow \frac1C\sum_{c=1}^CM_{c,i}$ in aggregate.",
+            why=r"$M_c$ is defined nowhere; what clients send, and what line 3 names, is $M_{c,i}$.",
+        ),
+    ),
     vary=("share",),
     kind="algorithm",
     expect="holds",

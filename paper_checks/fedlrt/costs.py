@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import LITERAL, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.counting import FACTORISATIONS, LOW_RANK, METHODS, Counted, Sizes, count
 from paper_checks.methods.promises import Promise, judge_promises
@@ -25,15 +25,25 @@ def run_layers(context: Context) -> dict[str, list[Counted]]:
     says=r"The clients only evaluate gradients of low-rank factors and optimise the small matrix $S \in \mathbb "
     r"R^{r \times r}$; SVD and QR decomposition, for augmenting and compressing, are performed on the server.",
     measure=run_layers,
-    mutants=[{"variants": ("naive",)}, {"sides": 1.0}],
+    readings=(
+        LITERAL,
+        Reading(
+            "augmented coefficients",
+            r"The same, with clients that optimise the augmented matrix $\tilde S \in \mathbb R^{2r \times 2r}$.",
+            {"sides": 2.0},
+            "The paragraph before has clients update the augmented coefficient matrix, and so does Algorithm 1.",
+            ({"variants": ("naive",)}, {"sides": 4.0}),
+        ),
+    ),
     vary=("sides",),
+    because=r"What clients optimise is the augmented $\tilde S$, 2r by 2r; the rest is as the sentence has it.",
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
-    expect="holds",
+    expect="depends on the reading",
     grade="search",
     method="counting",
 )
 def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK),
-                        sides: float = 2.0) -> Evidence:  # fmt: skip
+                        sides: float = 1.0) -> Evidence:  # fmt: skip
     """Where factorisations happen, and the size of what comes back after the local steps."""
     promises = []
     for variant in variants:
@@ -44,7 +54,8 @@ def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str
             kinds = {FACTORISATIONS[operation.name] for operation in found if operation.place == "server"}
             promises.append(Promise("QR and SVD on the server", float(len(kinds)), 2.0))
             side = min(sides * one.sizes.r, one.sizes.n, one.sizes.m)
-            promises.append(Promise("a client optimises side by side numbers", one.last_upload, side**2))
+            promises.append(Promise("a client optimises side by side numbers", one.last_upload, side**2,
+                                    case={"n": one.sizes.n, "r": one.sizes.r}))  # fmt: skip
     return judge_promises(promises, f"every operation of {SCOPE}")
 
 

@@ -10,7 +10,7 @@ import sympy
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Dropped, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.bases import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Point, generic_points, judge_identity, rational
@@ -103,7 +103,16 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     r"can be expressed as (19): $\tilde UR = \mathrm{qr}([U_0|-\nabla_UL(U_0S_0V_0^\top)]) \in \mathbb R^{n "
     r"\times 2r}$ and $\tilde VR = \mathrm{qr}([V_0|-\nabla_VL(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$.",
     measure=measure_steps,
-    mutants=[{"singular": True}, {"beside": False}, {"tilt": 1e-3}],
+    mutants=[{"beside": False}, {"tilt": 1e-3}],
+    readings=(
+        Reading(
+            "L for V",
+            r"The same for $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$; the bases of (16) and of (19) "
+            "span the same spaces.",
+            why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$, and the proof is about spans.",
+        ),
+    ),
+    hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),
     vary=("tilt",),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
     expect="holds",
