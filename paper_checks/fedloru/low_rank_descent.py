@@ -14,7 +14,7 @@ from algorithms.federation import Cohort
 from algorithms.fedloru import FedLoRU
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.accumulation import SCOPE as ACCUMULATED
 from paper_checks.fedloru.accumulation import Followings, follow_all
@@ -160,27 +160,29 @@ def draw_averages(context: Context) -> list[Averaged]:
     "K_M}p^{(k)}B_t^{(k)}$, where $K_M$ is the set of participating clients and $p^{(k)}$ the weight of client k in "
     r"$f = \sum_{k=1}^Kp^{(k)}f^{(k)}$.",
     measure=draw_averages,
-    control=Form("The sums are averages if every client takes part.", {"everyone": True}),
-    correction=Form(
-        r"$p^{(k)}$ has to be renormalised over the cohort, to $p^{(k)}/\sum_{j\in K_M}p^{(j)}$: clients that agree "
-        r"are then left as they are. (A usual abbreviation, since the text speaks of averaging.) The "
-        r"product of the averages is the average of the products less $\sum_kp^{(k)}(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
-        {"normalised": True},
-        ({"normalised": False}, {"spread": 0.0}, {"scale": 1.001}),
+    readings=(
+        LITERAL,
+        Reading(
+            "weights of sum 1",
+            r"The server averages with weights that sum to 1 over the cohort, $p^{(k)}/\sum_{j\in K_M}p^{(j)}$: "
+            "clients that agree are left as they are, and the product of the averages is the average of the products "
+            r"less $\sum_kp^{(k)}(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
+            {"normalised": True},
+            "The server is said to average, and Appendix B sums over all K clients.",
+            ({"spread": 0.0}, {"scale": 1.001}),
+        ),
     ),
     vary=("scale", "spread"),
     because="Over a part of the clients the weights $p^{(k)}$ sum to less than 1, so that the sums are no averages.",
-    expect="corrected",
+    expect="depends on the reading",
     grade="proof",
     method="algorithm",
 )
-def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0,
-           everyone: bool = False) -> Evidence:  # fmt: skip
+def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0
+           ) -> Evidence:  # fmt: skip
     """As printed the weights of a cohort sum to less than 1; ``spread`` weighs the covariance of the factors."""
     promises = []
     for run in runs:
-        if everyone and len(run.cohort) < len(run.shares):
-            continue
         total = sum(run.shares[k] for k in run.cohort) if normalised else 1.0
         weights = [scale * run.shares[k] / total for k in run.cohort]
         first = run.uploads[0]

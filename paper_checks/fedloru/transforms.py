@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import rational
 from paper_checks.methods.inequality import judge_inequality
@@ -210,13 +210,23 @@ def measure_escaping(context: Context) -> list[Escaping]:
     says=r"For probability measures $\mu_n$: if $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there "
     r"is a unique non-negative and finite measure $\mu$ such that $g = g_\mu$ and $\mu_n \to \mu$ weakly.",
     measure=measure_escaping,
-    control=Form("The statement with test functions that vanish at infinity: vaguely.", {"least_mass": 2.0}),
+    readings=(
+        LITERAL,
+        Reading(
+            "vaguely",
+            r"For probability measures $\mu_n$: if $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there "
+            r"is a unique non-negative and finite measure $\mu$ with $g = g_\mu$, and $\int f\,d\mu_n \to \int "
+            r"f\,d\mu$ for all continuous f that vanish at infinity.",
+            {"least_mass": 2.0},
+            r"The lemma calls $\mu$ finite and not a probability measure, as limits are that may lose mass.",
+            ({"sign": -1}, {"normalised": True}),
+        ),
+    ),
     correction=Form(
         r"$\mu$ exists, is unique and $\mu_n \to \mu$ vaguely (test functions that vanish at infinity); weakly "
         r"(bounded continuous test functions) if and only if $\mu(\mathbb{R}) = 1$. Mass can escape to infinity: for "
         r"$\mu_n = \frac12(\delta_0+\delta_n)$, $g_{\mu_n}(z) \to g_\mu(z)$ with $\mu = \frac12\delta_0$. In the paper "
-        "the limits have mass 1, so that its use of the lemma is not affected. (The lemma is quoted there, from "
-        "Theorem 2.2 of pielaszkiewicz2015closed, and is right if weakly means vaguely.)",
+        "the limits have mass 1, so that its use of the lemma is not affected.",
         {"least_mass": 1.0, "converse": True},
         mutants=({"least_mass": 0.5}, {"least_mass": 1.5}, {"normalised": True}, {"sign": -1}),
         asks="neither",
@@ -225,7 +235,7 @@ def measure_escaping(context: Context) -> list[Escaping]:
     uses=("fedloru-v2/lem-A.1a",),
     because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to that of "
     r"$\frac12\delta_0$.",
-    expect="corrected",
+    expect="depends on the reading",
     grade="search",
     method="identity",
 )
