@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
@@ -187,7 +187,21 @@ def limiting_overlap(
     r"$v_i$, and $j \in \mathcal{P}_N \cup \mathcal{Q}_N$ with $j \ne i$: $|\langle v_i, u_i\rangle|^2 \to 1 - "
     r"\frac{\sigma^2 s_N^2}{\theta_i^2}$ and $|\langle v_j, u_i\rangle|^2 \to 0$.",
     measure=measure_overlaps,
-    control=Form(r"The statement for spikes with $|\theta_i| > \sigma s_N$.", {"supercritical_only": True}),
+    readings=(
+        Reading(
+            "sets by condition",
+            r"The limits for $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\}$ and $\mathcal{Q}_N = \{i > p : "
+            r"g_N^{-1}(\theta_i) < L_N\}$.",
+            why="Theorem 3.2 defines the sets so.",
+        ),
+        Reading(
+            "sets by limit",
+            r"The limits for $\mathcal{P}_N = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ and its like.",
+            {"supercritical_only": True},
+            "Appendix A.4 prints these sets as equal to those, and $u_i$ is the eigenvector that corresponds to $v_i$.",
+            ({"coefficient": 1.1}, {"power": 1.0}, {"squared": False}),
+        ),
+    ),
     correction=Form(
         r"The limits hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain "
         r"as well, the overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).",
@@ -199,7 +213,7 @@ def limiting_overlap(
     importance="result",
     because=r"By the condition $g_N^{-1}(\theta) > U_N$ the sets contain spikes below $\sigma s_N$, for which the "
     "printed limit is negative.",
-    expect="corrected",
+    expect="depends on the reading",
     grade="statistical",
     method="limit",
 )
@@ -267,7 +281,22 @@ def measure_bulk(context: Context) -> Ordered:
     says=r"For $p < i \le P - q$ we have $\lambda_i(H_N) \to \{L_N, U_N\}$ as $R \to \infty$; convergence is "
     "almost sure uniform convergence.",
     measure=measure_bulk,
-    control=Form("The statement for indices that stay fixed as R grows.", {"fixed_only": True}),
+    readings=(
+        Reading(
+            "every index in the range",
+            r"For every $i = i(R)$ with $p < i \le R - q$, also one that grows with R, $\lambda_i(H_N)$ comes "
+            r"arbitrarily near to $\{L_N, U_N\}$ (R for the P of the print, which is defined nowhere).",
+            why="The range grows with R, convergence is said to be uniform, and Theorem 3.2 counts all these indices.",
+        ),
+        Reading(
+            "fixed index",
+            r"For every fixed $i > p$, $\lambda_i(H_N) \to U_N$, and for every index at a fixed distance from the "
+            "other end the limit is $L_N$.",
+            {"fixed_only": True},
+            "Its proof ends with eq. (29), for all fixed i.",
+            ({"edge": 2.1},),
+        ),
+    ),
     correction=Form(
         r"For fixed $i > p$, $\lambda_i \to U_N$, and mirrored from below; for $i = \lfloor cR\rfloor$, $0 < c < 1$, "
         r"$\lambda_i$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$, inside the bulk.",
@@ -279,7 +308,7 @@ def measure_bulk(context: Context) -> Ordered:
     importance="result",
     because="Indices that grow with R have limits inside the bulk; only those at a fixed distance from an end tend "
     "to an edge.",
-    expect="corrected",
+    expect="depends on the reading",
     grade="statistical",
     method="limit",
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.fedloru.spike_sets import Instance, draw_instances
 from paper_checks.fedloru.spike_sets import Reading as Sets
@@ -300,6 +300,9 @@ def measure_theorem(context: Context) -> Theorem:
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),
     vary=("first", "second"),
+    best={
+        "first": Best(8.0, r"proved: attained in the limit of $\theta_j, \theta_0 \to \sigma s_M$ and $s_N \to s_M$"),
+    },
     hypotheses=(Dropped(r"$\theta_0^2 \ge \sigma^2s_M^2$", {"assumption": False}),),
     uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-43"),
     also=("fedloru-v2/eq-45",),
