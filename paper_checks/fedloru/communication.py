@@ -18,7 +18,7 @@ from algorithms.fedloru import FedLoRU
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.parameter_counts import TRAINED, count_network
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -216,7 +216,16 @@ def count_nested(context: Context) -> list[NestedCount]:
     says="By sending nested low-rank matrices the communication overhead is reduced from $2mn$ to $r(m+n) + "
     "r_A(m+r) + r_B(n+r)$.",
     measure=count_nested,
-    mutants=[{"products": True}, {"inner": 0.0}, {"down": 2.0}, {"reach": 2.0}],
+    mutants=[{"products": True}, {"inner": 0.0}, {"down": 2.0}],
+    readings=(
+        Reading(
+            "low rank",
+            "A client that sends nested matrices receives and sends $r(m+n) + r_A(m+r) + r_B(n+r)$ numbers in a "
+            r"round that does not end a cycle, and for $r \le \frac13\min(m, n)$ that is less than $2mn$.",
+            why=r"Low rank means $r \ll m, n$ (Section 2), and the sentence is about one client's local training.",
+        ),
+    ),
+    hypotheses=(Dropped(r"$r \le \frac13\min(m, n)$", {"reach": 2.0}),),
     vary=("down", "inner"),
     expect="holds",
     grade="search",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.bounded_runs import Bounded, Setting, Trace, follow
 from paper_checks.fedloru.bounded_settings import (
@@ -107,6 +107,16 @@ def _raw_cohort() -> tuple[float, float]:
     r"TE} + K_1\eta + K_2\eta^2$, where $K_1, K_2 > 0$ depend only on $(C_A, C_B, G, L, E, \sigma^2)$ (those of "
     "Appendix B).",
     measure=lambda context: Runs(follow_settings(context), _raw_cohort()),
+    readings=(
+        Reading(
+            "as analysed in Appendix B",
+            r"The bound for $\tilde W_t$ the model at the start of round t, $t = 1, \ldots, T$, and $\Delta_0$ taken "
+            "at the start of the first; the weights of a round sum to 1 over its clients, and the factors start anew "
+            "at $AB = 0$ after an accumulation.",
+            why=r"$\tilde W_0 = W_{-1} + A_{-1}B_{-1}$ is not defined; Appendix B has $\tilde W_t$ at the start of "
+            "round t, averages, and a restart that leaves the loss as it is.",
+        ),
+    ),
     control=Form(r"The bound in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
     correction=Form(
         r"For every $\eta > 0$, with $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$, the mean is at most "
@@ -212,6 +222,16 @@ def measure_families(context: Context) -> list[Family]:
     says=r"Under (A.1) to (A.5), choosing the step size $\eta = \Theta(T^{-1/2})$ yields $\min_{0\le t\le "
     r"T-1}E[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] = O(T^{-1/2})$.",
     measure=measure_families,
+    readings=(
+        Reading(
+            "as analysed in Appendix B",
+            "The rate for the iterates that Appendix B analyses: weights of a round that sum to 1 over its clients, "
+            "factors that start anew at $AB = 0$ after an accumulation, the same constants in the assumptions for "
+            "all T.",
+            why=r"A rate in T needs constants that do not change with T; Appendix B averages, and restarts so that the "
+            "loss stays as it is.",
+        ),
+    ),
     mutants=[{"power": 1.0}, {"weights": True}, {"power": 0.75}],
     vary=("power",),
     uses=("fedloru-v2/thm-4.2",),
@@ -250,6 +270,14 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
     where="Appendix B, first sentence",
     says=r"Convergence is established in the case $\alpha = 1$; the extension to $\alpha \ne 1$ is straightforward.",
     measure=follow_scaled,
+    readings=(
+        Reading(
+            "constants rescaled",
+            r"What holds at $\alpha = 1$ in the place of (9) holds at any $\alpha \ne 0$ with $\alpha^2L$ for L and "
+            r"$|\alpha|G$ for G.",
+            why=r"As a function of AB the loss $f(W + \alpha AB)$ has these constants, and the proof uses no others.",
+        ),
+    ),
     mutants=[{"curvature_power": 1}, {"gradient_power": 0}, {"curvature_power": 0}, {"first": 0.7}],
     vary=("first",),
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-7"),

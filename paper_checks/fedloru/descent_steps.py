@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity
 from paper_checks.fedloru.bounded_runs import Trace
@@ -79,6 +79,11 @@ def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr,
     )
 
 
+OF_THE_STEPS = Reading(
+    "averages of the local steps",
+    r"The line with $\Delta$ averaged over the gradients of the local steps, $i = 0, \ldots, E-1$.",
+    why="It uses (62), which is true of these averages (see eq-61-62).",
+)
 INNER = "all vectors (an inequality between inner products)"
 
 
@@ -90,6 +95,7 @@ INNER = "all vectors (an inequality between inner products)"
     r"E\,E\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2$, by Lemma B.5, $\langle a,b\rangle \le "
     r"\frac14\|a\|^2 + \|b\|^2$ twice, (62) and Lemma B.6.",
     measure=draw_descents,
+    readings=(OF_THE_STEPS,),
     mutants=[{"kept": 0.76}, {"square": 0.99}, {"drift": 0.99}, {"change": 0.24}, {"cross": 0.49}],
     vary=("kept", "square", "drift", "change"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/eq-61-62"),
@@ -127,6 +133,7 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
     r"substituted into (70), the factor of $E\|A_{t+1} - A_t\|^2$ becomes $\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)$ "
     "(75).",
     measure=draw_descents,
+    readings=(OF_THE_STEPS,),
     mutants=[{"kept": 0.76}, {"drift": 0.99}, {"smooth": 0.49}, {"cross": 0.25}],
     vary=("kept", "drift", "smooth"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-67-70"),
