@@ -168,26 +168,25 @@ def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float =
     r"FedAVG of LoRA ($W_0 \in \mathbb R^{d \times d}$); compared with FFA-LoRA only the alternation of what is "
     "frozen is added.",
     measure=count_traffic,
-    mutants=[{"share": 0.45}, {"shapes": "any"}],
+    mutants=[{"share": 0.45}, {"share": 0.55}],
     vary=("share",),
     importance="result",
     expect="holds",
     grade="proof",
     method="printed",
 )
-def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5, shapes: str = "square") -> Evidence:
+def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5) -> Evidence:
     """Numbers on the way in every communication round, from the ledger.
 
     Args:
         traffic: counts for several shapes.
         share: of what LoRA sends.
-        shapes: the square matrices of the text, or any.
     """
     cells, widest = {}, Fraction(1, 2)
     for (inputs, outputs), counts in traffic.items():
         (whole,) = counts["LoRA"]["up"]
         widest = max(widest, *(Fraction(size) / Fraction(whole) for size in counts["RoLoRA"]["up"]))
-        if shapes == "square" and inputs != outputs:
+        if inputs != outputs:
             continue
         for direction in ("up", "down"):
             (whole,) = counts["LoRA"][direction]

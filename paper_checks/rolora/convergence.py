@@ -246,12 +246,11 @@ def case_of(one: Course, tied: bool) -> dict[str, str] | None:
 
 def course_scope(kept: Sequence[Course], tied: bool) -> str:
     """What was covered."""
+    sampled = ", and with 3 clients of 1000 samples, d = 5, for eps = 1e-3" if any(one.samples for one in kept) else ""
     return (
-        f"{len(kept)} runs: s from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, delta_0 "
-        f"from 0.05 to "
-        XX
-        "clients of 1000 samples, d "
-        "= 5, for eps = 1e-3; " + ("c = s" if tied else "c = 1/2")
+        f"{len(kept)} runs: s from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, delta_0 from 0.05 "
+        f"to 0.8, eps from 1e-8 to {max(one.target for one in kept):g}; by the exact map without sampling{sampled}; "
+        f"c = {'s' if tied else '1/2'}"
     )
 
 

@@ -19,7 +19,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -46,12 +46,19 @@ def draw_entries(context: Context) -> list[Point]:
 
 @claim(
     "rolora/eq-10",
-    where="Section 5.1, eq. (10)",
+    where="Section 5.1, eq. (10); the lower limit is printed as p = i, and there is no i",
     says=r"The objective $\|Xa^*b^{*\top} - Xa^0b^\top\|^2$ can be transformed to $\sum_{p=i}^d(a^*b_p^* - "
     r"a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
     measure=draw_entries,
     mutants=[{"first": 2}, {"sign": 1}, {"gram": False}, {"weight": 2.0}],
     vary=("weight",),
+    readings=(
+        Reading(
+            "the sum from 1",
+            r"$\|Xa^*b^{*\top} - Xa^0b^\top\|^2 = \sum_{p=1}^d(a^*b_p^* - a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
+            why="$b_p$ is the p-th entry of b, of which there are d; i is not defined.",
+        ),
+    ),
     expect="holds",
     grade="proof",
     method="identity",

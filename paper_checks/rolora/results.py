@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.facts import compared, together
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.rolora.tables import GLUE, METHODS, TABLE_1, TABLE_6, Row, find
@@ -136,7 +136,7 @@ def judge_runs(
     where="Section 6.1, settings, with the columns SST-2 and RTE of Tables 1 and 6; the number of seeds is not stated",
     says="The accuracies are averages over multiple seeds, with the original validation sets as test sets.",
     measure=lambda context: TABLE_6,
-    mutants=[{"runs": 2}, {"runs": 3}, {"runs": 5}, {"runs": 10}, {"fewer": 1}, {"rounded": False}],
+    mutants=[{"most": 5}, {"fewer": 1}, {"rounded": False}],
     vary=("fewer",),
     kind="number",
     importance="detail",
@@ -144,12 +144,12 @@ def judge_runs(
     grade="proof",
     method="printed",
 )
-def table_1_runs(rows: Sequence[Row], runs: int = 6, fewer: float = 0.0, rounded: bool = True) -> Evidence:
-    """Counts on both validation sets.
+def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, rounded: bool = True) -> Evidence:
+    """Counts on both validation sets, for the fewest runs from 2 on that give all means.
 
     Args:
         rows: rows of Table 6.
-        runs: number of runs.
+        most: the largest number of runs that is tried.
         fewer: examples that RTE has less.
         rounded: whether each run may have been rounded to two decimals.
     """
@@ -163,7 +163,8 @@ def table_1_runs(rows: Sequence[Row], runs: int = 6, fewer: float = 0.0, rounded
         f"decimals or not; three runs give all means but {' and '.join(missed)}; with six runs or more every mean on "
         "SST-2 is possible, so that RTE decides"
     )
-    return judge_runs(rows, sizes, runs, rounded, scope)
+    tried = [judge_runs(rows, sizes, runs, rounded, scope) for runs in range(2, most + 1)]
+    return next((evidence for evidence in tried if evidence.ok), tried[0])
 
 
 @claim(
@@ -302,17 +303,29 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
     where="Section 6.1, effect of the number of clients, Table 1",
     says="As the number of clients increases (3, 20, 50), RoLoRA, in contrast to LoRA, keeps up its accuracy levels.",
     measure=lambda context: TABLE_1,
-    mutants=[{"lead": 1.0}, {"steps": ((3, 20), (20, 50))}, {"method": "FFA-LoRA"}, {"alone": True}],
     vary=("lead",),
     uses=("rolora/txt-table1-lora",),
     importance="result",
-    expect="holds",
+    because="In itself it falls on all five data sets, on RTE from 82.43 to 75.57, which is beyond the deviations.",
+    readings=(
+        LITERAL,
+        Reading(
+            "by comparison",
+            "As the number of clients increases from 3 to 20 and to 50, RoLoRA's accuracy falls on every data set "
+            "by less "
+            "than that of LoRA and by less than that of FFA-LoRA.",
+            {"alone": False},
+            "It is said in contrast to LoRA, and Section 1 claims robustness compared with prior approaches.",
+            ({"lead": 1.0}, {"steps": ((3, 20), (20, 50))}, {"method": "FFA-LoRA"}),
+        ),
+    ),
+    expect="depends on the reading",
     grade="proof",
     method="printed",
 )
 def txt_table1_rolora(
     rows: Sequence[Row], method: str = "RoLoRA", steps: tuple[tuple[int, int], ...] = ((3, 20), (3, 50)),
-    alone: bool = False, lead: float = 0.0,
+    alone: bool = True, lead: float = 0.0,
 ) -> Evidence:  # fmt: skip
     """Falls against those of the rivals.
 
@@ -327,7 +340,10 @@ def txt_table1_rolora(
     for label, before, after, name in falls(rows, method, steps):
         lost, own = fall(before, after, name), spread(before, after, name)
         if alone:
-            orders[label] = Order(own, lost + exact(Fraction(lead)), {})
+            case = {part: getattr(row.scores[name], of) for part, row, of in (
+                ("before", before, "mean"), ("after", after, "mean"), ("spread before", before, "deviation"),
+                ("spread after", after, "deviation"))}  # fmt: skip
+            orders[label] = Order(own, lost + exact(Fraction(lead)), case)
         elif lost.low > own.high:
             beyond.append(f"{label} {lost} against {own}")
         for rival in () if alone else (other for other in METHODS if other != method):

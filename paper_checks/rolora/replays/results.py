@@ -36,3 +36,13 @@ def table_6(values: Values) -> Violation:
         abs(Fraction(one) - Fraction(two)), half_unit(one) + half_unit(two),
         reads="LoRA, rank 4, 20 clients: difference of the two printed deviations for QNLI",
     )  # fmt: skip
+
+
+@replay("rolora/txt-table1-rolora")
+def txt_table1_rolora(values: Values) -> Violation:
+    """The least fall that the printed accuracies allow, against the most that both deviations allow."""
+    before, after, one, two = (values[name] for name in ("before", "after", "spread before", "spread after"))
+    fall = Fraction(before) - Fraction(after) - half_unit(before) - half_unit(after)
+    spread = Fraction(one) + Fraction(two) + half_unit(one) + half_unit(two)
+    return Violation(fall, spread, reads="RoLoRA, rank 4, one data set: fall of the accuracy with more clients, in "
+                     "points, against the two printed deviations added")  # fmt: skip
