@@ -14,7 +14,7 @@ from paper_checks.methods.identity import Equation, Point, generic_points, judge
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.promises import Promise, judge_promises, same
 from paper_checks.rolora.boxes import LOCAL, Round, rounds_of
-from paper_checks.rolora.communication import Traffic, count_traffic
+from paper_checks.rolora.messages import Traffic, count_traffic
 
 exact = Rounded.exact
 SHAPES = "1 to 3 clients, A of 3 x 2, B of 2 x 2, any entries"

@@ -19,7 +19,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Best, Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -354,63 +354,4 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
         ),
         scope=f"(112) for any vectors; (113) to (115) at {len(sine)} angles and levels, any sign of a . a*",
         printed="every line",
-    )  # fmt: skip
-
-
-def worst_losses(_: Context) -> np.ndarray:
-    r"""Angle, step, shares of $\epsilon'$ and $\tilde\epsilon$ in D/16, and where the mean of the minimisers is."""
-    angles = (1e-3, 0.1, 0.3, 0.7071, 0.9, 0.99, 0.9999)
-    shares = (1e-9, 1e-3, 0.3, 0.999)
-    return np.array(list(product(angles, (1e-6, 0.01, 0.3, 1.0), shares, shares, (-1.0, -0.4, 0.0, 0.7, 1.0))))
-
-
-@claim(
-    "rolora/eq-116",
-    where="Appendix A.3, eq. (116), on the events of (43) and (76); their probability is that of Lemma A.10",
-    says=r"$\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + "
-    r"\epsilon')\|b^*\|^2$.",
-    measure=worst_losses,
-    mutants=[{"first": 3.9}, {"second": 1.9}, {"one": 0.9}],
-    vary=("first", "second", "one"),
-    best={
-        "second": Best(
-            2.004,
-            r"proved: $\delta\sqrt{1 - \delta^2} + \epsilon'\delta^2 \le "
-            r"(\epsilon' + \sqrt{1 + \epsilon'^2})/2$ and $\epsilon' < 1/16$",
-        )
-    },
-    uses=("rolora/eq-102", "rolora/eq-107", "rolora/eq-110"),
-    expect="holds",
-    grade="search",
-    method="inequality",
-)
-def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0) -> Evidence:
-    r"""What $\|\hat a^+\|^2$ lacks of 1, over the step, for the worst deviation of the gradient.
-
-    With $\bar b = bb^*$, c the cosine and $\rho$ the length of the deviation, $\hat a^+$ is at least
-    $|a - 2sb((b - c)a - \delta u)| - s\rho$ long.
-
-    Args:
-        grid: angles, steps, thresholds, places.
-        first: printed as 4, before $\tilde\epsilon$.
-        second: printed as 4, before $\epsilon'$.
-        one: printed as 1 in $(\epsilon' + 1)^2$.
-    """
-    sine, s, share, tilde_share, place = grid.T
-    room, cosine = (1.0 - sine**2) / 16.0, np.sqrt(1.0 - sine**2)
-    level, tilde = share * room, tilde_share * room
-    gap = place * level * sine
-    b, rho = cosine + gap, 2.0 * tilde * (1.0 + level) ** 2 * sine
-    over = -4.0 * b * gap + 4.0 * s * b**2 * (gap**2 + sine**2)  # (|a - s E grad|^2 - 1) / s
-    lost = -over + 2.0 * np.sqrt(1.0 + s * over) * rho - s * rho**2
-    bound = first * tilde * (level + one) ** 2 + second * (level**2 + level)
-    return judge_inequality(
-        lost, bound, 1e-14 * (np.abs(lost) + bound), size=4.0 * np.abs(b * gap) + 4.0 * s * b**2,
-        case=lambda index: dict(zip(("sine", "s", "share", "tilde_share", "place"), grid[index].tolist(), strict=True)),
-        domain=tried_in_words(
-            ("delta", sine, UNIT), ("s", s, UNIT), ("eps' over its bound", share, UNIT),
-            ("eps~ over its bound", tilde_share, UNIT), ("place of the mean", place, (-1.0, 1.0)),
-        ),
-        scope=f"{len(grid)} angles, steps and thresholds up to D/16, the deviation that shortens the most",
-        printed=f"1 - |a+|^2 <= s ({first:g} eps~ (eps' + 1)^2 + {second:g} (eps'^2 + eps'))",
     )  # fmt: skip

@@ -180,7 +180,7 @@ def expected_gradients(_: Context) -> Gradients:
         {M: sympy.Integer(m), ALPHA: rational(cosine), BETA: rational(sine), MEAN: rational(b)}
         for m, cosine, sine, b in ((6, "0.8", "0.6", "0.5"), (3, "0.6", "0.8", "2"), (10, "-0.28", "0.96", "-1"))
     ]
-    return Gradients(own, given, tuple(points))  # type: ignore[arg-type]
+    return Gradients(own, given, tuple(points))
 
 
 @claim(

@@ -80,7 +80,7 @@ def eq_107(values: Values) -> Violation:
     sine, s, eps = fractions(values, "sine", "s", "eps")
     cosine = rational_root(1 - sine**2)
     N = len(aa)
-    b = sum(cosine + sine * r / p for p, r in zip(aa, au, strict=True)) / N
+    b = sum((cosine + sine * r / p for p, r in zip(aa, au, strict=True)), Fraction(0)) / N
     # grad = 2 (mean Gram) ((b - cosine) a - sine u) b; what deviates is the same with the Gram matrix minus I.
     along = 2 * ((sum(aa) / N - 1) * (b - cosine) - sum(au) / N * sine) * b
     assumes = (
@@ -88,7 +88,7 @@ def eq_107(values: Values) -> Violation:
           for i, (p, r, q) in enumerate(zip(aa, au, uu, strict=True), start=1)),
         Hypothesis("|b - g|, against eps' delta", abs(b - cosine), "<=", eps * sine),
         Hypothesis("eps'", eps, ">", 0),
-        Hypothesis("eps', against (1 - delta_0^2)/16", eps, "<", cosine**2 / 16),
+        Hypothesis("eps', against (1 - delta_0^2)/16", eps, "<", (1 - sine * sine) / 16),
         Hypothesis("eta |b*|^2", s, "<=", 1),
     )  # fmt: skip
     return Violation(

@@ -66,7 +66,12 @@ def s5_rolora_loss(values: Values) -> Proof:
                  "from 4 samples on")  # fmt: skip
 
 
-at_recovery = proof("rolora/s5-rolora-loss@at-recovery", four="4", two="2", fewest="4")(s5_rolora_loss.evaluate)
+@proof("rolora/s5-rolora-loss@at-recovery", four="4", two="2", fewest="4")
+def at_recovery(values: Values) -> Proof:
+    r"""The same where $\delta^T \le \epsilon$ is given."""
+    found = s5_rolora_loss.evaluate(values)
+    assert isinstance(found, Proof)
+    return found
 
 
 @proof("rolora/s5-saturate", share="1")

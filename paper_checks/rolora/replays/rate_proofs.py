@@ -216,4 +216,9 @@ def txt_exponential(values: Values) -> Proof:
                  "ends; the losses; the limit at the largest step")  # fmt: skip
 
 
-at_some_step = proof("rolora/txt-exponential@for-a-suitable-step", factor="2", reach="1")(txt_exponential.evaluate)
+@proof("rolora/txt-exponential@for-a-suitable-step", factor="2", reach="1")
+def at_some_step(values: Values) -> Proof:
+    r"""The same for one step with $0 < \kappa < 1$."""
+    found = txt_exponential.evaluate(values)
+    assert isinstance(found, Proof)
+    return found
