@@ -17,13 +17,9 @@ def uncorrelated_noises(values: Values) -> Violation:
     server's two.
     """
     p = [Fraction(values["p1"]), Fraction(values["p2"])]
-    p.append(1 - sum(p))
+    p.append(1 - p[0] - p[1])
     h, g = ([Fraction(values[f"{name}{k}"]) for k in (1, 2, 3)] for name in "hg")
-    assumes = assuming(
-        Hypothesis("least probability", min(p), ">", 0),
-        Hypothesis("covariance of h and g on one data point", _covariance([(p[k], h[k], g[k]) for k in range(3)]),
-                   "!=", 0),
-    )  # fmt: skip
+    assumes = assuming(Hypothesis("least probability", min(p), ">", 0))
     drawn = [(p[i] * p[j] / 2, h[k], (g[i] + g[j]) / 2) for i, j in product(range(3), repeat=2) for k in (i, j)]
     return Violation(abs(_covariance(drawn)), 0, assumes=assumes,
                      reads="|Cov(epsilon_M, epsilon_N)| of entries h at M = 1 and g at N = 2, shared data")  # fmt: skip
@@ -31,5 +27,5 @@ def uncorrelated_noises(values: Values) -> Violation:
 
 def _covariance(terms: list[tuple[Fraction, Fraction, Fraction]]) -> Fraction:
     """From all values with their probabilities."""
-    first, second = (sum(term[0] * term[k] for term in terms) for k in (1, 2))
+    first, second = (sum((term[0] * term[k] for term in terms), Fraction(0)) for k in (1, 2))
     return sum((p * (a - first) * (b - second) for p, a, b in terms), Fraction(0))
