@@ -106,7 +106,7 @@ def run_local(method: type[FedAvg] | type[FedLin], context: Context) -> list[Loc
         stationary = torch.linalg.solve(whole.matrix, whole.B.reshape(-1)).reshape(case.shape)
         for start, still in ((product(case.factors)["W"], False), (stationary, True)):
             starts.append((case.clients, start, 0.3 / case.smoothness, STEPS, still))
-    found = []
+    found = list[Local]()
     for clients, start, rate, steps, still in starts:
         fed = Watched(clients)
         after = one_round(method(Descent(steps, rate)).round, fed, Tree(W=start))["W"]

@@ -14,7 +14,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation, beside, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promise, judge_promises
@@ -116,6 +116,13 @@ def measure_beside(context: Context) -> list[Beside]:
     where="Section 3.1, end, with Theorem 5",
     says="Algorithm 1 is a federated low-rank scheme whose solution is close to a full-rank solution, see Theorem 5.",
     measure=measure_beside,
+    readings=(
+        Reading(
+            "nearer than the start",
+            "After some rounds Algorithm 1 is nearer to the full-rank method's weights than the common start is.",
+            why="Theorem 5 is about one step and names no constants; what is no nearer than the start is not close.",
+        ),
+    ),
     control=Form("The statement for targets within the bases of the start.", {"inside": True}),
     correction=Form(
         r"What matters is the part $\epsilon$ of the clients' corrected gradients outside the wide bases (closeness to "

@@ -14,7 +14,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.traces import Array
 from paper_checks.methods.promises import Promise, judge_promises
@@ -98,6 +98,15 @@ def measure_ends(context: Context) -> list[Ends]:
     says="Empirically, a simplified correction, of the coefficients $S^t$ that are not augmented only, is "
     "sufficient (see Figure 5).",
     measure=measure_ends,
+    readings=(
+        Reading(
+            "in general, on toy problems",
+            "On toy problems with a minimiser of rank r and rounds truncated to it, the minimiser stays where it is, "
+            "and "
+            "FeDLRT comes to it as with the full correction.",
+            why="The sentence recommends it without a condition; the training of Figure 5 is not judged here.",
+        ),
+    ),
     control=Form("With the full correction.", {"kind": "full"}),
     correction=Form(
         r"It is sufficient where the clients' gradients at the solution lie in the block of S, $\nabla_{\hat S}L_c = "
