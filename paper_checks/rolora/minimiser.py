@@ -95,9 +95,9 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
     """The smallest factor C of which every case passes, or the case in which the largest C fails."""
     if constant == "thresholds":
         own = tuple((one, tail) for one, tail in tails if enough((one.e0, one.e1, one.e2)) == one.C)
-        left, right = np.array([tail for _, tail in own]), np.array([-power * log(one.q) for one, _ in own])
+        found_tails, stated = np.array([tail for _, tail in own]), np.array([-power * log(one.q) for one, _ in own])
         return judge_inequality(
-            left, right, 1e-9 * (1.0 + np.abs(left)), compare=False, case=partial(_numbers, own),
+            found_tails, stated, 1e-9 * (1.0 + np.abs(found_tails)), compare=False, case=partial(_numbers, own),
             domain=tried_settings(one for one, _ in own),
             scope=f"m = K q with K = 20 + 50 log(1/min(eps_1, eps_2)), {len(own)} settings: d from 2 to 1000, "
             "thresholds from 0.9 to 1e-110; exact law for one client, and at most N times that for N = 10, 1000",
