@@ -12,7 +12,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import compared, together
 from paper_checks.fedloru.alignment import (
@@ -105,6 +105,13 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
     mutants=[{"power": 0.0}, {"power": 4.0}, {"cross": 0.1}],
     vary=("power", "cross"),
     uses=("fedloru-v2/lem-A.6",),
+    best={
+        "power": Best(
+            2.0,
+            r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for independent clients, from (46) "
+            "and (47)",
+        )
+    },
     expect="holds",
     grade="statistical",
     method="limit",

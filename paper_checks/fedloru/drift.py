@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.fedloru.bounded_runs import Trace
 from paper_checks.fedloru.bounded_settings import SCOPE, WITH_COHORTS, at_most, follow_settings, in_full, judge_bounds
 from paper_checks.methods.promises import Promise
@@ -21,6 +21,9 @@ Traces = tuple[Trace, ...]
     mutants=[{"constant": 0.99}, {"steps_power": 1}, {"other": "own"}, {"rate_power": 3}],
     vary=("constant",),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
+    best={
+        "constant": Best(1.0, r"proved: by (A.2) alone $G^2$ serves for $2(\sigma^2 + G^2)$, attained as $\eta \to 0$"),
+    },
     expect="holds",
     grade="proof",
     method="inequality",

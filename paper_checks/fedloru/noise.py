@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
@@ -90,11 +90,12 @@ def star_probability(R: int, degree: int) -> float:
             ({"factor": 0.9}, {"outlier": 2.0}),
         ),
     ),
-    vary=("factor", "outlier"),
+    vary=("outlier",),
     uses=("fedloru-v2/lem-A.2",),
     importance="result",
     because=r"A law that changes with R can keep mean 0 and variance $\sigma^2/R$, and still send $\|\epsilon_N\|$ to "
     "infinity.",
+    best={"outlier": Best(SPIKE + 1 / SPIKE, "proved for Wigner matrices (Capitaine, Donati-Martin and Feral)")},
     expect="depends on the reading",
     grade="statistical",
     method="probability",
