@@ -12,7 +12,7 @@ from torch import Tensor
 
 from algorithms.low_rank import USV, augment, beside, padded, product
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
@@ -213,8 +213,9 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
     r"\mathrm{qr}([U^t|G_U]) \in \mathbb R^{n \times 2r}$ and $[V^t|\bar V]R = \mathrm{qr}([V^t|G_V]) \in "
     r"\mathbb R^{n \times 2r}$, orthonormalised.",
     measure=measure_wide,
-    mutants=[{"beyond": True}, {"mean": False}, {"assembled": False}, {"length": 1.01}],
+    mutants=[{"mean": False}, {"assembled": False}, {"length": 1.01}],
     vary=("length",),
+    hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     kind="definition",
     expect="holds",
     grade="search",
@@ -248,16 +249,17 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     says="$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and "
     "augmenting by them is consistent with the basis update of the augmented BUG splitting.",
     measure=measure_wide,
-    mutants=[{"singular": True}, {"shared": False}, {"transposed": False}, {"beyond_tangent": 1.0}],
+    mutants=[{"shared": False}, {"beyond_tangent": 1.0}],
     vary=("beyond_tangent",),
+    hypotheses=(Dropped("S of full rank", {"singular": True}),),
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
     expect="holds",
     grade="search",
     method="algorithm",
 )
-def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True, transposed: bool = True,
+def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
                 beyond_tangent: float = 0.0) -> Evidence:  # fmt: skip
-    """Directions of (5) at the mean gradient, projected out of the wide bases.
+    """Directions of (5), as corrected (fedlrt/eq-5), at the mean gradient, projected out of the wide bases.
 
     ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for the
     dynamics of a single client. Without the inverse of S, whose effect is no matter of spans, directions are those of
@@ -267,9 +269,7 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
     for one in regular(points, singular=singular):
         U, _, V = one.parts
         G = torch.stack(one.slopes).mean(dim=0) if shared else one.slopes[0]
-        if not transposed and G.shape[0] != G.shape[1]:
-            continue
-        off, pulled = G - U @ (U.mT @ G), (G.mT if transposed else G) @ U
+        off, pulled = G - U @ (U.mT @ G), G.mT @ U
         moves_U, moves_V = off @ V, pulled - V @ (V.mT @ pulled)
         tangent = G - (1.0 - beyond_tangent) * (off - off @ V @ V.mT)
         inside = one.Ut @ (one.Ut.mT @ tangent @ one.Vt) @ one.Vt.mT
