@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from scipy.stats import ttest_ind_from_stats
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed, largest
 from paper_checks.rolora.results import judge_runs
 from paper_checks.rolora.tables import (
@@ -122,10 +122,27 @@ def insignificant(rows: Iterable[Row], method: str, level: float) -> list[str]:
     says="RoLoRA consistently has the highest accuracy across all tasks, with significant improvements over both LoRA "
     "and FFA-LoRA.",
     measure=lambda context: (TABLE_2, TABLE_10),
-    mutants=[{"method": "LoRA"}, {"method": "FFA-LoRA"}, {"share": 1.0}, {"level": 0.001}, {"lead": 0.5}],
+    mutants=[{"method": "LoRA"}, {"method": "FFA-LoRA"}, {"level": 0.001}, {"lead": 0.5}],
     vary=("lead", "share"),
     importance="result",
-    expect="holds",
+    because="On BoolQ the lead over LoRA, 0.41 points, is no more than two runs of three trials differ by chance.",
+    readings=(
+        Reading(
+            "significant in most comparisons",
+            "RoLoRA has the highest mean on each of the eight tasks, and in more than half of the 16 comparisons "
+            "with LoRA "
+            "and FFA-LoRA the difference is significant at the level of 5 %.",
+            why="The improvements over both methods are called significant as a whole, without a test.",
+        ),
+        Reading(
+            "significant in every comparison",
+            "RoLoRA has the highest mean on each of the eight tasks, and in each of the 16 comparisons with LoRA and "
+            "FFA-LoRA the difference is significant at the level of 5 %.",
+            {"share": 0.99},
+            "It is said of all tasks and of both methods.",
+        ),
+    ),
+    expect="depends on the reading",
     grade="proof",
     method="printed",
 )
@@ -146,7 +163,10 @@ def txt_table2_best(
     missed = insignificant(tables[0], method, level)
     comparisons = (len(METHODS) - 1) * len(COMMONSENSE)
     reached = exact(comparisons - len(missed))
-    orders[f"comparisons of Table 2 below {level:g}"] = Order(reached, exact(Fraction(share) * comparisons), {})
+    scores = [by_method(tables[0])[one].scores["BoolQ"] for one in ("RoLoRA", "LoRA")]
+    case = {"mean": scores[0].mean, "deviation": scores[0].deviation, "other mean": scores[1].mean,
+            "other deviation": scores[1].deviation}  # fmt: skip
+    orders[f"comparisons of Table 2 below {level:g}"] = Order(reached, exact(Fraction(share) * comparisons), case)
     second = insignificant(tables[1], method, level)
     scope = (
         f"Tables 2 and 10, highest means; Welch's test from mean, deviation, n = 3: above the level in Table 2 "

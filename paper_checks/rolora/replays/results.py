@@ -46,3 +46,18 @@ def txt_table1_rolora(values: Values) -> Violation:
     spread = Fraction(one) + Fraction(two) + half_unit(one) + half_unit(two)
     return Violation(fall, spread, reads="RoLoRA, rank 4, one data set: fall of the accuracy with more clients, in "
                      "points, against the two printed deviations added")  # fmt: skip
+
+
+@replay("rolora/txt-table2-best@significant-in-every-comparison")
+def txt_table2_best(values: Values) -> Violation:
+    """Welch's square of t, three trials each, as large as the roundings allow, against the least that is significant.
+
+    Its degrees of freedom are at most 4, for which the 5 % point of Student's law is more than 2.776, and fewer need
+    more.
+    """
+    one, two, spread, other = (values[name] for name in ("mean", "other mean", "deviation", "other deviation"))
+    lead = Fraction(one) - Fraction(two) + half_unit(one) + half_unit(two)
+    variance = ((Fraction(spread) - half_unit(spread)) ** 2 + (Fraction(other) - half_unit(other)) ** 2) / 3
+    assumes = (Hypothesis("lead", lead, ">", 0), Hypothesis("variance of the lead", variance, ">", 0))
+    return Violation(Fraction(2776, 1000) ** 2, lead**2 / variance, assumes=assumes,
+                     reads="RoLoRA against LoRA on BoolQ; square of the least significant t, and of t")  # fmt: skip
