@@ -366,6 +366,7 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
         ({"constant": 0.99}, {"form": "U(.)V'"}),
     ),
     vary=("constant",),
+    because=r"In (25) U has r columns and F has n rows, so that for $r < n$ the product does not exist.",
     expect="corrected",
     grade="proof",
     method="inequality",

@@ -152,7 +152,6 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]], fact
         ),
         asks="neither",
     ),
-    vary=("linear", "bases"),
     kind="number",
     uses=("fedlrt/alg-1", "fedlrt/alg-3", "fedlrt/alg-4", "fedlrt/alg-5"),
     importance="result",
