@@ -176,9 +176,8 @@ def standing(id: str) -> tuple[dict[str, Any], tuple[Any, ...]]:
     for reading in claim.readings[1:]:
         if reading.slug == slug:
             return {**claim.printed_constants(), **reading.constants}, reading.mutants or claim.mutants
-    if claim.expect != "corrected":
+    if claim.expect == "holds" or claim.correction is None:
         return claim.printed_constants(), claim.mutants
-    assert claim.correction is not None
     return {**claim.printed_constants(), **claim.correction.constants}, claim.correction.mutants
 
 

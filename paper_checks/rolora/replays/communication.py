@@ -53,7 +53,6 @@ def txt_half_cost(values: Values) -> Violation:
     """Numbers that a client of FFA-LoRA sends at rank 1, against half of what LoRA sends."""
     inputs, outputs = int(values["inputs"]), int(values["outputs"])
     assumes = assuming(
-        Hypothesis("method", values["method"], "=", "FFA-LoRA"),
         Hypothesis("inputs of the matrix", inputs, ">=", 1),
         Hypothesis("outputs of the matrix", outputs, ">=", 1),
     )

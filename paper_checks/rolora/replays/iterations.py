@@ -82,11 +82,9 @@ def a4_c(values: Values) -> Violation:
     """
     at = thresholds(values)
     c, delta_0 = fractions(values, "c", "delta_0")
+    assumes = assuming(*at.assumes, *inside("c", c), *inside("delta_0", delta_0))
     bound = enclosed("sqrt", 1 - c * (1 - delta_0**2))[1]
-    assumes = (
-        *at.assumes,
-        *inside("c", c),
-        *inside("delta_0", delta_0),
+    assumes += (
         Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1),
         Hypothesis("d", int(values["d"]), "=", 2),
         Hypothesis("C, for the estimates", bound, "<", Fraction(1, 10)),

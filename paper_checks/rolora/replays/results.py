@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
@@ -44,8 +44,15 @@ def txt_table1_rolora(values: Values) -> Violation:
     before, after, one, two = (values[name] for name in ("before", "after", "spread before", "spread after"))
     fall = Fraction(before) - Fraction(after) - half_unit(before) - half_unit(after)
     spread = Fraction(one) + Fraction(two) + half_unit(one) + half_unit(two)
-    return Violation(fall, spread, reads="RoLoRA, rank 4, one data set: fall of the accuracy with more clients, in "
-                     "points, against the two printed deviations added")  # fmt: skip
+    assumes = (
+        Hypothesis("accuracy before", Fraction(before), "<=", 100),
+        Hypothesis("accuracy after", Fraction(after), ">=", 0),
+        Hypothesis("deviation before", Fraction(one), ">=", 0),
+        Hypothesis("deviation after", Fraction(two), ">=", 0),
+    )
+    return Violation(fall, spread, assumes=assumes,
+                     reads="RoLoRA, rank 4, one data set: fall of the accuracy with more clients, in points, against "
+                     "the two printed deviations added")  # fmt: skip
 
 
 @replay("rolora/txt-table2-best@significant-in-every-comparison")
@@ -57,7 +64,11 @@ def txt_table2_best(values: Values) -> Violation:
     """
     one, two, spread, other = (values[name] for name in ("mean", "other mean", "deviation", "other deviation"))
     lead = Fraction(one) - Fraction(two) + half_unit(one) + half_unit(two)
+    assumes = assuming(
+        Hypothesis("lead", lead, ">", 0),
+        Hypothesis("deviation, against its rounding", Fraction(spread), ">", half_unit(spread)),
+        Hypothesis("deviation of LoRA, against its rounding", Fraction(other), ">", half_unit(other)),
+    )
     variance = ((Fraction(spread) - half_unit(spread)) ** 2 + (Fraction(other) - half_unit(other)) ** 2) / 3
-    assumes = (Hypothesis("lead", lead, ">", 0), Hypothesis("variance of the lead", variance, ">", 0))
     return Violation(Fraction(2776, 1000) ** 2, lead**2 / variance, assumes=assumes,
                      reads="RoLoRA against LoRA on BoolQ; square of the least significant t, and of t")  # fmt: skip
