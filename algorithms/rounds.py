@@ -194,7 +194,9 @@ def _metrics(
     for name, value in found.items():
         if name.endswith("loss") and not isfinite(value):
             if number == 0:
-                raise FederationError(f"the {name} at the start is {value}; look at the network and its data, or lower heterogeneity")
+                raise FederationError(
+                    f"the {name} at the start is {value}; look at the network and its data, or lower heterogeneity"
+                )
             raise FederationError(f"round {number}: the {name} is {value}; {_REMEDY}")
     bases = getattr(state, "U", None)
     ranks = {"rank": float(max(U.shape[1] for U in bases.values()))} if bases is not None else {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from paper_checks.claim import VERDICTS, Constants, Evidence
+from paper_checks.claim import FAILING, VERDICTS, Evidence, Kind, Verdict
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.lines import Strength
 from paper_checks.plain_mathematics import as_ascii, plain_text
@@ -24,6 +24,20 @@ STRENGTH_MEANS: Mapping[Strength, str] = {
     "neither": "neither weaker nor stronger: it states another equation, or asks for more in some cases and for less "
     "in others",
 }
+FOUND: Mapping[Kind, tuple[str, str]] = {
+    "statement": ("Holds as printed", "Does not hold as printed"),
+    "number": ("Agrees with what it is computed from", "Does not agree with what it is computed from"),
+    "assumption": (
+        "Can be met, and gives what is drawn from it",
+        "Cannot be met, or does not give what is drawn from it",
+    ),
+    "definition": ("Well posed", "Not well posed as printed"),
+    "setting": ("Complete and consistent", "Not complete, or not consistent"),
+    "algorithm": ("Runs as printed", "Does not run as printed"),
+}
+"""What is said of each kind that passes, and of each that fails."""
+STATED: tuple[Kind, ...] = ("statement", "number")
+"""Kinds that can be true; the counts of what holds are theirs."""
 _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
 
@@ -53,6 +67,7 @@ class JudgedForm:
     Attributes:
         name: which form, in plain words.
         says: what it states; empty for the printed form, which the claim states.
+        why: of a reading, what in the paper suggests it.
         evidence: what it came to.
         mutants: its perturbations, where they were judged.
         compared: of a correction, what it asks for beside the printed form.
@@ -63,16 +78,26 @@ class JudgedForm:
     evidence: Evidence
     mutants: tuple[Mutant, ...] = ()
     compared: str = ""
+    why: str = ""
 
 
 def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
-    """The forms of a claim that were judged: as printed, corrected, weakened."""
+    """The forms of a claim that were judged: as printed in each reading, corrected, weakened."""
     judged, claim = result.judged, result.claim
     if judged is None:
         return ()
-    forms = [JudgedForm("as printed", "", judged.printed, _mutants(claim.mutants, judged.mutants))]
+    readings = judged.readings(claim)
+    forms = [
+        JudgedForm(
+            f"reading: {one.reading.name}" if len(readings) > 1 else "as printed", one.reading.says, one.evidence,
+            tuple(Mutant(constants_text(constants), evidence) for constants, evidence in one.mutants),
+            why=one.reading.why,
+        )
+        for one in readings
+    ]  # fmt: skip
     if claim.correction is not None and judged.correction is not None:
-        mutants = _mutants(claim.correction.mutants, judged.correction_mutants)
+        pairs = zip(claim.correction.mutants, judged.correction_mutants, strict=True)
+        mutants = tuple(Mutant(constants_text(constants), evidence) for constants, evidence in pairs)
         compared = STRENGTH_MEANS[judged.strength] if judged.strength else ""
         forms.append(JudgedForm("corrected", claim.correction.says, judged.correction, mutants, compared))
     if claim.control is not None and judged.control is not None:
@@ -88,10 +113,6 @@ def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
         forms = (("corrected", result.claim.correction), ("weakened (control)", result.claim.control))
         return tuple((name, form.says) for name, form in forms if form is not None)
     return ()
-
-
-def _mutants(constants: tuple[Constants, ...], judged: tuple[Evidence, ...]) -> tuple[Mutant, ...]:
-    return tuple(Mutant(constants_text(c), e) for c, e in zip(constants, judged, strict=False))
 
 
 def constants_text(constants: Mapping[str, Any]) -> str:
@@ -112,13 +133,31 @@ def _plain(value: object) -> str:
 def headline(result: Result) -> str:
     """The verdict as a sentence about the statement, not about its authors."""
     verdict = result.decision.verdict
+    passes, fails = FOUND[result.claim.kind]
     if verdict == "holds":
-        return "Holds as printed."
+        return f"{passes}."
     if verdict == "corrected":
-        return "Does not hold as printed; holds with the correction below."
+        return f"{fails}; the correction below passes the same check."
     if verdict == "refuted":
-        return "Does not hold as printed" + ("; the weakened statement below holds." if other_forms(result) else ".")
+        return fails + ("; the weakened form below passes the same check." if other_forms(result) else ".")
+    if verdict == "depends on the reading":
+        return f"{readings_told(result)}."
     return "Not checkable here."
+
+
+def readings_told(result: Result) -> str:
+    """Which readings hold and which do not, in one line; nothing for a statement of one reading."""
+    told = {True: "holds", False: "does not", None: "is undecided"}
+    readings = result.judged.readings(result.claim) if result.judged else ()
+    if len(readings) < 2:
+        return ""
+    return "; ".join(f"{told[one.evidence.ok]}: {one.reading.name}" for one in readings)
+
+
+def hypotheses_told(result: Result) -> list[str]:
+    """Each hypothesis that was dropped, and what came of it."""
+    told = {True: "needed: a case without it violates the statement", None: "not known to be needed: no case was found"}
+    return [f"{one.name}: {told.get(needed) or f'not needed: {one.superfluous}'}" for one, needed in result.hypotheses]
 
 
 def in_short(result: Result) -> str:
@@ -128,6 +167,8 @@ def in_short(result: Result) -> str:
         return f"Correction: {first_sentence(claim.correction.says)}"
     if decision.verdict == "not checkable here" or evidence is None:
         return sentence_case(decision.reason)
+    if decision.verdict == "depends on the reading":
+        return sentence_case(readings_told(result))
     if decision.verdict == "refuted":
         return shortened(f"Printed: {evidence.printed}; obtained: {evidence.obtained}", 160)
     return shortened(f"Scope: {evidence.scope}", 160)
@@ -153,8 +194,9 @@ def command(run: Run, result: Result) -> str:
 
 def tally(run: Run) -> str:
     """Counts by verdict, and whether all are on record."""
-    counts = Counter(result.decision.verdict for result in run.results)
-    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    stated = counted(result.decision.verdict for result in run.results if result.claim.kind in STATED)
+    others = counted(result.decision.verdict for result in run.results if result.claim.kind not in STATED)
+    parts = "; assumptions, definitions, settings and algorithms: ".join(filter(None, [stated, others]))
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
     claims = f"{number} claim{'' if number == 1 else 's'}: {parts or 'none'}"
@@ -162,6 +204,16 @@ def tally(run: Run) -> str:
         return f"{claims}; the levels spent add up to {run.level:.2g}, above the bound {SUITE_LEVEL:g}"
     stray = f"; stored for no claim: {', '.join(run.of_no_claim)}" if run.of_no_claim else ""
     return f"{claims}; {f'{different} not as recorded' if different else 'every verdict as recorded'}{stray}"
+
+
+def counted(verdicts: Iterable[Verdict]) -> str:
+    """Numbers of verdicts, in words.
+
+    >>> counted(["holds", "refuted", "holds"])
+    '1 refuted, 2 holds'
+    """
+    counts = Counter(verdicts)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
 def first_sentence(text: str) -> str:
@@ -197,10 +249,12 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         claim.id,
         "=" * len(claim.id),
         *_entry("where", claim.where),
+        *_entry("kind", f"{claim.kind}, {claim.importance}"),
         *_entry("statement", plain_text(claim.says, encoding)),
     ]
     explained = "" if decision.verdict in ("holds", "not checkable here") else f". {headline(result)}"
     lines += _entry("verdict", f"{decision.verdict}{grade}{explained}")
+    lines += _entry("because", plain_text(claim.because, encoding) if result.decision.verdict in FAILING else "")
     if not result.as_expected:
         lines += _entry("NOT AS RECORDED", mark(result))
     lines += _entry("reason", plain_text(decision.reason, encoding))
@@ -210,6 +264,11 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         lines += ["", f"[{form.name}]", *_form_lines(form, encoding)]
     lines += [""] if result.judged else []
     lines += _entry("noticed", "; ".join(map(str, result.changes)))
+    lines += _entry(
+        "best known", "; ".join(f"{name} = {best.value:g}: {best.how}" for name, best in claim.best.items())
+    )
+    for number, told in enumerate(hypotheses_told(result)):
+        lines += _entry("" if number else "hypotheses", plain_text(told, encoding))
     for file, answer in zip(result.stored, result.replayed, strict=True):
         lines += stored_lines(file, answer, encoding)
     if result.stored:
@@ -223,6 +282,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
 def _form_lines(form: JudgedForm, encoding: str) -> Iterator[str]:
     evidence = form.evidence
     yield from _entry("states", plain_text(form.says, encoding))
+    yield from _entry("read so", plain_text(form.why, encoding))
     yield from _entry("compared", form.compared)
     yield from _entry("printed" if not form.says else "predicted", evidence.printed)
     yield from _entry("obtained", evidence.obtained)

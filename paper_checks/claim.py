@@ -18,11 +18,16 @@ from paper_checks.context import LEVEL, Budget, Context
 from paper_checks.facts import Fact
 from paper_checks.lines import Lines, Strength
 
-Verdict = Literal["holds", "corrected", "refuted", "not checkable here"]
+Verdict = Literal["holds", "depends on the reading", "corrected", "refuted", "not checkable here"]
 Grade = Literal["proof", "certified", "statistical", "search"]
-Kind = Literal["claim", "definition", "algorithm", "artefact"]
+Kind = Literal["statement", "number", "assumption", "definition", "setting", "algorithm"]
+Importance = Literal["result", "step", "detail"]
 
-VERDICTS: tuple[Verdict, ...] = ("refuted", "corrected", "not checkable here", "holds")
+VERDICTS: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
+FAILING: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading")  # a reading fails
+KINDS: tuple[Kind, ...] = ("statement", "number", "assumption", "definition", "setting", "algorithm")
+IMPORTANCES: tuple[Importance, ...] = ("result", "step", "detail")
+LONGEST_REASON = 140  # characters of the sentence that says why a statement fails
 GRADES: tuple[Grade, ...] = ("proof", "certified", "statistical", "search")  # strongest first
 
 Constants = Mapping[str, Any]
@@ -127,16 +132,78 @@ class Form:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """One precise and complete reading of what is printed, fixed by the text before anything is run.
+
+    Attributes:
+        name: what tells it from the others, in a few words.
+        says: the whole statement in this reading, in words and LaTeX; empty for the literal one.
+        constants: keyword arguments for the judge; none for the first reading, which the judge's defaults are.
+        why: what in the paper suggests it: context, definitions in force, later use.
+        mutants: perturbations of this reading that the check must refute if it passes; for the first reading they are
+            those of the claim.
+    """
+
+    name: str
+    says: str = ""
+    constants: Constants = field(default_factory=dict)
+    why: str = ""
+    mutants: tuple[Constants, ...] = ()
+
+    @property
+    def slug(self) -> str:
+        """Its name in the ids of its replays and stored files, ``claim@slug``.
+
+        >>> Reading("per step, not per round").slug
+        'per-step-not-per-round'
+        """
+        return "-".join(re.findall("[a-z0-9]+", self.name.lower()))
+
+
+LITERAL = Reading("literal")
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best value known of a constant of which a change of 5 % goes unnoticed.
+
+    Attributes:
+        value: the constant with which the statement still holds.
+        how: how that is known: proved, certified, searched, and by what.
+    """
+
+    value: float
+    how: str
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A statement without one of its hypotheses.
+
+    Attributes:
+        name: the hypothesis, in words or LaTeX.
+        constants: keyword arguments for the judge that drop it.
+        superfluous: why it is not needed, where that is proved.
+    """
+
+    name: str
+    constants: Constants = field(default_factory=dict)
+    superfluous: str = ""
+
+
+@dataclass(frozen=True)
 class Claim:
     """One numbered statement of a paper together with its check.
 
     Attributes:
         id: stable id, ``paper/label``.
         where: where the paper says it.
-        says: the statement as printed, in words and LaTeX (between dollar signs).
+        says: what is printed, nothing added and nothing dropped: formulas symbol for symbol, misprints included,
+            sentences restated (words, and LaTeX between dollar signs).
         measure: draws or computes everything the judge needs, once.
-        judge: turns a measurement and constants into evidence; its defaults are the printed form.
-        mutants: perturbations of the printed form that the check must refute if the printed form passes.
+        judge: turns a measurement and constants into evidence; its defaults are the first reading.
+        mutants: perturbations of the first reading that the check must refute if it passes.
+        readings: what the print can mean, the literal reading first unless it has no meaning; each is judged.
         vary: numeric constants of the judge whose smallest noticed change is reported.
         stands_in: for a constant that moves other lines of the check as well, the lines of the statement in which it
             is printed: what another line notices does not count.
@@ -149,7 +216,11 @@ class Claim:
         uses: ids of claims that this one rests on.
         seen_in: ids of figures that show it on real networks or data, beside the judged check.
         also: further inventory ids that are literally the same statement.
-        kind: kind of the item in the inventory.
+        kind: what kind of thing is printed.
+        importance: whether it is a result of the paper, a step towards one, or a detail.
+        because: why it fails, in one plain sentence, where a reading does.
+        best: for constants of which a change of 5 % goes unnoticed, the best value known.
+        hypotheses: the statement without each of its hypotheses.
         budget: the smallest budget that can decide it.
         needs: extras without which it cannot be checked.
         method: name of the method that judges it.
@@ -164,6 +235,7 @@ class Claim:
     expect: Verdict
     grade: Grade | None = None
     full_grade: Grade | None = None
+    readings: tuple[Reading, ...] = (LITERAL,)
     vary: tuple[str, ...] = ()
     stands_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     control: Form | None = None
@@ -172,7 +244,11 @@ class Claim:
     uses: tuple[str, ...] = ()
     seen_in: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
-    kind: Kind = "claim"
+    kind: Kind = "statement"
+    importance: Importance = "step"
+    because: str = ""
+    best: Mapping[str, Best] = field(default_factory=dict)
+    hypotheses: tuple[Dropped, ...] = ()
     budget: Literal["quick", "full"] = "quick"
     needs: tuple[str, ...] = ()
     method: str = ""
@@ -185,14 +261,36 @@ class Claim:
         if self.grade not in allowed or self.full_grade not in (None, *allowed):
             needed = f"a grade, one of {', '.join(GRADES)}" if allowed is GRADES else "no grade"
             raise ValueError(f"{self.id}: with {self.expect!r} on record goes {needed}; got {self.grade!r}")
+        if self.kind not in KINDS or self.importance not in IMPORTANCES:
+            raise ValueError(f"{self.id}: a claim is {' or '.join(KINDS)}, and {' or '.join(IMPORTANCES)}")
+        if len(self.because) > LONGEST_REASON:
+            raise ValueError(f"{self.id}: why it fails takes {len(self.because)} characters of {LONGEST_REASON}")
+        self._check_readings()
         known = self.printed_constants()
-        forms = [*self.mutants]
-        for form in (self.control, self.correction):
+        forms = [*self.mutants, *(one.constants for one in self.hypotheses)]
+        for form in (self.control, self.correction, *self.readings):
             if form is not None:
                 forms += [form.constants, *form.mutants]
-        for name in {*self.vary, *self.stands_in, *(name for constants in forms for name in constants)}:
+        for name in {*self.vary, *self.stands_in, *self.best, *(name for constants in forms for name in constants)}:
             if name not in known:
                 raise ValueError(f"{self.id}: the judge has no constant {name!r}; it has {', '.join(known) or 'none'}")
+
+    def _check_readings(self) -> None:
+        names = [reading.name for reading in self.readings]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"{self.id}: each reading has a name of its own, got {', '.join(names) or 'none'}")
+        first, *others = self.readings
+        if first.constants or first.mutants:
+            raise ValueError(f"{self.id}: the first reading is the judge's defaults, with the mutants of the claim")
+        if first.name != LITERAL.name and not (first.says and first.why):
+            raise ValueError(f"{self.id}: without a literal reading the first one says what it is, and why")
+        for reading in others:
+            if not (reading.says and reading.why and reading.constants):
+                raise ValueError(f"{self.id}: the reading {reading.name!r} needs a statement, a reason and constants")
+            if not reading.mutants and not self.mutants:
+                raise ValueError(f"{self.id}: the reading {reading.name!r} has no mutants")
+        if self.expect == "depends on the reading" and not others:
+            raise ValueError(f"{self.id}: what depends on the reading has more than one")
 
     def expected_grade(self, budget: Budget) -> Grade | None:
         """The grade on record at a budget."""
@@ -213,14 +311,9 @@ class Claim:
         parameters = list(inspect.signature(self.judge).parameters.values())[1:]
         return {p.name: p.default for p in parameters}
 
-    def rivals(self) -> tuple[dict[str, Any], ...]:
-        """All constants of the forms that a measurement must tell apart: printed, correction, and their mutants."""
-        printed = self.printed_constants()
-        forms = [printed, *({**printed, **mutant} for mutant in self.mutants)]
-        if self.correction is not None:
-            corrected = {**printed, **self.correction.constants}
-            forms += [corrected, *({**corrected, **mutant} for mutant in self.correction.mutants)]
-        return tuple(forms)
+    def file_ids(self) -> tuple[str, ...]:
+        """What replays and stored files of its readings are called: ``claim`` for the first, then ``claim@reading``."""
+        return (self.id, *(f"{self.id}@{reading.slug}" for reading in self.readings[1:]))
 
 
 def claim(

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from paper_checks.run import Run
 
 AS_EXPECTED, DIFFERENT = 0, 1
-_VERDICTS = ("refuted", "corrected", "not checkable here", "holds")  # of paper_checks.claim, which brings numpy
+_VERDICTS = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
+"""Those of paper_checks.claim, which brings numpy."""
 
 
 def declare(commands: Any) -> None:
@@ -153,7 +154,8 @@ def _claims(options: argparse.Namespace) -> int:
         fields = [
             {
                 "id": c.id, "also": list(c.also), "paper": c.paper, "where": c.where, "kind": c.kind,
-                "expected": c.expect, "expected_grade": c.grade, "says": c.says,
+                "importance": c.importance, "because": c.because or None, "expected": c.expect,
+                "expected_grade": c.grade, "says": c.says,
                 "replay": f"rankproof replay {c.id}" if stored(ledger.home[c.id].folder, c.id) else None,
             }
             for c in claims
@@ -199,8 +201,8 @@ def _replay(options: argparse.Namespace) -> int:
         if len(witnesses) != 1:
             raise LedgerError(f"--script prints one witness, and these claims have {len(witnesses)}")
         (file,) = witnesses
-        replay = replays_of(ledger.home[file.id].package)[file.id, file.kind]
-        print(script_of(replay, file.values, ledger.select([file.id])[0].where), end="")
+        replay = replays_of(ledger.home[file.claim].package)[file.id, file.kind]
+        print(script_of(replay, file.values, ledger.select([file.claim])[0].where), end="")
         return AS_EXPECTED
     number = sum(map(len, files.values()))
     if not number:

@@ -181,6 +181,7 @@ class Replayed:
         assumes: assumptions of the statement at the witness, each as a line and whether it is met.
         given: the set-up at the witness, by name.
         proves: the constants and the scope of the statement that a certificate proves, as the statement has them.
+        reading: the reading of the statement, where it is not the first.
     """
 
     kind: Kind
@@ -192,6 +193,7 @@ class Replayed:
     assumes: Sequence[Sequence[Any]] = ()
     given: Mapping[str, str] = field(default_factory=dict)
     proves: Mapping[str, Any] = field(default_factory=dict)
+    reading: str = ""
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ class Replay:
     """A naive evaluation declared for one claim: of its witness, or of its certificate.
 
     Attributes:
-        id: of the claim.
+        id: of the claim; ``claim@reading`` for another reading than the first.
         kind: what it evaluates.
         evaluate: the evaluation of stored values.
         states: for a proof, the constants, the scope and the sizes of what it proves. They belong to the statement
@@ -213,7 +215,7 @@ class Replay:
 
 
 def replay(id: str) -> Callable[[Callable[[Mapping[str, Any]], Violation]], Replay]:
-    """Declares the decorated function as the replay of one claim's witness."""
+    """Declares the decorated function as the replay of one claim's witness, or of one reading's (``claim@reading``)."""
     return lambda evaluate: Replay(id, "witness", evaluate)
 
 

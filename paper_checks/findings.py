@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from paper_checks.arguments import Argument, argument_of
-from paper_checks.card import sentence_case, shortened
-from paper_checks.claim import VERDICTS, Claim
+from paper_checks.card import STATED, counted, sentence_case, shortened
+from paper_checks.claim import FAILING, Claim, Importance
 from paper_checks.ledger import PAPERS
 from paper_checks.paper import Page, Paper
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of, stored
 
+PARTS: Mapping[Importance, str] = {"result": "Results", "step": "Steps, section by section", "detail": "Details"}
+"""The parts of a page, in their order."""
 _FORMULA = re.compile(r"(?<!\\)\$(.+?)(?<!\\)\$", re.DOTALL)
 _DECIMAL = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 
@@ -38,28 +39,35 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     whole = [file for of_claim in files.values() for file in of_claim]
     answers = iter(replay_in_fresh_process(paper.package, whole))
     replayed = {id: [(file, next(answers)) for file in of_claim] for id, of_claim in files.items()}
-    counts = Counter(claim.expect for claim in claims)
-    tally = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    stated = [claim for claim in claims if claim.kind in STATED]
+    others = [claim for claim in claims if claim.kind not in STATED]
+    tally = f"{len(stated)} statements and numbers: {_tally(stated)}"
+    if others:
+        tally += f"; {len(others)} assumptions, definitions, settings and algorithms: {_tally(others)}"
     lines = [
         f"# {page.title}", "",
-        f"{page.about} {len(claims)} statements: {tally}.", "",
-        "Written by `make docs` from the ledger of claims. *Corrected* means: does not hold as printed, and the "
-        "statement given holds by the same check. *Refuted* means: does not hold as printed, and no correction is "
-        "established. A witness satisfies every assumption and is evaluated a second time by separate code when this "
-        "page is written; `rankproof replay ID` repeats that, `rankproof check ID` repeats the whole check, and "
-        "`rankproof show ID` prints scope, mutants and sensitivity.", "",
+        f"{page.about} {tally}.", "",
+        "Written by `make docs` from the ledger of claims. Of assumptions, definitions, settings and algorithms, "
+        "*holds* means that they can be met, are well posed, are complete, or run as printed. *Corrected* means: does "
+        "not hold as printed, and the statement given holds by the same check. *Refuted* means: does not hold as "
+        "printed, and no correction is established. *Depends on the reading* means: the print can be read in several "
+        "ways, and holds in some of them. A witness satisfies every assumption and is evaluated a second time by "
+        "separate code when this page is written; `rankproof replay ID` repeats that, `rankproof check ID` repeats the "
+        "whole check, and `rankproof show ID` prints scope, mutants and sensitivity.", "",
         "## In short", "",
     ]  # fmt: skip
     for headline in page.headlines:
         links = ", ".join(f"[{id}](#{_anchor(id)})" for id in headline.claims)
         lines.append(f"- {_mathematics(headline.says)} {links}")
-    off = [claim for claim in claims if claim.expect in ("refuted", "corrected")]
-    lines += ["", f"Not as printed ({len(off)}): {', '.join(f'[{c.id}](#{_anchor(c.id)})' for c in off)}."]
-    for about, group in told:
-        if group:
-            lines += ["", f"## {about.rstrip('.')}"]
-        for claim in group:
-            lines += ["", *_entry(claim, replayed[claim.id])]
+    off = [claim for claim in claims if claim.expect in FAILING]
+    lines += ["", f"Not as printed, or not in every reading ({len(off)}):", ""]
+    lines += [f"- [{claim.id}](#{_anchor(claim.id)}){_mathematics(_because(claim))}" for claim in off]
+    for importance, title in PARTS.items():
+        part = [(about, [claim for claim in group if claim.importance == importance]) for about, group in told]
+        if any(group for _, group in part):
+            lines += ["", f"## {title}"]
+        for about, group in part:
+            lines += _section(about.rstrip("."), group, replayed, folded=importance != "result")
     seen = list(dict.fromkeys(id for claim in claims for id in claim.seen_in))
     if seen:
         lines += [
@@ -77,6 +85,30 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         rows = [listing.columns, tuple("---" for _ in listing.columns), *listing.rows]
         lines += ["", f"## {listing.title}", "", *(f"| {' | '.join(row)} |" for row in rows)]
     return "\n".join(lines) + "\n"
+
+
+def _section(
+    about: str, group: Sequence[Claim], replayed: Mapping[str, Sequence[tuple[Stored, Replayed]]], folded: bool
+) -> Iterator[str]:
+    """The claims of one theme, folded where they are steps or details."""
+    if not group:
+        return
+    yield ""
+    yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else f"### {about}"
+    for claim in group:
+        yield ""
+        yield from _entry(claim, replayed[claim.id])
+    if folded:
+        yield ""
+        yield "</details>"
+
+
+def _tally(claims: Sequence[Claim]) -> str:
+    return counted(claim.expect for claim in claims)
+
+
+def _because(claim: Claim) -> str:
+    return f": {claim.because}" if claim.because else ""
 
 
 def write_pages(folder: Path) -> list[Path]:
@@ -102,14 +134,17 @@ def proof_pages(paper: Paper) -> dict[str, str]:
     files = [file for id in claims for file in stored(paper.folder, id) if file.kind == "certificate"]
     answers = replay_in_fresh_process(paper.package, files)
     return {
-        _proof_name(file.id): _proof_page(claims[file.id], argument_of(replays[file.id, file.kind]), answer)
+        _proof_name(file.id): _proof_page(claims[file.claim], file, argument_of(replays[file.id, file.kind]), answer)
         for file, answer in zip(files, answers, strict=True)
     }
 
 
-def _proof_page(claim: Claim, argument: Argument, answer: Replayed) -> str:
-    kind = "as printed" if claim.expect == "holds" else "as corrected; it does not hold as printed"
+def _proof_page(claim: Claim, file: Stored, argument: Argument, answer: Replayed) -> str:
+    kind = "as corrected; it does not hold as printed" if claim.expect == "corrected" else "as printed"
+    reading = claim.readings[claim.file_ids().index(file.id)]
     lines = [f"# Proof of {claim.id}", "", f"{claim.where}; {kind}.", "", f"> {_mathematics(claim.says)}"]
+    if reading.says:
+        lines += ["", f"Read as: {reading.name}.", "", f"> {_mathematics(reading.says)}"]
     if claim.correction is not None:
         lines += ["", "As corrected:", "", f"> {_mathematics(claim.correction.says)}"]
     if answer.proves:
@@ -134,22 +169,24 @@ def _spaced(paragraphs: Sequence[str]) -> Iterator[str]:
 
 
 def _proof_name(id: str) -> str:
-    return id.replace("/", "--")
+    return id.replace("/", "--").replace("@", "--")
 
 
 def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterator[str]:
     """One claim: what is printed, and, unless it simply holds, the witness and what holds instead; then its proof."""
-    yield f"### {claim.id}"
+    yield f"#### {claim.id}"
     yield ""
     also = f" (also {', '.join(claim.also)})" if claim.also else ""
-    yield f"{claim.where}{also}. **{claim.expect.capitalize()}**."
+    kind = f"{claim.kind.capitalize()}, " if claim.kind != "statement" else ""
+    yield f"{kind}{claim.where}{also}. **{claim.expect.capitalize()}**{_mathematics(_because(claim)).rstrip('.')}."
     yield ""
     yield f"> {_mathematics(claim.says)}"
+    yield from _readings(claim, {file.id for file, _ in replayed if file.kind == "witness"})
     for file, answer in replayed:
         if file.kind == "witness":
             yield ""
-            yield f"Witness: {_values(file.values)}. Replayed: {_rounded(answer.detail)}."
-    if claim.expect == "corrected" and claim.correction is not None:
+            yield f"Witness{_of_reading(file)}: {_values(file.values)}. Replayed: {_rounded(answer.detail)}."
+    if claim.expect in ("corrected", "depends on the reading") and claim.correction is not None:
         yield ""
         yield f"Found: {_mathematics(claim.correction.says)}"
     elif claim.expect == "refuted" and claim.control is not None:
@@ -161,14 +198,28 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""
-            found = "" if claim.expect == "holds" else ", as found"
-            link = f"([the proof](proofs/{_proof_name(claim.id)}.md))"
+            found = ", as found" if claim.expect == "corrected" else _of_reading(file)
+            link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
             yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
     if claim.seen_in:
         yield ""
         yield f"On real networks: {', '.join(f'[{id}](figures/{_file(id)}.png)' for id in claim.seen_in)}."
     yield ""
     yield f"`rankproof check {claim.id}`"
+
+
+def _readings(claim: Claim, refuted: Collection[str]) -> Iterator[str]:
+    """The readings of a claim as a table; one that fails has a witness of its own."""
+    if len(claim.readings) < 2:
+        return
+    yield from ("", "| reading | states | why | |", "|---|---|---|---|")
+    for reading, id in zip(claim.readings, claim.file_ids(), strict=True):
+        cells = (reading.name, reading.says or "as printed", reading.why, "does not hold" if id in refuted else "holds")
+        yield f"| {' | '.join(_mathematics(cell).replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _of_reading(file: Stored) -> str:
+    return f", {file.reading.replace('-', ' ')}" if file.reading else ""
 
 
 def _file(figure: str) -> str:

@@ -13,7 +13,7 @@ import json
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ __all__ = [
 ]
 
 _ALLOWED = ("numpy", "mpmath", "sympy", "gmpy2", "flint")
+_READING = "@"
 _PLACES = {"witness": "witnesses", "certificate": "certificates", "full": "full"}
 
 
@@ -66,11 +67,21 @@ class ReplayError(RuntimeError):
 
 @dataclass(frozen=True)
 class Stored:
-    """A witness or certificate on file."""
+    """A witness or certificate on file; its id is that of the claim, with ``@reading`` for another than the first."""
 
     id: str
     kind: Kind
     values: Mapping[str, Any]
+
+    @property
+    def claim(self) -> str:
+        """Id of its claim."""
+        return self.id.partition(_READING)[0]
+
+    @property
+    def reading(self) -> str:
+        """The reading of the statement that it is of; empty for the first."""
+        return self.id.partition(_READING)[2]
 
 
 def stored_path(folder: Path, id: str, kind: str) -> Path:
@@ -79,24 +90,31 @@ def stored_path(folder: Path, id: str, kind: str) -> Path:
 
 
 def stored(folder: Path, id: str) -> tuple[Stored, ...]:
-    """Reads the witness and the certificate of a claim, as far as there are some.
+    """Reads the witnesses and certificates of a claim, those of its first reading first.
 
     Raises:
         ReplayError: the file is not a JSON object for this claim.
     """
     found = []
     for kind in KINDS:
-        path = stored_path(folder, id, kind)
-        if path.exists():
-            try:
-                content = json.loads(path.read_text(encoding="utf-8"))
-                if content["id"] != id or not isinstance(content["values"], dict):
-                    raise KeyError("id")
-                require_short(content["values"])
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
-                raise ReplayError(f"{path.name} is not a stored {kind} of {id}: {error}") from None
-            found.append(Stored(id, kind, content["values"]))
+        first = stored_path(folder, id, kind)
+        others = first.parent.glob(f"{first.stem}{_READING}*.json")
+        for path in (first, *sorted(others)):
+            if path.exists():
+                reading = path.stem.removeprefix(first.stem)
+                found.append(Stored(f"{id}{reading}", kind, _values(path, f"{id}{reading}", kind)))
     return tuple(found)
+
+
+def _values(path: Path, id: str, kind: Kind) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["id"] != id or not isinstance(content["values"], dict):
+            raise KeyError("id")
+        require_short(content["values"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ReplayError(f"{path.name} is not a stored {kind} of {id}: {error}") from None
+    return dict(content["values"])
 
 
 def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +124,7 @@ def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, 
 
 
 def of_no_claim(folder: Path, ids: Iterable[str]) -> tuple[str, ...]:
-    """Files of a paper's folder, such as ``witnesses/x.json``, that are stored for none of the ids."""
+    """Files of a paper's folder, such as ``witnesses/x.json``, for none of the ids of claims and ``claim@reading``."""
     known = {stored_path(folder, id, kind) for id in ids for kind in _PLACES}
     found = [path for place in _PLACES.values() for path in sorted((folder / place).glob("*.json"))]
     return tuple(str(path.relative_to(folder)) for path in found if path not in known)
@@ -190,18 +208,17 @@ def replays_of(package: str) -> dict[tuple[str, Kind], Replay]:
 
 
 def without_file(package: str, files: Mapping[str, Sequence[Stored]]) -> list[tuple[str, Kind]]:
-    """Claims and kinds of the replays that a paper's package declares, where the files of the claim lack one."""
-    return [
-        (id, kind) for id, kind in replays_of(package)
-        if id in files and kind not in {file.kind for file in files[id]}
-    ]  # fmt: skip
+    """Ids and kinds of the replays that a paper's package declares, where the files of the claim lack one."""
+    on_file = {(file.id, file.kind) for of_claim in files.values() for file in of_claim}
+    return [key for key in replays_of(package) if key[0].partition(_READING)[0] in files and key not in on_file]
 
 
 def _answer(known: Mapping[tuple[str, Kind], Replay], file: Stored) -> Replayed:
     if (file.id, file.kind) not in known:
         detail = f"no replay is written for the {file.kind} of this claim"
-        return Replayed(file.kind, False, False, None, None, detail)
+        return Replayed(file.kind, False, False, None, None, detail, reading=file.reading)
     try:
-        return evaluated(known[file.id, file.kind], file.values)
+        found = evaluated(known[file.id, file.kind], file.values)
     except Exception as error:  # a changed file can ask for anything
-        return Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
+        found = Replayed(file.kind, False, False, None, None, f"not a case of this claim: {error!r}")
+    return replace(found, reading=file.reading)

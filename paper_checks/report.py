@@ -30,6 +30,8 @@ VERDICT_MEANS: Mapping[Verdict, str] = {
     "refuted": "does not hold as printed: a stored case meets every assumption and violates the statement, a second, "
     "independent evaluation confirms it, and a weakened statement passes the same check.",
     "corrected": "does not hold as printed, and the corrected statement shown beside it passes the same check.",
+    "depends on the reading": "the print can be read in several ways; in some it holds and in some it does not, each "
+    "established as above.",
     "not checkable here": "nothing is said about the statement; the reason stands on the card.",
     "holds": "passes on the whole scope stated, and the same check refutes deliberately wrong variants (mutants).",
 }

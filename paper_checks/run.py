@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from paper_checks.claim import GRADES, VERDICTS, Claim, Evidence, Grade, Verdict
+from paper_checks.claim import GRADES, VERDICTS, Claim, Dropped, Evidence, Grade
 from paper_checks.context import SUITE_LEVEL, Budget, Context
+from paper_checks.judging import Judged, judge
 from paper_checks.ledger import Ledger, Paper
 from paper_checks.processes import uninterrupted, workers
 from paper_checks.replay import (
@@ -28,10 +29,12 @@ from paper_checks.replay import (
     worth_storing,
 )
 from paper_checks.sensitivity import NoticedChange, noticed_changes
-from paper_checks.verdict import Decision, Judged, decide, judge
+from paper_checks.verdict import Decision, decide
 from workloads.files import write_whole
 
 Progress = Callable[[str], None]
+OUTCOME = {True: "holds", False: "does not hold", None: "undecided"}
+"""What a reading came to, in words."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,8 @@ class Result:
         """Evidence for the form that was established; for a withheld verdict, of the printed form."""
         if self.judged is None:
             return None
-        if self.decision.verdict == "corrected":
-            return self.judged.correction
-        return self.judged.printed
+        stands = self.judged.standing(self.claim) if self.decision.grade else None
+        return stands[1] if stands else self.judged.printed
 
     def as_json(self) -> dict[str, Any]:
         """The entry of the command-line contract."""
@@ -97,12 +99,42 @@ class Result:
             "reason": self.decision.reason or None,
             "says": claim.says,
             "kind": claim.kind,
+            "importance": claim.importance,
+            "because": claim.because or None,
+            "readings": [
+                {"name": one.reading.name, "says": one.reading.says or claim.says, "verdict": OUTCOME[one.evidence.ok]}
+                for one in (self.judged.readings(claim) if self.judged else ())
+            ],
+            "constants": self._constants(),
+            "hypotheses": [{"name": one.name, "needed": needed} for one, needed in self.hypotheses],
             "printed": printed.printed if printed else None,
             "obtained": printed.obtained if printed else None,
             "left": violated.left if violated else None,
             "right": violated.right if violated else None,
             "replay": f"rankproof replay {claim.id}" if self.stored else None,
         }
+
+    @property
+    def hypotheses(self) -> tuple[tuple[Dropped, bool | None], ...]:
+        """Each hypothesis that was dropped, and whether it is needed; None where nobody knows."""
+        dropped = self.judged.dropped if self.judged else ()
+        return tuple(
+            (one, False if one.superfluous else True if ok is False else None)
+            for one, ok in zip(self.claim.hypotheses, dropped, strict=False)
+        )
+
+    def _constants(self) -> list[dict[str, Any]]:
+        """Of every constant that varies the smallest relative change that is noticed in all its lines."""
+        printed, found = self.claim.printed_constants(), dict[str, dict[str, Any]]()
+        for change in self.changes:
+            best = self.claim.best.get(change.constant)
+            entry = found.setdefault(change.constant, {
+                "name": change.constant, "printed": printed[change.constant], "noticed": 0.0,
+                "best": best.value if best else None, "how": best.how if best else None,
+            })  # fmt: skip
+            seen = (entry["noticed"], change.relative)
+            entry["noticed"] = None if None in seen else max(seen)
+        return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -131,7 +163,7 @@ class _Measured:
     """What a worker found; ``decision`` is set where nothing could be judged."""
 
     judged: Judged | None
-    changes: Mapping[Verdict, tuple[NoticedChange, ...]]
+    changes: tuple[NoticedChange, ...]
     seconds: float
     decision: Decision | None = None
 
@@ -174,7 +206,10 @@ def run(
     replayed = _replay_all(claims, ledger, files, search_path)
     lost = defaultdict[str, list[Replayed]](list)
     for id, kind in (missing for paper in papers for missing in without_file(paper.package, files)):
-        lost[id].append(Replayed(kind, False, False, None, None, f"no {kind} is stored"))
+        missed = Stored(id, kind, {})
+        lost[missed.claim].append(
+            Replayed(kind, False, False, None, None, f"no {kind} is stored", reading=missed.reading)
+        )
     results = []
     for claim, answer in zip(claims, measured, strict=True):
         decision = answer.decision
@@ -183,7 +218,7 @@ def run(
             decision = decide(claim, answer.judged, (*replayed[claim.id], *lost[claim.id]), answer.changes)
         result = Result(
             claim, decision, answer.judged, files[claim.id], replayed[claim.id],
-            answer.changes.get(decision.verdict, ()), answer.seconds, claim.expected_grade(budget),
+            answer.changes, answer.seconds, claim.expected_grade(budget),
         )  # fmt: skip
         results.append(result)
     return Run(tuple(results), seed, budget, time.perf_counter() - began, _of_no_claim(papers))
@@ -203,7 +238,7 @@ def _of_no_claim(papers: Iterable[Paper]) -> tuple[str, ...]:
     return tuple(
         f"{paper.name}/{file}"
         for paper in papers
-        for file in of_no_claim(paper.folder, [claim.id for claim in paper.claims()])
+        for file in of_no_claim(paper.folder, [id for claim in paper.claims() for id in claim.file_ids()])
     )
 
 
@@ -248,24 +283,18 @@ def _measure(claim: Claim, task: _Task) -> _Measured:
     began = time.perf_counter()
     unmeasured = _unmeasured(claim, task)
     if unmeasured:
-        return _Measured(None, {}, 0.0, unmeasured)
+        return _Measured(None, (), 0.0, unmeasured)
     try:
         data = claim.measure(task.context)
         judged = judge(claim, data)
-        changes: dict[Verdict, tuple[NoticedChange, ...]] = {}
-        if judged.printed.ok:
-            changes["holds"] = noticed_changes(claim, data, {}, judged.printed)
-        elif judged.printed.ok is False:
-            for verdict, form, evidence in (
-                ("refuted", claim.control, judged.control),
-                ("corrected", claim.correction, judged.correction),
-            ):
-                if form is not None and evidence is not None and evidence.ok:
-                    changes[verdict] = noticed_changes(claim, data, form.constants, evidence)  # type: ignore[index]
+        stands = judged.standing(claim)
+        if stands is None and claim.control is not None and judged.control is not None and judged.control.ok:
+            stands = claim.control.constants, judged.control
+        changes = noticed_changes(claim, data, *stands) if stands else ()
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         decision = Decision("not checkable here", None, f"defect of the check: {text}", text)
-        return _Measured(None, {}, time.perf_counter() - began, decision)
+        return _Measured(None, (), time.perf_counter() - began, decision)
     return _Measured(judged.without_sides(), changes, time.perf_counter() - began)
 
 
@@ -279,7 +308,7 @@ def _replay_all(
     answers: dict[str, tuple[Replayed, ...]] = {claim.id: () for claim in claims}
     for paper, wanted in by_paper.items():
         for file, answer in zip(wanted, replay_in_fresh_process(paper.package, wanted, search_path), strict=True):
-            answers[file.id] += (answer,)
+            answers[file.claim] += (answer,)
     return answers
 
 
@@ -298,14 +327,15 @@ def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
             path.parent.mkdir(exist_ok=True)
             write_whole({path: (json.dumps(full) + "\n").encode()})
             written.append(path)
-        found = result.judged.printed.witness if result.judged and result.judged.printed.ok is False else None
-        if found is None:
-            continue
         home = ledger.home[result.claim.id]
-        path = stored_path(home.folder, result.claim.id, "witness")
-        path.parent.mkdir(exist_ok=True)
-        values = worth_storing(home.package, result.claim.id, found)
-        content = json.dumps({"id": result.claim.id, "values": values}, indent=1) + "\n"
-        write_whole({path: content.encode()})
-        written.append(path)
+        for reading in result.judged.readings(result.claim) if result.judged else ():
+            if reading.evidence.ok is not False or reading.evidence.witness is None:
+                continue
+            id = f"{result.claim.id}@{reading.key}" if reading.key else result.claim.id
+            path = stored_path(home.folder, id, "witness")
+            path.parent.mkdir(exist_ok=True)
+            values = worth_storing(home.package, id, reading.evidence.witness)
+            content = json.dumps({"id": id, "values": values}, indent=1) + "\n"
+            write_whole({path: content.encode()})
+            written.append(path)
     return written

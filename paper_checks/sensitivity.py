@@ -33,6 +33,11 @@ class NoticedChange:
     refuted: float | None
     lines: tuple[str, ...] = ()
 
+    @property
+    def relative(self) -> float | None:
+        """The change over the value, or the change where that is 0; None if none is noticed."""
+        return None if self.refuted is None else abs(self.refuted - self.value) / (abs(self.value) or 1.0)
+
     def __str__(self) -> str:
         where = f" in {', '.join(self.lines)}" if self.lines else ""
         if self.refuted is None:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from paper_checks.claim import VERDICTS, Verdict
+from paper_checks.claim import FAILING, VERDICTS, Verdict
 from paper_checks.run import Result
 
-SIGNS: Mapping[Verdict, str] = {"refuted": "✗", "corrected": "≈", "not checkable here": "?", "holds": "✓"}
+SIGNS: Mapping[Verdict, str] = {
+    "refuted": "✗", "corrected": "≈", "depends on the reading": "±", "not checkable here": "?", "holds": "✓",
+}  # fmt: skip
 """A sign beside each verdict, so that none is told by colour alone."""
 
 _CHARACTER, _LEAST_WIDTH, _HEIGHT, _NOTED_HEIGHT = 7.6, 150.0, 46.0, 62.0
@@ -44,7 +46,7 @@ def used_by(uses: Uses) -> dict[str, tuple[str, ...]]:
 def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
     """For each claim the corrected and refuted claims that it rests on, directly or through others, in run order."""
     uses = uses_within(results)
-    order = [r.claim.id for r in results if r.decision.verdict in ("corrected", "refuted")]
+    order = [r.claim.id for r in results if r.decision.verdict in FAILING]
     found = {}
     for id in uses:
         reached: set[str] = set()

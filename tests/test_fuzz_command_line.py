@@ -166,7 +166,7 @@ leaves = st.one_of(
 def damaged(draw):
     """The bytes of a stored file, cut, overwritten, or JSON of another shape."""
     file = draw(st.sampled_from(FILES))
-    path = stored_path(LEDGER.home[file.id].folder, file.id, file.kind)
+    path = stored_path(LEDGER.home[file.claim].folder, file.id, file.kind)
     content = path.read_bytes()
     how = draw(st.sampled_from(["cut", "bytes", "other", "deep", "swap"]))
     if how == "cut":
@@ -204,7 +204,7 @@ def test_any_stored_file_is_read_or_named(case):
 @st.composite
 def altered(draw, package):
     """A stored file with one value of another kind, or without it."""
-    own = [file for file in FILES if LEDGER.home[file.id].package == package]
+    own = [file for file in FILES if LEDGER.home[file.claim].package == package]
     file = draw(st.sampled_from(own))
     values = json.loads(json.dumps(file.values))
     place = values

@@ -221,10 +221,13 @@ _BOX: dict[str, Any] = {
 alg_1 = claim(
     "fedloru-v2/alg-1",
     where="Section 4.1, Algorithm 1, with the text after it",
-    says=r"The listing: factors are trained, averaged, and every $\tau$ rounds added to every client's W, from the "
-    r"factors of the round before; it returns $W_0 + \alpha\sum_{\tau|t}A_tB_t$. The text: clients go on training from "
-    r"the accumulated model, which a restart leaves as it is (Appendix B), and the final model is "
-    r"$W_0 + \sum_{\tau|t}A_tB_t$.",
+    says="The listing: in every round the factors are trained from those of the round before and averaged, and "
+    r"every $\tau$ rounds $\alpha A_tB_t$ is added to every client's W; returned is $W_0 + "
+    r"\alpha\sum_{\tau|t}A_tB_t$. The text: clients continue training from the averaged factors, and the final model "
+    r"is $W_0 + \sum_{\tau|t}A_tB_t$.",
+    importance="result",
+    because="Factors go on after their product is merged, which counts it twice; the text's final model lacks "
+    r"$\alpha$.",
     **_BOX,
 )(judge_box)
 
@@ -242,6 +245,9 @@ alg_1_iclr = claim(
     where="ICLR Section 3.2, Algorithm 1, with the text before it",
     says=r"The same listing. The text: clients add $\alpha A_tB_t$ to W and reset their factors; the final model is "
     r"$W + \sum_{t=1}^TA_tB_t$, over all rounds.",
+    importance="result",
+    because=r"The text's final model sums all rounds without $\alpha$; the listing merges every $\tau$ rounds with "
+    r"$\alpha$, and resets nothing.",
     **_BOX,
 )(judge_box_over_all_rounds)
 alg_1_v1 = claim(
@@ -249,6 +255,8 @@ alg_1_v1 = claim(
     where="v1 Section 3.2, Algorithm 1, with the text before it",
     says=r"The same listing with a copy $W^{(k)}$ at each client. The text: $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ "
     r"and a reset; the final model is $W + \sum_{\tau|t}A_tB_t$.",
+    importance="result",
+    because=r"The text's final model lacks $\alpha$, and the listing does not reset the factors as the text says.",
     **_BOX,
 )(judge_box)
 
@@ -271,8 +279,8 @@ def judge_restart(followings: Followings, restart: str, jump: float) -> Evidence
 @claim(
     "fedloru-v2/alg-1-init-random",
     where="Appendix D.2, random initialisation, with Appendix B",
-    says=r"A Gaussian and B zero make $AB = 0$ at the start, and the restart after an accumulation does not affect the "
-    r"loss.",
+    says="Random initialisation: A Gaussian and B zero make AB zero at the start; reinitialised so after an "
+    "accumulation, the factors leave the loss as it is.",
     measure=follow_all,
     mutants=[{"restart": "momentum"}, {"jump": 1.0}, {"jump": -1.0}],
     vary=("jump",),
@@ -289,9 +297,8 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
 @claim(
     "fedloru-v2/alg-1-init-momentum",
     where="Appendix D.2, momentum initialisation",
-    says=r"The current A and B are kept after an accumulation and trained on. (This is deliberate, for the effect of "
-    r"momentum. It moves the model by $\alpha A_tB_t$ at every accumulation, so that Appendix B, where a restart "
-    r"leaves the loss as it is, and with it Theorem 4.2 do not cover this initialisation.)",
+    says="Momentum initialisation: after an accumulation the current low-rank matrices are retained and training "
+    "continues from them.",
     measure=follow_all,
     mutants=[{"jump": 0.0}, {"jump": 2.0}, {"restart": "random"}, {"restart": "keep A"}],
     vary=("jump",),
@@ -347,9 +354,8 @@ def run_beside(context: Context) -> list[Beside]:
 @claim(
     "fedloru-v2/alg-1-fine-tune",
     where="Section 4.1, FedLoRU for fine-tuning, and Appendix C.1",
-    says=r"The accumulated pairs are kept beside $W_0$, which stays intact, and make the same model as merging them; "
-    r"at rank 16 with an accumulation every 15 of 30 rounds, as in Section 5, they stay significantly smaller than the "
-    r"model, read as a tenth of a 4,096 by 4,096 matrix. (No version prints the width: 4,096 is that of LLaMA-2-7B.)",
+    says="The accumulated low-rank matrices are stored beside the frozen pre-trained model, which stays intact; "
+    "together they remain significantly smaller than the model.",
     measure=run_beside,
     mutants=[{"scale": 0.999}, {"frozen": False}, {"accumulations": 20}],
     vary=("scale", "accumulations"),

@@ -12,7 +12,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import compared, together
 from paper_checks.fedloru.alignment import (
@@ -25,7 +25,6 @@ from paper_checks.fedloru.alignment import (
     expected_alignment,
     measure_alignment,
 )
-from paper_checks.methods.bands import Predictions
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -48,9 +47,10 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
 @claim(
     "fedloru-v2/eq-51-54",
     where="Appendix A.5, eqs. (51) and (54)",
-    says=r"For $r < \tilde r$ the denominator of (51) is $\sum_{i \le r}\alpha_i^2$ because of the independence of the "
-    r"clients, and $|E[C_{N,r}] - \sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2| \to 0$, with "
-    r"$\alpha_i = E[\partial_{u_i} f]$.",
+    says=r"For $r < \tilde r$ the denominator in (51) is $E[\|\nabla\hat f^{(k_1)}_{N,r}\|\,\|\nabla\hat "
+    r"f^{(k_2)}_{N,r}\|] = \sum_{i \le r}(\alpha_i^R)^2$ because the clients are independent, and $\left|E[C_{N,r}] - "
+    r"\frac{\sum_{i \le r}(\alpha_i^R)^2\phi_i^2}{\sum_{i \le r}(\alpha_i^R)^2}\right| \to 0$, with $\alpha_i^R = "
+    r"E[\partial_{u_i^{(k)}} f_N^{(k)}]$.",
     measure=measure_alignment,
     control=Form("The statement for gradients without own errors.", {"scenes": ("no own errors",)}),
     correction=Form(
@@ -64,6 +64,8 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     ),
     vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/eq-52-53"),
+    because="With random slopes the mean of a norm exceeds the norm of the means, and a mean of quotients is no "
+    "quotient of means.",
     expect="corrected",
     grade="statistical",
     method="limit",
@@ -74,19 +76,18 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
     places = {(what, name, rank) for what in ("norms", "cosine") for name in CLEAR for rank in (1, 2)}
     labels = {f"{name}: {what} at r = {rank}": (what, name, rank) for what, name, rank in sorted(places)}
 
-    def predict(form: str, noise: float, **_: Any) -> Predictions:
-        return {
-            label: (expected_norms(SCENES[name], rank, form, noise) if what == "norms"
-                             else expected_alignment(SCENES[name], rank, form, 0.0, noise))
-            for label, (what, name, rank) in labels.items()
-        }  # fmt: skip
+    predicted = {
+        label: (expected_norms(SCENES[name], rank, form, noise) if what == "norms"
+                else expected_alignment(SCENES[name], rank, form, 0.0, noise))
+        for label, (what, name, rank) in labels.items()
+    }  # fmt: skip
 
     def draws(what: str, name: str, rank: int) -> NDArray[np.float64]:
         return (data[name].norms if what == "norms" else data[name].cosines)[:, rank - 1]
 
     return judge_limit(
         {label: Ladder(((R, draws(*place)),), SETTLED) for label, place in labels.items() if place[1] in scenes},
-        predict(form, noise), [predict(**constants) for constants in eq_51_54.rivals()],
+        predicted, resolution=0.03,
         scope=f"two independent clients with three outliers: {'; '.join(scenes)}",
         settings={label: {**SCENES[name].numbers(), "rank": rank, "what": what}
                   for label, (what, name, rank) in labels.items()},
@@ -96,12 +97,15 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
 @claim(
     "fedloru-v2/eq-52-53",
     where="Appendix A.5, eqs. (52) and (53)",
-    says=r"The numerator of (51) splits into the parts i = j and $i \ne j$, and its expectation minus "
-    r"$\sum_{i \le r}\alpha_i^2\phi_i^2$ tends to 0.",
+    says=r"The expected numerator of (51) is the sum of its parts with $i = j$ and with $i \ne j$, and its "
+    r"difference from $\sum_{i \le r}(\alpha_i^R)^2\phi_i^2$ tends to 0.",
     measure=measure_alignment,
     mutants=[{"power": 0.0}, {"power": 4.0}, {"cross": 0.1}],
     vary=("power", "cross"),
     uses=("fedloru-v2/lem-A.6",),
+    best={
+        "power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for independent clients, by (46), (47)")
+    },
     expect="holds",
     grade="statistical",
     method="limit",
@@ -112,18 +116,16 @@ def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0)
               for part in ("i = j", "i != j") for name in CLEAR for rank in (1, 2)
               if part == "i = j" or rank > 1}  # fmt: skip
 
-    def predict(power: float, cross: float) -> Predictions:
-        found = {}
-        for label, (part, name, rank) in labels.items():
-            slopes, overlaps = outlier_slopes(SCENES[name].model, SCENES[name].gradients)
-            own = float(slopes[:rank] ** 2 @ overlaps[:rank] ** (power / 2.0))
-            found[label] = own if part == "i = j" else cross
-        return found
+    predicted = {}
+    for label, (part, name, rank) in labels.items():
+        slopes, overlaps = outlier_slopes(SCENES[name].model, SCENES[name].gradients)
+        own = float(slopes[:rank] ** 2 @ overlaps[:rank] ** (power / 2.0))
+        predicted[label] = own if part == "i = j" else cross
 
     return judge_limit(
         {label: Ladder(((R, (data[name].own if part == "i = j" else data[name].cross)[:, rank - 1]),), SETTLED)
          for label, (part, name, rank) in labels.items()},
-        predict(power, cross), [predict(**constants) for constants in eq_52_53.rivals()],
+        predicted, resolution=0.03,
         scope=f"two independent clients with three outliers: {'; '.join(CLEAR)}",
         settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (part, name, rank) in labels.items()},
     )  # fmt: skip
@@ -164,9 +166,9 @@ def search_drops(context: Context) -> Searched:
 @claim(
     "fedloru-v2/eq-55",
     where="Appendix A.5, eq. (55) and the sentence after it",
-    says=r"The difference of consecutive quotients (54) is $g(r) = \frac{\alpha_{r+1}^2\sum_{i \le r}\alpha_i^2"
-    r"(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \sum_{i \le r+1}\alpha_i^2}$, strictly positive since "
-    r"$\phi_i^2 \ge \phi_{r+1}^2$.",
+    says=r"$\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$, from (54), with $g(r) = \frac{\alpha_{r+1}^2\sum_{i "
+    r"\le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \cdot \sum_{i \le r+1}\alpha_i^2}$, which "
+    r"is strictly positive since $\phi_i^2 \ge \phi_{r+1}^2$.",
     measure=search_drops,
     control=Form(r"The formula, and $g(r) \ge 0$.", {"strict": False}),
     correction=Form(
@@ -178,6 +180,7 @@ def search_drops(context: Context) -> Searched:
     ),
     vary=("factor",),
     uses=("fedloru-v2/eq-51-54",),
+    because=r"For spikes of equal magnitude, such as $\theta_1 = -\theta_2$, all $\phi_i$ are equal and $g(r) = 0$.",
     expect="corrected",
     grade="search",
     method="inequality",
@@ -238,9 +241,9 @@ def draw_vectors(context: Context) -> list[Point]:
 @claim(
     "fedloru-v2/eq-56",
     where="Appendix A.5, eq. (56)",
-    says=r"The numerator of $C_{N,r}$, $r \ge \tilde r$, is $\langle\sum \partial_{u_i^{(k_1)}}f\,u_i^{(k_1)} + \sum "
-    r"\partial_{w_i^{(k_1)}}f\,w_i^{(k_1)},\ \sum \partial_{u_i^{(k_2)}}f\,u_i^{(k_2)} + \sum "
-    r"\partial_{w_i^{(k_2)}}f\rangle$ (the last sum without $w_i^{(k_2)}$).",
+    says=r"For $r \ge \tilde r$ the numerator of the cosine is $\langle\sum_{i \le \tilde r} "
+    r"\partial_{u_i^{(k_1)}}f\,u_i^{(k_1)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_1)}}f\,w_i^{(k_1)},\ \sum_{i "
+    r"\le \tilde r} \partial_{u_i^{(k_2)}}f\,u_i^{(k_2)} + \sum_{i \le r - \tilde r} \partial_{w_i^{(k_2)}}f\rangle$.",
     measure=draw_vectors,
     control=Form("The statement without bulk eigenvectors of client 2.", {"bulk": False}),
     correction=Form(
@@ -248,6 +251,8 @@ def draw_vectors(context: Context) -> list[Point]:
         {"last": "vector"},
         mutants=({"sign": -1}, {"last": "scalar"}),
     ),
+    importance="detail",
+    because="The last sum lacks the vectors $w_i^{(k_2)}$: numbers are added to vectors.",
     expect="corrected",
     grade="proof",
     method="identity",
@@ -268,10 +273,10 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
 @claim(
     "fedloru-v2/eq-57-58",
     where="Appendix A.5, eqs. (57) and (58)",
-    says=r"For $r \ge \tilde r$, with $S = \sum_{i \le \tilde r}\alpha_i^2\phi_i^2$ and $A = \sum_{i \le \tilde r}"
-    r"\alpha_i^2$: $E[C_{N,r}] \to S/((r - \tilde r)\beta^2 + A)$, and $E[C_{N,r} - C_{N,r+1}] \to \beta^2S/"
-    r"(((r-\tilde r)\beta^2 + A)((r-\tilde r+1)\beta^2 + A)) > 0$, with $\beta = E[\partial_{w_i} f]$ (= 0, see "
-    "assump-A.5).",
+    says=r"For $r \ge \tilde r$, with $S = \sum_{i \le \tilde r}(\alpha_i^R)^2\phi_i^2$ and $A = \sum_{i \le "
+    r"\tilde r}(\alpha_i^R)^2$: $\left|E[C_{N,r}] - \frac{S}{(r - \tilde r)\beta^2 + A}\right| \to 0$, and "
+    r"$\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$ with $g(r) = \frac{\beta^2S}{((r-\tilde r)\beta^2 + "
+    r"A)((r-\tilde r+1)\beta^2 + A)}$ strictly positive; $\beta = E[\partial_{w_i^{(k)}} f_N^{(k)}]$.",
     measure=measure_alignment,
     control=Form(
         r"The limit (57) for gradients without own errors, where it is S/A for every $r \ge \tilde r$.",
@@ -288,6 +293,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     ),
     vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
+    because="The mean slope along bulk eigenvectors is 0; what shortens the cosine is the mean square of the slopes.",
     expect="corrected",
     grade="statistical",
     method="limit",
@@ -296,17 +302,11 @@ def eq_57_58(data: dict[str, Alignment], form: str = "expectations", beta_square
              scenes: tuple[str, ...] = CLEAR) -> Evidence:  # fmt: skip
     """Cosines from the number of outliers on."""
     labels = {f"{name}: C_{rank}": (name, rank) for name in CLEAR for rank in range(3, RANKS + 1)}
-
-    def predict(form: str, beta_square: float, noise: float, **_: Any) -> Predictions:
-        return {
-            label: expected_alignment(SCENES[name], rank, form, beta_square, noise)
-            for label, (name, rank) in labels.items()
-        }
-
     return judge_limit(
         {label: Ladder(((R, data[name].cosines[:, rank - 1]),), SETTLED) for label, (name, rank) in labels.items()
          if name in scenes},
-        predict(form, beta_square, noise), [predict(**constants) for constants in eq_57_58.rivals()],
+        {label: expected_alignment(SCENES[name], rank, form, beta_square, noise)
+         for label, (name, rank) in labels.items()},
         scope=f"two independent clients with three outliers, ranks 3 to {RANKS}: {'; '.join(scenes)}",
         settings={label: {**SCENES[name].numbers(), "rank": rank} for label, (name, rank) in labels.items()},
     )  # fmt: skip
@@ -350,8 +350,8 @@ def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]
 @claim(
     "fedloru-v2/A.6-limitation",
     where="Appendix A.6",
-    says="Theorem 3.3 concerns a single step; it does not directly guarantee that the alignment of the clients' "
-    "updates after several steps behaves alike.",
+    says="Theorem 3.3 analyses a single update step; it does not directly guarantee that the alignment of the "
+    "clients' updates after several local steps behaves the same.",
     measure=draw_quadratics,
     mutants=[{"steps": 1}, {"same_hessian": True}],
     vary=("steps",),

@@ -18,7 +18,7 @@ from algorithms.fedloru import FedLoRU
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.parameter_counts import TRAINED, count_network
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -114,8 +114,7 @@ def _fits(m: int, n: int) -> set[int]:
 @claim(
     "fedloru-v2/claim-comm",
     where="Section 4.1, Practical advantages; Appendix F.3",
-    says=r"FedLoRU reduces communication from $Kmn$ to $Kr(m+n)$ when $r \ll m$ or $r \ll n$ (read as a hundredth). "
-    r"(Numbers of K clients in one direction of a round.)",
+    says=r"FedLoRU reduces communication overhead from $Kmn$ to $Kr(m+n)$ when $r \ll m$ or $r \ll n$.",
     measure=count_runs,
     control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves.", {"condition": "none"}),
     correction=Form(
@@ -127,6 +126,8 @@ def _fits(m: int, n: int) -> set[int]:
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
     vary=("half", "sides"),
+    because="A rank far below one side only can be as large as the other, and $r(m+n)$ then exceeds $mn$: both are "
+    "needed.",
     expect="corrected",
     grade="search",
     method="ledger",
@@ -161,10 +162,8 @@ def _convolutions() -> list[tuple[int, int, int]]:
 @claim(
     "fedloru-v2/def-commcost",
     where="Appendix F.3, with Algorithm 1",
-    says=r"The communication cost is computed as 2 x clients x participation x parameters x bytes x rounds. (A "
-    r"definition: it is what the clients that take part receive and send back, in numbers and so without the bytes. "
-    r"FedLoRU sends two things besides: A and B to all K clients at each of $\lfloor T/\tau\rfloor$ accumulations, "
-    r"which at participation C is $1/(2C\tau)$ of the cost, 5 % at $C = 0.5$ and $\tau = 20$, and $W_0$ once.)",
+    says="The communication cost is computed as 2 x (clients) x (participation rate) x (parameters) x (parameter "
+    "memory size) x (rounds).",
     measure=count_runs,
     mutants=[{"ways": 1.0}, {"messages": "all"}, {"messages": "but the start"}],
     vary=("ways",),
@@ -214,11 +213,19 @@ def count_nested(context: Context) -> list[NestedCount]:
 @claim(
     "fedloru-v2/claim-mcomm",
     where="Appendix C.3, last sentence",
-    says=r"mFedLoRU reduces communication from $2mn$ to $r(m+n) + r_A(m+r) + r_B(n+r)$. (Down and up, one client, a "
-    r"round that does not end a cycle; nested matrices are sent, as the text says. A reduction for $r \le "
-    r"\frac13\min(m, n)$; at $r = \frac12\min(m, n)$ and $r_A = r_B = r - 1$ it need not be one.)",
+    says="By sending nested low-rank matrices the communication overhead is reduced from $2mn$ to $r(m+n) + "
+    "r_A(m+r) + r_B(n+r)$.",
     measure=count_nested,
-    mutants=[{"products": True}, {"inner": 0.0}, {"down": 2.0}, {"reach": 2.0}],
+    mutants=[{"products": True}, {"inner": 0.0}, {"down": 2.0}],
+    readings=(
+        Reading(
+            "low rank",
+            "A client that sends nested matrices receives and sends $r(m+n) + r_A(m+r) + r_B(n+r)$ numbers in a "
+            r"round that does not end a cycle, and for $r \le \frac13\min(m, n)$ that is less than $2mn$.",
+            why=r"Low rank means $r \ll m, n$ (Section 2), and the sentence is about one client's local training.",
+        ),
+    ),
+    hypotheses=(Dropped(r"$r \le \frac13\min(m, n)$", {"reach": 2.0}),),
     vary=("down", "inner"),
     expect="holds",
     grade="search",
@@ -243,8 +250,8 @@ PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
 @claim(
     "fedloru-v2/eq-83",
     where="Appendix C.3, eq. (83), with eq. (82) and Algorithm 3",
-    says=r"After training by (82) the factors are $A + \alpha_AA_dA_u$ and $B + \alpha_AB_dB_u$: the model that was "
-    r"trained. (With $\alpha_A$ in both places.)",
+    says=r"After local training by solving (82) client k's low-rank matrices are updated as $A^{(k)} \leftarrow "
+    r"A^{(k)} + \alpha_A^{(k)}A_d^{(k)}A_u^{(k)}$, $B^{(k)} \leftarrow B^{(k)} + \alpha_A^{(k)}B_d^{(k)}B_u^{(k)}$.",
     measure=lambda context: generic_points(context, sympy.symbols(tuple(PLAIN)), 3),
     control=Form(r"The same for $\alpha_A = \alpha_B$, as for $r_A = r_B$.", {"equal": True}),
     correction=Form(
@@ -254,6 +261,8 @@ PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
         ({"scale": "a"}, {"factor": 1.001}),
     ),
     vary=("factor",),
+    importance="detail",
+    because=r"The second update has $\alpha_A$ where (82), Algorithm 3 and the text below have $\alpha_B$.",
     expect="corrected",
     grade="proof",
     method="identity",
@@ -332,12 +341,18 @@ def measure_ranks(context: Context) -> list[Ranks]:
 @claim(
     "fedloru-v2/claim-rank-growth",
     where="Section 4.1, Practical advantages",
-    says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced. "
-    "(Read literally, of every accumulation as long as the rank is not full; of $W_T - W_0$, and of $W_T$ where "
-    "$W_0 = 0$. In general position it does grow until it is full.)",
+    says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced.",
     measure=measure_ranks,
-    control=Form(
-        "The rank grows in runs in general position, with a fresh random A in every cycle.", {"generic": True}
+    readings=(
+        LITERAL,
+        Reading(
+            "in general position",
+            "In runs in general position, with a fresh random A in every cycle, the rank of the global model grows "
+            "with each accumulation until it is full.",
+            {"generic": True},
+            "The sentence describes what training gains in practice; Appendix D.2 draws A at random.",
+            ({"gain": 5},),
+        ),
     ),
     correction=Form(
         r"The rank of $W_T - W_0$ after N accumulations is at most $\min(m, n, rN)$, reached in runs in general "
@@ -348,13 +363,14 @@ def measure_ranks(context: Context) -> list[Ranks]:
     ),
     vary=("per",),
     uses=("fedloru-v2/eq-WT",),
-    expect="corrected",
+    because="An accumulation need not add to the rank, for instance where gradients share few directions.",
+    expect="depends on the reading",
     grade="search",
     method="executed runs",
 )
 def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = False, fewer: int = 0,
-                      capped: bool = True, per: float = 1.0, kept: bool = True) -> Evidence:  # fmt: skip
-    """Ranks after every accumulation: growing by one at least, or at most (generically exactly) min(m, n, rN)."""
+                      capped: bool = True, per: float = 1.0, kept: bool = True, gain: int = 1) -> Evidence:  # fmt: skip
+    """Ranks after every accumulation: growing by ``gain`` at least, or at most (generically exactly) min(m, n, rN)."""
     promises = []
     for run in runs:
         m, n, r = run.shape
@@ -367,7 +383,7 @@ def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = F
         before = 0
         for N, rank in enumerate(run.ranks, 1):
             if form == "growth":
-                least = min(before + 1, m, n)
+                least = min(before + gain, m, n)
                 promises.append(Promise("the rank has grown", least, rank, at_most=True, case=run.case))
             else:
                 bound = per * r * N - fewer

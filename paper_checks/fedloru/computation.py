@@ -111,11 +111,8 @@ def count_arithmetic(context: Context) -> Arithmetic:
 @claim(
     "fedloru-v2/claim-noextra",
     where="Section 4.1, Practical advantages, last sentence",
-    says=r"Since nothing is compressed there is no additional computation compared to compression-based algorithms. "
-    r"(Nothing is computed between training and sending: a round multiplies matrices in its local steps only, and once "
-    r"more at the end of a cycle, for the product that is accumulated. This does not say that training A and B costs "
-    r"less than training W: a sample costs $4mn + 6r(m+n)$ operations beside a frozen W, or $6mn$ and $6mnr$ in each "
-    r"step if $W + AB$ is formed, instead of $6mn$; that is less for $r(m+n) < \frac13mn$ only.)",
+    says="Since no compression process is involved, there is no additional computation compared to conventional "
+    "compression-based communication-efficient algorithms.",
     measure=count_arithmetic,
     mutants=[{"of": "FedLoRU, accumulating"}, {"of": "FeDLRT"}, {"beside": 6.1}, {"kept": 5.0}, {"formed": 5.0}],
     vary=("beside", "kept", "formed"),

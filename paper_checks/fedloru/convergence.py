@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.bounded_runs import Bounded, Setting, Trace, follow
 from paper_checks.fedloru.bounded_settings import (
@@ -101,10 +101,22 @@ def _raw_cohort() -> tuple[float, float]:
 @claim(
     "fedloru-v2/thm-4.2",
     where="Theorem 4.2, eq. (9), with $K_1$ and $K_2$ of Appendix B",
-    says=r"Under (A.1) to (A.5), for every fixed $\eta > 0$: $\frac1T\sum_{t=1}^TE[\|\nabla_Af(\tilde W_t)\|^2 + "
-    r"\|\nabla_Bf(\tilde W_t)\|^2] \le \frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$. ($\tilde W_t$ is the start "
-    r"of round t, $\Delta_0$ is taken at the start of the first.)",
+    says=r"Let (A.1) to (A.5) hold, let $(W_t, A_t, B_t)$ be the iterates of FedLoRU, and for any fixed $\eta > 0$ "
+    r"$\tilde W_t = W_{t-1} + A_{t-1}B_{t-1}$, $\Delta_0 = f(\tilde W_0) - f^\star$. Then "
+    r"$\frac1T\sum_{t=1}^TE[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] \le \frac{4\Delta_0}{3\eta "
+    r"TE} + K_1\eta + K_2\eta^2$, where $K_1, K_2 > 0$ depend only on $(C_A, C_B, G, L, E, \sigma^2)$ (those of "
+    "Appendix B).",
     measure=lambda context: Runs(follow_settings(context), _raw_cohort()),
+    readings=(
+        Reading(
+            "as analysed in Appendix B",
+            r"The bound for $\tilde W_t$ the model at the start of round t, $t = 1, \ldots, T$, and $\Delta_0$ taken "
+            "at the start of the first; the weights of a round sum to 1 over its clients, and the factors start anew "
+            "at $AB = 0$ after an accumulation.",
+            why=r"$\tilde W_0 = W_{-1} + A_{-1}B_{-1}$ is not defined; Appendix B has $\tilde W_t$ at the start of "
+            "round t, averages, and a restart that leaves the loss as it is.",
+        ),
+    ),
     control=Form(r"The bound in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
     correction=Form(
         r"For every $\eta > 0$, with $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$, the mean is at most "
@@ -122,6 +134,9 @@ def _raw_cohort() -> tuple[float, float]:
     vary=("first", "curvature"),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-agg", "fedloru-v2/claim-reinit", "fedloru-v2/eq-76",
           "fedloru-v2/eq-77-K", "fedloru-v2/eq-78-79"),
+    importance="result",
+    because="$K_1$ lost a factor $C_B^2$ and $K_2$ the curvature L, so that runs with large $C_B$ or L exceed the "
+    "bound.",
     expect="corrected",
     grade="proof",
     method="executed runs",
@@ -204,14 +219,23 @@ def measure_families(context: Context) -> list[Family]:
 @claim(
     "fedloru-v2/thm-4.2-rate",
     where="Theorem 4.2, last display; Section 4.2",
-    says=r"$\eta = \Theta(T^{-1/2})$ gives $\min_{0\le t\le T-1}E[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)"
-    r"\|^2] = O(T^{-1/2})$. (With the corrected constants, under the corrected theorem's conditions on cohorts and "
-    r"restarts, and all assumptions with the same constants for every T. It is the gradient "
-    r"in the factors: that in W, of which FedAvg's rate speaks, need not fall.)",
+    says=r"Under (A.1) to (A.5), choosing the step size $\eta = \Theta(T^{-1/2})$ yields $\min_{0\le t\le "
+    r"T-1}E[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] = O(T^{-1/2})$.",
     measure=measure_families,
+    readings=(
+        Reading(
+            "as analysed in Appendix B",
+            "The rate for the iterates that Appendix B analyses: weights of a round that sum to 1 over its clients, "
+            "factors that start anew at $AB = 0$ after an accumulation, the same constants in the assumptions for "
+            "all T.",
+            why=r"A rate in T needs constants that do not change with T; Appendix B averages, and restarts so that the "
+            "loss stays as it is.",
+        ),
+    ),
     mutants=[{"power": 1.0}, {"weights": True}, {"power": 0.75}],
     vary=("power",),
     uses=("fedloru-v2/thm-4.2",),
+    importance="result",
     expect="holds",
     grade="proof",
     method="executed runs",
@@ -244,10 +268,16 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
 @claim(
     "fedloru-v2/claim-alpha-ext",
     where="Appendix B, first sentence",
-    says=r"The proof is for $\alpha = 1$; the extension to $\alpha \ne 1$ is straightforward: as a function of AB the "
-    r"loss has curvature $\alpha^2L$ and gradients of norm at most $|\alpha|G$, and the theorem holds with these. "
-    r"(With its corrected constants.)",
+    says=r"Convergence is established in the case $\alpha = 1$; the extension to $\alpha \ne 1$ is straightforward.",
     measure=follow_scaled,
+    readings=(
+        Reading(
+            "constants rescaled",
+            r"What holds at $\alpha = 1$ in the place of (9) holds at any $\alpha \ne 0$ with $\alpha^2L$ for L and "
+            r"$|\alpha|G$ for G.",
+            why=r"As a function of AB the loss $f(W + \alpha AB)$ has these constants, and the proof uses no others.",
+        ),
+    ),
     mutants=[{"curvature_power": 1}, {"gradient_power": 0}, {"curvature_power": 0}, {"first": 0.7}],
     vary=("first",),
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-7"),

@@ -60,6 +60,7 @@ def draw_values(context: Context) -> list[Point]:
         mutants=({"sign": -1}, {"cross": 0}, {"cross": -1}),
     ),
     also=("fedloru-iclr/eq-32",),
+    because="The expanded numerator is the negative of what it is said to equal.",
     expect="corrected",
     grade="proof",
     method="identity",
@@ -151,8 +152,8 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     "fedloru-v1/Fj1",
     where="v1 and iclr, Appendix A.3, after eq. (36) and (32)",
     says=r"$F_{j,1} = \theta_1\{s_NR(s_N/\theta_j) - s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - "
-    r"s_NR(s_N/\theta_1)\} = \sum_n C_n(s_N^n - s_M^n)(\theta_1\theta_j^{-(n-1)} - \theta_j\theta_1^{-(n-1)})$, "
-    r"which is negative since $\theta_1 > \theta_j$ and $s_N < s_M$, for every law.",
+    r"s_NR(s_N/\theta_1)\} = \sum_n C_n(s_N^n - s_M^n)(\theta_1\theta_j^{-(n-1)} - \theta_j\theta_1^{-(n-1)})$, which "
+    r"is negative since $\theta_1 > \theta_j$ and $s_N < s_M$.",
     measure=search_cases,
     control=Form("The statement for the semicircle.", {"laws": NON_NEGATIVE[:1]}),
     correction=Form(
@@ -162,6 +163,7 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
         {"laws": NON_NEGATIVE},
         mutants=({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:]}, {"shift": 1}),
     ),
+    because="Free cumulants can be negative: with a negative mean the first term is positive and can dominate.",
     expect="corrected",
     grade="search",
     method="inequality",
@@ -216,9 +218,10 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     "fedloru-v1/Fj2",
     where="v1 and iclr, Appendix A.3, from F_{j,2} to the end of part (i)",
     says=r"$F_{j,2} = R(s_N/\theta_j)R(s_M/\theta_1) - R(s_M/\theta_j)R(s_N/\theta_1) = \sum_nT(n)$ by the Cauchy "
-    r"product $\sum a_n\sum b_n = \sum_n\sum_{k \le n}a_kb_{n-1+1}$; T(n) pairs the terms k and $n - k + 1$ (printed "
-    r"with a minus between the two braces) into $\sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} - s_M^{k-1}s_N^{n-k})"
-    r"(\theta_j^{1-k}\theta_1^{k-n} - \theta_j^{k-n}\theta_1^{1-k})$, and is negative for each $n \ge 2$.",
+    r"product $\sum a_n\sum b_n = \sum_n\sum_{k \le n}a_kb_{n-1+1}$; T(n) is the sum over $k \le m$ of the pairs k "
+    r"and $n - k + 1$ with a minus between the braces, $\sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} - "
+    r"s_M^{k-1}s_N^{n-k})(\theta_j^{1-k}\theta_1^{k-n} - \theta_j^{k-n}\theta_1^{1-k})$, and is negative for each $n "
+    r"\ge 2$.",
     measure=search_cases,
     control=Form(
         "The factored form, and the sign for the Marchenko-Pastur law.",
@@ -231,6 +234,8 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
         {"printed_index": False, "pair_sign": 1, "strict": False, "laws": NON_NEGATIVE},
         mutants=({"printed_index": True}, {"pair_sign": -1}, {"laws": tuple(R_TRANSFORMS)[2:3]}, {"strict": True}),
     ),
+    because="Index and sign of the pairs are misprinted; with a negative mean T(2) is positive, and for the "
+    "semicircle all T(n) are 0.",
     expect="corrected",
     grade="search",
     method="inequality",

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity
 from paper_checks.fedloru.bounded_runs import Trace
@@ -79,18 +79,23 @@ def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr,
     )
 
 
+OF_THE_STEPS = Reading(
+    "averages of the local steps",
+    r"The line with $\Delta$ averaged over the gradients of the local steps, $i = 0, \ldots, E-1$.",
+    why="It uses (62), which is true of these averages (see eq-61-62).",
+)
 INNER = "all vectors (an inequality between inner products)"
 
 
 @claim(
     "fedloru-v2/eq-67-70",
     where="Appendix B.2, eqs. (67) to (70)",
-    says=r"$Ef_t(A_{t+1}B_{t+1}) \le Ef_t(A_{t+1}B_t) + (1 + \frac12LC_A^2)E\|\Delta B\|^2 - \frac34\eta E\,E\|\nabla_B"
-    r"f_t\|^2 + \frac12(L^2C_A^2C_B^2+G^2)E\|\Delta A\|^2 + \eta E\,E\|\sum_kp^{(k)}\Delta_{B}^{(k)} - "
-    r"\nabla_Bf_t\|^2$, from smoothness in B, $\langle a,b\rangle \le \frac14\|a\|^2 + \|b\|^2$ "
-    r"twice, (62) and Lemma B.6. (With (62) in "
-    r"its corrected form.)",
+    says=r"$E[f_t(A_{t+1}B_{t+1})] \le E[f_t(A_{t+1}B_t)] + (1 + \frac{LC_A^2}2)E\|B_{t+1} - B_t\|^2 - \frac{3\eta "
+    r"E}4E\|\nabla_Bf_t(A_tB_t)\|^2 + \frac12(L^2C_A^2C_B^2+G^2)E\|A_{t+1} - A_t\|^2 + \eta "
+    r"E\,E\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2$, by Lemma B.5, $\langle a,b\rangle \le "
+    r"\frac14\|a\|^2 + \|b\|^2$ twice, (62) and Lemma B.6.",
     measure=draw_descents,
+    readings=(OF_THE_STEPS,),
     mutants=[{"kept": 0.76}, {"square": 0.99}, {"drift": 0.99}, {"change": 0.24}, {"cross": 0.49}],
     vary=("kept", "square", "drift", "change"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/eq-61-62"),
@@ -123,11 +128,12 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
 @claim(
     "fedloru-v2/eq-71-75",
     where="Appendix B.2, eqs. (71) to (75)",
-    says=r"$Ef_t(A_{t+1}B_t) \le Ef_t(A_tB_t) + \frac12LC_B^2E\|\Delta A\|^2 - \frac34\eta "
-    r"E\,E\|\nabla_Af_t\|^2 + \eta E"
-    r"\,E\|\sum_kp^{(k)}\Delta_{A}^{(k)} - \nabla_Af_t\|^2$; added to (70), the factor of $E\|\Delta A\|^2$ is "
-    r"$\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)$.",
+    says=r"$E[f_t(A_{t+1}B_t)] \le E[f_t(A_tB_t)] + \frac{LC_B^2}2E\|A_{t+1} - A_t\|^2 - \frac{3\eta "
+    r"E}4E\|\nabla_Af_t(A_tB_t)\|^2 + \eta E\,E\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2$ (74); "
+    r"substituted into (70), the factor of $E\|A_{t+1} - A_t\|^2$ becomes $\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)$ "
+    "(75).",
     measure=draw_descents,
+    readings=(OF_THE_STEPS,),
     mutants=[{"kept": 0.76}, {"drift": 0.99}, {"smooth": 0.49}, {"cross": 0.25}],
     vary=("kept", "drift", "smooth"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-67-70"),
@@ -167,10 +173,9 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
 @claim(
     "fedloru-v2/eq-76",
     where="Appendix B.2, eq. (76)",
-    says=r"By Lemmas B.7 and B.8, $Ef_t(A_{t+1}B_{t+1}) \le Ef_t(A_tB_t) - \frac34\eta "
-    r"E(E\|\nabla_Bf_t\|^2 + E\|\nabla_A"
-    r"f_t\|^2) + 2\eta^2(\sigma^2+G^2)E^2\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac12LC_A^2)C_A^2\} + 4\eta^3ED"
-    r"(C_A^2+C_B^2)$.",
+    says=r"By Lemmas B.7 and B.8: $E[f_t(A_{t+1}B_{t+1})] \le E[f_t(A_tB_t)] - \frac{3\eta "
+    r"E}4(E\|\nabla_Bf_t(A_tB_t)\|^2 + E\|\nabla_Af_t(A_tB_t)\|^2) + 2\eta^2(\sigma^2+G^2)E^2\{\frac12(LC_B^2 + "
+    r"L^2C_A^2C_B^2 + G^2) + (1+\frac{LC_A^2}2)C_A^2\} + 4\eta^3ED(C_A^2+C_B^2)$.",
     measure=follow_settings,
     control=Form(r"The line in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
     correction=Form(
@@ -182,6 +187,7 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
     ),
     vary=("first", "kept"),
     uses=("fedloru-v2/eq-71-75", "fedloru-v2/lem-B.7", "fedloru-v2/lem-B.8"),
+    because=r"The factor $C_B^2$ that Lemma B.7 gives $E\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
     expect="corrected",
     grade="proof",
     method="executed runs",
@@ -241,9 +247,10 @@ def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, lar
 @claim(
     "fedloru-v2/eq-77-K",
     where="Appendix B.2, eq. (77) with $K_1$ and $K_2$; Theorem 4.2",
-    says=r"(76) gives (77) with $K_1 = \frac{8E}3(\sigma^2+G^2)[\ldots]$ (the brace of (76)) and $K_2 = "
-    r"\frac{16D}3(C_A^2"
-    r"+C_B^2)$, which depend only on $(C_A, C_B, G, L, E, \sigma^2)$.",
+    says=r"Rearranged, (76) gives $E[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)\|^2] \le \frac4{3\eta "
+    r"E}(E[f(\tilde W_t)] - E[f(\tilde W_{t+1})]) + K_1\eta + K_2\eta^2$ with $K_1 = "
+    r"\frac{8E}3(\sigma^2+G^2)[\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac{LC_A^2}2)C_A^2]$ and $K_2 = "
+    r"\frac{16D}3(C_A^2+C_B^2)$, which depend only on $(C_A, C_B, G, L, E, \sigma^2)$.",
     measure=draw_constants,
     control=Form(r"The arithmetic from (76) to (77), with a $K_2$ that depends on $\eta$ through D.", {"same": False}),
     correction=Form(
@@ -254,6 +261,7 @@ def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, lar
     ),
     vary=("first", "second"),
     uses=("fedloru-v2/eq-76", "fedloru-v2/lem-B.8"),
+    because=r"$K_2$ contains D, which contains $\eta$: it grows with the step.",
     expect="corrected",
     grade="proof",
     method="exact instances",
@@ -294,9 +302,10 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
 @claim(
     "fedloru-v2/eq-78-79",
     where="Appendix B.2, eqs. (78) and (79); Theorem 4.2, eq. (9)",
-    says=r"The sum of (77) over $t = 1..T$ telescopes to $f(\tilde W_0) - f(\tilde W_T)$, and with $f \ge f^\star$ the "
-    r"mean over $t = 1..T$ is at most $\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$, $\Delta_0 = f(\tilde W_0) - "
-    r"f^\star$; so is the least for $t < T$. ($\tilde W_t$ is the model at the start of round t, as in the appendix.)",
+    says=r"Summing (77) over $t = 1, \ldots, T$ yields $\frac1T\sum_{t=1}^TE[\|\nabla_Af(\tilde W_t)\|^2 + "
+    r"\|\nabla_Bf(\tilde W_t)\|^2] \le \frac4{3\eta TE}(E[f(\tilde W_0)] - E[f(\tilde W_T)]) + K_1\eta + K_2\eta^2$, "
+    r"and with $\Delta_0 = E[f(\tilde W_0)] - f^\star$ at most $\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$; "
+    "the minimum over $t < T$ has the same upper bound.",
     measure=draw_sequences,
     control=Form("The bound on the least gradient.", {"part": "least"}),
     correction=Form(
@@ -307,6 +316,8 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     ),
     vary=("factor",),
     uses=("fedloru-v2/eq-77-K",),
+    because=r"The sum over $t = 1, \ldots, T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, not $f(\tilde W_0) - "
+    r"f(\tilde W_T)$.",
     expect="corrected",
     grade="proof",
     method="exact instances",

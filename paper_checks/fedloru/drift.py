@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.fedloru.bounded_runs import Trace
 from paper_checks.fedloru.bounded_settings import SCOPE, WITH_COHORTS, at_most, follow_settings, in_full, judge_bounds
 from paper_checks.methods.promises import Promise
@@ -13,13 +13,17 @@ Traces = tuple[Trace, ...]
 @claim(
     "fedloru-v2/lem-B.7",
     where="Appendix B.1, Lemma B.7",
-    says=r"$E\|A_{t+1}-A_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_B^2E^2$, and for $i \le E$ and every client "
-    r"$E\|A_{t,i}-A_{t,0}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_B^2$; for B the same with $C_A$. (By (A.2) the factor "
-    r"$2(\sigma^2+G^2)$ can be $G^2$, which is attained as $\eta \to 0$.)",
+    says=r"At each round $E\|A_{t+1}-A_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_B^2E^2$ and $E\|B_{t+1}-B_t\|^2 \le "
+    r"2\eta^2(\sigma^2+G^2)C_A^2E^2$; for any client and any local step $i \le E$, "
+    r"$E\|A_{t,i}^{(k)}-A_{t,0}^{(k)}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_B^2$ and $E\|B_{t,i}^{(k)}-B_{t,0}^{(k)}\|^2 "
+    r"\le 2\eta^2i^2(\sigma^2+G^2)C_A^2$.",
     measure=follow_settings,
     mutants=[{"constant": 0.99}, {"steps_power": 1}, {"other": "own"}, {"rate_power": 3}],
     vary=("constant",),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
+    best={
+        "constant": Best(1.0, r"proved: by (A.2) alone $G^2$ serves for $2(\sigma^2 + G^2)$, attained as $\eta \to 0$"),
+    },
     expect="holds",
     grade="proof",
     method="inequality",
@@ -58,6 +62,8 @@ def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: 
     ),
     vary=("constant",),
     uses=("fedloru-v2/assump-4.1",),
+    because=r"Jensen's inequality gives $\frac1E\sum_i$ and not $\frac1{E^2}\sum_i$: equal gradients do not average "
+    "out.",
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -95,10 +101,10 @@ def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple
 
 @claim(
     "fedloru-v2/lem-B.8",
-    where="Appendix B.1, Lemma B.8 (the last lines of its proof exchange $C_A$ and $C_B$)",
-    says=r"$E\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t\|^2 \le 4\eta^2C_B^2D$ and $E\|\sum_kp^{(k)}"
-    r"\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le 4\eta^2C_A^2D$ with $D = E^2(\sigma^2+G^2)(6C_A^2C_B^2(1 + "
-    r"\eta^2E^2(\sigma^2+G^2)) + G^2)$.",
+    where="Appendix B.1, Lemma B.8",
+    says=r"For any t: $E\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2 \le 4\eta^2C_B^2D$ and "
+    r"$E\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2 \le 4\eta^2C_A^2D$ with $D = "
+    r"E^2(\sigma^2+G^2)(6C_A^2C_B^2(1 + \eta^2E^2(\sigma^2+G^2)) + G^2)$.",
     measure=follow_settings,
     control=Form("The bounds for $L \\le 1$, with one constant C for both factors.", {"comparable": True}),
     correction=Form(
@@ -110,6 +116,8 @@ def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple
     ),
     vary=("constant",),
     uses=("fedloru-v2/lem-B.7", "fedloru-v2/eq-63-66", "fedloru-v2/eq-59-60"),
+    because="The bound does not contain L, so that a loss of large curvature exceeds it; $C_A$ and $C_B$ are "
+    "exchanged on the way.",
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -147,10 +155,9 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
 @claim(
     "fedloru-v2/eq-63-66",
     where="Appendix B.1, proof of Lemma B.8, eqs. (63) to (66)",
-    says=r"$E\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2E\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2$, then "
-    r"$L^2$ is gone "
-    r"(65), and with $E\|A_{t,i}-A_{t,0}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_A^2$ (Lemma B.7 has $C_B^2$) it is at most "
-    r"$12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).",
+    says=r"$E\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2E\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2 = E\|(A_{t,i} - "
+    r"A_{t,0})B_{t,0} + A_{t,0}(B_{t,i} - B_{t,0}) + (A_{t,i} - A_{t,0})(B_{t,i} - B_{t,0})\|^2$ (65), and by Lemma "
+    r"B.7 and Assumption B.3 it is at most $12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).",
     measure=follow_settings,
     control=Form(r"The bound with $L \le 1$ and one constant C for both factors.", {"comparable": True}),
     correction=Form(
@@ -162,6 +169,7 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
     ),
     vary=("constant",),
     uses=("fedloru-v2/lem-B.7",),
+    because="$L^2$ is lost from one line of (65) to the next, so that a loss of large curvature exceeds the bound.",
     expect="corrected",
     grade="proof",
     method="inequality",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
@@ -99,9 +99,10 @@ def limiting_eigenvalue(
 @claim(
     "fedloru-v2/prop-3.1",
     where="Section 3.1, Proposition 3.1, eqs. (2) and (3)",
-    says=r"For $i = 1..p$: $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, else $U_N$; "
-    r"for $i = 0..q-1$: $\lambda_{R-i}(H_N) \to g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$; "
-    r"$g_N^{-1}(\theta) = \theta + \sigma^2 s_N^2/\theta$, $U_N = 2\sigma s_N$, $L_N = -2\sigma s_N$.",
+    says=r"As $R \to \infty$, almost surely: for $i = 1, \ldots, p$, $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if "
+    r"$g_N^{-1}(\theta_i) > U_N$, and $\to U_N$ otherwise; for $i = 0, \ldots, q-1$, $\lambda_{R-i}(H_N) \to "
+    r"g_N^{-1}(\theta_{p+q-i})$ if $g_N^{-1}(\theta_{p+q-i}) < L_N$, and $\to L_N$ otherwise. Here $g_N^{-1}(\theta) "
+    r"= \theta + \frac{\sigma^2 s_N^2}{\theta}$, $U_N = 2\sigma s_N$ and $L_N = -2\sigma s_N$.",
     measure=measure_extremes,
     control=Form(r"The statement for spikes with $|\theta| > \sigma s_N$.", {"supercritical_only": True}),
     correction=Form(
@@ -114,6 +115,9 @@ def limiting_eigenvalue(
     ),
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-32", "fedloru-v2/lem-A.2"),
+    importance="result",
+    because=r"$\theta + \sigma^2s_N^2/\theta > U_N$ also for $0 < \theta < \sigma s_N$, where the eigenvalue stays at "
+    "$U_N$.",
     expect="corrected",
     grade="statistical",
     method="limit",
@@ -132,7 +136,7 @@ def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edg
     predicted = predict(rule, coefficient, edge, threshold, s_power)
     ratios = [theta / setting.noise for setting, theta in data.spikes.values()]
     return judge_limit(
-        {name: data.ladders[name] for name in predicted}, predicted, [predict(**form) for form in prop_3_1.rivals()],
+        {name: data.ladders[name] for name in predicted}, predicted,
         scope=f"spikes between {min(ratios):g} and {max(ratios):g} sigma s, alone and {len(TOGETHER)} together, "
         "Gaussian noise",
         settings=data.numbers(),
@@ -179,11 +183,25 @@ def limiting_overlap(
 @claim(
     "fedloru-v2/eq-5",
     where="Section 3.2, eq. (5)",
-    says=r"For $i \in \mathcal{P}_N \cup \mathcal{Q}_N$ (those with $g_N^{-1}(\theta_i)$ outside $[L_N, U_N]$): "
-    r"$|\langle v_i, u_i\rangle|^2 \to 1 - \sigma^2 s_N^2/\theta_i^2$, and $|\langle v_j, u_i\rangle|^2 \to 0$ for "
-    r"$j \ne i$.",
+    says=r"For $i \in \mathcal{P}_N \cup \mathcal{Q}_N$, $u_i$ the unit eigenvector of $H_N$ that corresponds to "
+    r"$v_i$, and $j \in \mathcal{P}_N \cup \mathcal{Q}_N$ with $j \ne i$: $|\langle v_i, u_i\rangle|^2 \to 1 - "
+    r"\frac{\sigma^2 s_N^2}{\theta_i^2}$ and $|\langle v_j, u_i\rangle|^2 \to 0$.",
     measure=measure_overlaps,
-    control=Form(r"The statement for spikes with $|\theta_i| > \sigma s_N$.", {"supercritical_only": True}),
+    readings=(
+        Reading(
+            "sets by condition",
+            r"The limits for $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\}$ and $\mathcal{Q}_N = \{i > p : "
+            r"g_N^{-1}(\theta_i) < L_N\}$.",
+            why="Theorem 3.2 defines the sets so.",
+        ),
+        Reading(
+            "sets by limit",
+            r"The limits for $\mathcal{P}_N = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ and its like.",
+            {"supercritical_only": True},
+            "Appendix A.4 prints these sets as equal to those, and $u_i$ is the eigenvector that corresponds to $v_i$.",
+            ({"coefficient": 1.1}, {"power": 1.0}, {"squared": False}),
+        ),
+    ),
     correction=Form(
         r"The limits hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain "
         r"as well, the overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).",
@@ -192,7 +210,10 @@ def limiting_overlap(
     ),
     vary=("coefficient", "power"),
     uses=("fedloru-v2/prop-3.1",),
-    expect="corrected",
+    importance="result",
+    because=r"By the condition $g_N^{-1}(\theta) > U_N$ the sets contain spikes below $\sigma s_N$, for which the "
+    "printed limit is negative.",
+    expect="depends on the reading",
     grade="statistical",
     method="limit",
 )
@@ -209,7 +230,8 @@ def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power
 
     predicted = predict(everywhere, coefficient, power, squared)
     return judge_limit(
-        {name: data.ladders[name] for name in predicted}, predicted, [predict(**form) for form in eq_5.rivals()],
+        {name: data.ladders[name] for name in predicted}, predicted,
+        resolution=0.01,
         scope="overlaps of single spikes of both signs and of all pairs of three spikes, Gaussian noise",
         settings=data.numbers(),
     )  # fmt: skip
@@ -256,9 +278,25 @@ def measure_bulk(context: Context) -> Ordered:
 @claim(
     "fedloru-v2/prop-3.1-bulk",
     where="Section 3.1, Proposition 3.1, last sentence",
-    says=r"For $p < i \le P - q$ ($P$ as printed) we have $\lambda_i(H_N) \to \{L_N, U_N\}$.",
+    says=r"For $p < i \le P - q$ we have $\lambda_i(H_N) \to \{L_N, U_N\}$ as $R \to \infty$; convergence is "
+    "almost sure uniform convergence.",
     measure=measure_bulk,
-    control=Form("The statement for indices that stay fixed as R grows.", {"fixed_only": True}),
+    readings=(
+        Reading(
+            "every index in the range",
+            r"For every $i = i(R)$ with $p < i \le R - q$, also one that grows with R, $\lambda_i(H_N)$ comes "
+            r"arbitrarily near to $\{L_N, U_N\}$ (R for the P of the print, which is defined nowhere).",
+            why="The range grows with R, convergence is said to be uniform, and Theorem 3.2 counts all these indices.",
+        ),
+        Reading(
+            "fixed index",
+            r"For every fixed $i > p$, $\lambda_i(H_N) \to U_N$, and for every index at a fixed distance from the "
+            "other end the limit is $L_N$.",
+            {"fixed_only": True},
+            "Its proof ends with eq. (29), for all fixed i.",
+            ({"edge": 2.1},),
+        ),
+    ),
     correction=Form(
         r"For fixed $i > p$, $\lambda_i \to U_N$, and mirrored from below; for $i = \lfloor cR\rfloor$, $0 < c < 1$, "
         r"$\lambda_i$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$, inside the bulk.",
@@ -267,7 +305,10 @@ def measure_bulk(context: Context) -> Ordered:
     ),
     vary=("edge",),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-21-25", "fedloru-v2/lem-A.2"),
-    expect="corrected",
+    importance="result",
+    because="Indices that grow with R have limits inside the bulk; only those at a fixed distance from an end tend "
+    "to an edge.",
+    expect="depends on the reading",
     grade="statistical",
     method="limit",
 )
@@ -286,9 +327,8 @@ def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fix
         return found
 
     predicted = predict(interior, edge)
-    rivals = [predict(**form) for form in prop_3_1_bulk.rivals()]
     return judge_limit(
-        {name: data.ladders[name] for name in predicted}, predicted, rivals,
+        {name: data.ladders[name] for name in predicted}, predicted, resolution=0.01,
         scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s; fixed indices, and shares "
         f"{', '.join(f'{share:g}' for share in data.shares.values())} of the spectrum",
         settings={name: {"sigma": BULK.sigma, "s": BULK.s, "share": data.shares.get(name, 0.0)} for name in predicted},
@@ -339,6 +379,6 @@ def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evid
     if first == 1:  # eq. 29 says nothing about the outliers themselves
         predicted = {name: value for name, value in predicted.items() if name not in ("lambda_1", "lambda_R-0")}
     return judge_limit(
-        {name: ladders[name] for name in predicted}, predicted, [predict(**form) for form in eq_29.rivals()],
+        {name: ladders[name] for name in predicted}, predicted,
         scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s at either end; {', '.join(predicted)}",
     )  # fmt: skip

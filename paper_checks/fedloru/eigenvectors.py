@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.eigenvalues import Spectra, limiting_overlap, measure_overlaps
 from paper_checks.methods.bands import Predictions
@@ -32,8 +32,8 @@ def outlier_overlaps(context: Context) -> Spectra:
 @claim(
     "fedloru-v2/def-phi",
     where="Appendix A.5, after Assumption A.5",
-    says=r"$\phi_i = \sqrt{1 - \sigma^2s_N^2/\theta_i^2}$, and $|\langle v_i, u_i^{(k)}\rangle| \to \phi_i^2$ by "
-    "eq. (5).",
+    says=r"Define $\phi_i = \sqrt{1 - \frac{\sigma^2s_N^2}{\theta_i^2}}$, and note that $|\langle v_i, "
+    r"u_i^{(k)}\rangle| \to \phi_i^2$ by (5).",
     measure=outlier_overlaps,
     control=Form(r"Eq. (5) itself: the square tends to $\phi_i^2$.", {"power": 1.0}),
     correction=Form(
@@ -45,6 +45,8 @@ def outlier_overlaps(context: Context) -> Spectra:
     vary=("power", "coefficient"),
     kind="definition",
     uses=("fedloru-v2/eq-5",),
+    importance="detail",
+    because=r"Eq. (5) gives $\phi_i^2$ as the limit of the square of the overlap, not of the overlap.",
     expect="corrected",
     grade="statistical",
     method="limit",
@@ -59,7 +61,7 @@ def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evid
         }
 
     return judge_limit(
-        data.ladders, predict(power, coefficient), [predict(**form) for form in def_phi.rivals()],
+        data.ladders, predict(power, coefficient),
         scope="spikes above the threshold, of either sign, Gaussian noise", settings=data.numbers(),
     )  # fmt: skip
 
@@ -81,7 +83,7 @@ def measure_pairs(context: Context) -> Pairs:
             name = f"theta = {theta:g}, sigma s_N = {server_noise:g}, sigma s_M = {client_noise:g}"
             rng = context.rng(name)
             found = []
-            for _ in range(context.size(10, 50)):
+            for _ in range(context.size(40, 80)):
                 overlaps = []
                 for noise in (server_noise, client_noise):
                     model = SpikedModel((theta,), Semicircle(4.0), noise / 4.0)
@@ -96,8 +98,9 @@ def measure_pairs(context: Context) -> Pairs:
 @claim(
     "fedloru-v2/claim-overlap-mono",
     where="Section 3.2, after eq. (5)",
-    says=r"When N is small, $\langle v_i, u_i\rangle$ remains farther from unity; for a client with $M < N$ samples it "
-    r"becomes smaller ($i \in \mathcal{P}_N \cup \mathcal{Q}_N$).",
+    says=r"For $i \in \mathcal{P}_N \cup \mathcal{Q}_N$: when N is small, $\langle v_i, u_i\rangle$ remains "
+    "farther from unity, and for a client with $M < N$ samples it becomes smaller than for one with the larger data "
+    "set.",
     measure=measure_pairs,
     mutants=[{"sign": -1.0}, {"coefficient": 1.1}, {"lost": 0.2}],
     vary=("coefficient", "lost"),
@@ -124,7 +127,7 @@ def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: float = 1.0,
     predicted = predict(coefficient, sign, lost)
     names = ("theta", "noise_N", "noise_M")
     return judge_limit(
-        data.ladders, predicted, [predict(**form) for form in claim_overlap_mono.rivals()],
+        data.ladders, predicted, share=0.05,
         scope="differences of the overlaps at N and M for outliers at N, sigma s_M up to four times sigma s_N; the "
         f"smallest is {min(predicted.values()):.2g}",
         settings={name: dict(zip(names, at, strict=True)) for name, at in data.settings.items()},
@@ -165,8 +168,8 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
 @claim(
     "fedloru-v2/assump-bulk",
     where="Section 3.2, before the gradient alignment",
-    says="The bulk eigenvectors are random vectors in the subspace orthogonal to that spanned by the edge "
-    "eigenvectors (uniform in it, as the proof of Lemma A.6 uses them).",
+    says="The bulk eigenvectors are assumed to be random vectors residing in the subspace orthogonal to that "
+    "spanned by the edge eigenvectors.",
     measure=measure_bulk_weights,
     control=Form(
         r"Uniform weights up to an error of $\sigma^2s_N^2/\theta^2$ in the weighted mean square.",
@@ -184,6 +187,9 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     ),
     vary=("lean",),
     uses=("fedloru-v2/eq-5",),
+    kind="assumption",
+    because="Along the direction of a spike the weights of bulk eigenvectors are not uniform: they lean towards the "
+    "outlier.",
     expect="corrected",
     grade="statistical",
     method="limit",
@@ -206,7 +212,7 @@ def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[st
 
     predicted = predict(lean)
     return judge_limit(
-        {name: ladders[name] for name in predicted}, predicted, [predict(**form) for form in assump_bulk.rivals()],
+        {name: ladders[name] for name in predicted}, predicted, resolution=0.1,
         scope=f"one spike at {THETA:g} sigma s; Gaussian entries on a coordinate, and Rademacher entries, spread",
         settings={name: {"theta": THETA, "power": 1 + MOMENTS.index(name.split(": ")[1])} for name in predicted},
     )  # fmt: skip
@@ -256,12 +262,13 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
 @claim(
     "fedloru-v2/lem-A.6",
     where="Appendix A.5, Lemma A.6, eqs. (46) to (48)",
-    says=r"For $k_1 \ne k_2$ and all i, j: $E\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j 1\{i=j\}$, "
-    r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ (the proof "
-    r"orients $u_i^{(k)}$ towards $v_i$, eqs. 46, 47).",
+    says=r"For any $k_1 \ne k_2$ and any i, j: $E\langle u_i^{(k_1)}, u_j^{(k_2)}\rangle \to \phi_i\phi_j "
+    r"1\{i=j\}$, $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ and $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to "
+    "0$.",
     measure=measure_inner_products,
-    mutants=[{"power": 1.0}, {"power": 4.0}, {"cross": 0.1}, {"agreement": 0.0}],
-    vary=("power", "cross", "agreement"),
+    mutants=[{"power": 1.0}, {"power": 4.0}, {"cross": 0.1}],
+    vary=("power", "cross"),
+    hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0.0}),),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
     expect="holds",
     grade="statistical",
@@ -270,7 +277,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
 def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, agreement: float = 1.0) -> Evidence:
     """All pairs of three outliers and two bulk eigenvectors."""
     return judge_limit(
-        ladders, inner_products(power, cross, agreement), [inner_products(**form) for form in lem_A_6.rivals()],
+        ladders, inner_products(power, cross, agreement), resolution=0.02,
         scope="two independent clients, spikes at 3, 2 and -1.5 sigma s, the two leading bulk eigenvectors; each "
         "eigenvector oriented towards its nearest spike, since with arbitrary signs every expectation is 0",
     )  # fmt: skip
@@ -279,8 +286,8 @@ def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, 
 @claim(
     "fedloru-v2/eq-49-50",
     where="Appendix A.5, eqs. (49) and (50)",
-    says=r"$E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$ and $E\langle u_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, "
-    "by rotational symmetry.",
+    says=r"By rotational symmetry $E\langle w_i^{(k_1)}, w_j^{(k_2)}\rangle \to 0$, and $E\langle u_i^{(k_1)}, "
+    r"w_j^{(k_2)}\rangle \to 0$.",
     measure=measure_inner_products,
     mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],
     vary=("bulk", "mixed"),
@@ -296,7 +303,7 @@ def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) 
         return {name: mixed if "u" in name else bulk for name in kept}
 
     return judge_limit(
-        kept, predict(bulk, mixed), [predict(**form) for form in eq_49_50.rivals()],
+        kept, predict(bulk, mixed), resolution=0.02,
         scope="two independent clients, three outliers and the two leading bulk eigenvectors of each, oriented towards "
         "the spikes",
     )  # fmt: skip
@@ -319,12 +326,13 @@ def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
 @claim(
     "fedloru-v2/assump-A.5",
     where="Appendix A.5, Assumption A.5",
-    says=r"The $w_i^{(k)}$ are random orthonormal vectors orthogonal to $U_N^{(k)}$, and the limit of "
-    r"$E[\partial_{w_i^{(k)}} f_N^{(k)}]$ is the same number $\beta$ for all i and k.",
+    says=r"The $w_i^{(k)}$ are random unit-norm orthonormal vectors with $w_i^{(k)} \perp U_N^{(k)}$, and the "
+    r"limits of $E[\partial_{w_i^{(k)}} f_N^{(k)}]$ have the same value for all i and k.",
     measure=measure_bulk_slopes,
     mutants=[{"by_index": 0.2}, {"by_client": 0.2}, {"beta": 0.2}],
     vary=("beta", "by_index", "by_client"),
     uses=("fedloru-v2/assump-bulk",),
+    kind="assumption",
     expect="holds",
     grade="statistical",
     method="limit",
@@ -338,7 +346,7 @@ def assump_A_5(
         return {name: beta + by_index * ("w_2" in name) + by_client * ("client 2" in name) for name in ladders}
 
     return judge_limit(
-        ladders, predict(beta, by_index, by_client), [predict(**form) for form in assump_A_5.rivals()],
+        ladders, predict(beta, by_index, by_client), resolution=0.05,
         scope="gradients with a common part and own errors of mean square 1 in every direction; the common limit is "
         "beta = 0 for eigenvectors that are not oriented by the gradient itself",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.eigenvalues import Setting
 from paper_checks.fedloru.noise import ATOMS
@@ -120,35 +120,39 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
 @claim(
     "fedloru-v1/lem-A.2",
     where="v1 and iclr Appendix A, Lemma A.2",
-    says=r"$X$ real symmetric random, $D$ symmetric (deterministic or random), with limit laws $\mu_X, \mu_D$; $X$ has "
-    r"QUE and $P(W_1(\hat\mu_X, \mu_X) > \delta) \le e^{-N^\tau f(\delta)}$: $X + D$ has the limit law "
-    r"$\mu_X \boxplus \mu_D$.",
+    says="Let $X$ be random real symmetric and $D$ symmetric (deterministic or random), with deterministic limits "
+    r"$\mu_X$, $\mu_D$ of their spectral measures; let $X$ have QUE and $P(W_1(\hat\mu_X, \mu_X) > \delta) \le "
+    r"e^{-N^\tau f(\delta)}$. Then $X + D$ has a limiting spectral measure, the free convolution $\mu_X \boxplus "
+    r"\mu_D$.",
     measure=measure_sums,
-    control=Form("The statement for a GOE matrix X and deterministic D.", {"dependent": False, "kind": "GOE"}),
-    correction=Form(
-        r"It holds for $D$ independent of $X$ (deterministic, say) and $X$ invariant under rotations; for Wigner "
-        r"matrices see fedloru-v2/lem-A.2. A random $D$ may depend on $X$ as printed: for $D = -X$ all assumptions "
-        r"are met and $X + D = 0$, while $\mu_X \boxplus \mu_D$ has twice the variance of $\mu_X$.",
-        {"dependent": False},
-        mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}, {"dependent": True}),
+    readings=(
+        LITERAL,
+        Reading(
+            "X and D independent",
+            "The same with $D$ deterministic, or random and independent of $X$. (Judged for $X$ invariant under "
+            "rotations; for Wigner matrices see fedloru-v2/lem-A.2.)",
+            {"dependent": False},
+            r"The paper uses it for $D = H_{\mathrm{true}}$, which is deterministic, and no joint law is stated.",
+            ({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}),
+        ),
     ),
     vary=("weight",),
     uses=("fedloru-v2/eq-33",),
-    expect="corrected",
+    because="A random D may depend on X: $D = -X$ meets all assumptions, and $X + D = 0$.",
+    expect="depends on the reading",
     grade="statistical",
     method="mean",
 )
-def v1_lem_A_2(data: Sums, dependent: bool = True, convolution: str = "free", weight: float = 1.0,
-               kind: str = "") -> Evidence:  # fmt: skip
-    """Mean normalised moments of X + D, ``dependent`` includes D = c X; ``kind`` restricts X."""
-    names = [name for name in data.traces if (dependent or name not in data.copies) and kind in name]
+def v1_lem_A_2(data: Sums, dependent: bool = True, convolution: str = "free", weight: float = 1.0
+               ) -> Evidence:  # fmt: skip
+    """Mean normalised moments of X + D, ``dependent`` includes D = c X: for D = -X the sum is 0."""
+    names = [name for name in data.traces if dependent or name not in data.copies]
 
     def predict(convolution: str, weight: float, **_: Any) -> Predictions:
         return {name: moment_of_sum(*data.parts[name], convolution, weight) for name in names}
 
     return judge_means(
-        {name: data.traces[name] for name in names}, predict(convolution, weight),
-        [predict(**form) for form in v1_lem_A_2.rivals()],
+        {name: data.traces[name] for name in names}, predict(convolution, weight), share=0.1, resolution=0.15,
         tails=Tails(normal=ROTATED, constant=frozenset(name for name, c in data.copies.items() if c == -1.0)),
         scope=f"moments {', '.join(map(str, POWERS))} about the mean at R = {SUM_DIMENSION}, "
         f"{len(names) // len(POWERS)} pairs: {'; '.join(name[19:] for name in names[:: len(POWERS)])}",
@@ -215,11 +219,11 @@ def measure_planted(context: Context) -> Planted:
 @claim(
     "fedloru-v2/eq-30-31",
     where="Appendix A.3, eqs. (30) and (31)",
-    says=r"$\hat g_{H_N}(z) = \hat g_{H_{\mathrm{true}}}(k(z)) + o(1)$, $k$ the subordination function. $\theta_i$ is "
-    r"an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ for an eigenvalue $\lambda$ "
-    r"of $H_N$ outside $\mathrm{supp}(\mu_N \boxplus \nu) = \mathrm{supp}(\mu_N)$; the outliers of $H_N$ are "
-    r"$\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in \mathbb{R}\setminus\mathrm{supp}(\mu_N)\}$, with "
-    r"$k^{-1}(\theta) = \theta + \sigma^2s_N^2/\theta$ (eq. 35).",
+    says=r"$\hat g_{H_N}(z) = \hat g_{H_{\mathrm{true}}}(k(z)) + o(1)$, k the subordination function. $\theta_i$ "
+    r"is an outlier eigenvalue of $H_{\mathrm{true}}$ if and only if $k(\lambda) = \theta_i$ for an eigenvalue "
+    r"$\lambda$ of $H_N$ outside $\mathrm{supp}(\mu_N \boxplus \nu) = \mathrm{supp}(\mu_N)$; the family of the "
+    r"outliers of $H_N$ is $\{k^{-1}(\theta_j) : k^{-1}(\theta_j) \in \mathbb{R}\setminus\mathrm{supp}(\mu_N \boxplus "
+    r"\nu)\}$.",
     measure=measure_planted,
     control=Form("The statement about the transforms, eq. (30).", {"outliers": False}),
     correction=Form(
@@ -233,6 +237,8 @@ def measure_planted(context: Context) -> Planted:
     ),
     vary=("coefficient", "strength", "least"),
     uses=("fedloru-v2/lem-A.1a", "fedloru-v2/lem-A.2", "fedloru-v2/eq-32"),
+    because=r"Eigenvalues $|\theta_j| < \sigma s_N$ of $H_{\mathrm{true}}$ give no outlier of $H_N$: k takes no such "
+    "value off the support.",
     expect="corrected",
     grade="statistical",
     method="limit",
@@ -256,7 +262,7 @@ def eq_30_31(data: Planted, least: float = 0.0, coefficient: float = 1.0, streng
     ladders = {**data.transforms, **(data.eigenvalues if outliers else {})}
     predicted = predict(least, coefficient, strength)
     return judge_limit(
-        ladders, {name: predicted[name] for name in ladders}, [predict(**form) for form in eq_30_31.rivals()],
+        ladders, {name: predicted[name] for name in ladders}, resolution=0.02,
         scope=f"{len(data.spikes)} spikes from {min(data.spikes.values()) / PLANTED.noise:.3g} to "
         f"{max(data.spikes.values()) / PLANTED.noise:.3g} sigma s, Gaussian noise; {len(POINTS)} points z",
         settings={name: {"theta": theta, "sigma": PLANTED.sigma, "s": PLANTED.s} for name, theta in

@@ -57,11 +57,12 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
 @claim(
     "fedloru-v1/prop-3.2",
     where="v1, Section 3.1, Proposition 3.2, eqs. (5) to (7)",
-    says=r"For noise $s(N)X^R$ with a limit law $\mu$ and delocalised eigenvectors, and $i = 1..p$: $\lambda_i(H_N) "
-    r"\to g_N^{-1}(\theta_i)$ if $g_N^{-1}(\theta_i) > U_N$, else $U_N$; for $i = 0..q-1$: $\lambda_{R-i}(H_N) \to "
+    says=r"As $R \to \infty$, for $i = 1, \ldots, p$: $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if "
+    r"$g_N^{-1}(\theta_i) > U_N$, else $U_N$; for $i = 0, \ldots, q-1$: $\lambda_{R-i}(H_N) \to "
     r"g_N^{-1}(\theta_{p+q-i})$ if that is $< L_N$, else $L_N$; $g_N^{-1}(\theta) = \theta + "
-    r"s(N)R_\mu(s(N)/\theta)$, $L_N$ and $U_N$ the bounds of $\mu_N$. For fixed $i > p$ a limit of $\lambda_i$ outside "
-    r"$[0, U_N]$ is $U_N$, and mirrored.",
+    r"s(N)\mathcal{R}_\mu(s(N)\theta^{-1})$, $L_N$ and $U_N$ the bounds of $\mu_N$. For fixed $i > p$ a $\lambda_i$ "
+    "that converges to a limit outside $[0, U_N]$ converges to $U_N$, and mirrored. The noise is $s(N)X^R$, $X^R$ "
+    r"with a limit law $\mu$ of compact support and smooth density, and with QUE.",
     measure=measure_extremes,
     control=Form(
         r"The statement for spikes that leave the bulk, $1/\theta$ strictly between $g_{\mu_N}(L_N^-)$ and "
@@ -80,6 +81,9 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     ),
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/prop-3.1",),
+    importance="result",
+    because=r"The condition $g_N^{-1}(\theta) > U_N$ also holds for spikes below $1/g_{\mu_N}(U_N)$, whose eigenvalue "
+    "stays at the edge.",
     expect="corrected",
     grade="statistical",
     method="limit",
@@ -97,8 +101,8 @@ def v1_prop_3_2(data: Observed, rule: str = "printed", coefficient: float = 1.0,
         return {spot.name: limiting_eigenvalue(spot, **form) for spot in spots}
 
     return judge_limit(
-        {spot.name: data.ladders[spot] for spot in spots}, predict(**form),
-        [predict(**rival) for rival in v1_prop_3_2.rivals()], scope=_branch_scope(spots),
+        {spot.name: data.ladders[spot] for spot in spots}, predict(**form), scope=_branch_scope(spots),
+        resolution=0.02,
         settings={spot.name: spot.numbers() for spot in spots},
     )  # fmt: skip
 
@@ -139,7 +143,7 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
 @claim(
     "fedloru-iclr/prop-3.1",
     where="iclr, Section 3.1, Proposition 3.1, eqs. (2) to (4), and its last sentence",
-    says=r"The two branches of v1, Proposition 3.2, and for $p < i \le P - q$ ($P$ as printed): $\lambda_i(H_N) \to "
+    says=r"The two branches of v1, Proposition 3.2 (eqs. 2 to 4), and for $p < i \le P - q$: $\lambda_i(H_N) \to "
     r"\{0, L_N, U_N\}$.",
     measure=measure_with_bulk,
     control=Form(
@@ -155,6 +159,9 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     ),
     vary=("coefficient", "edge"),
     uses=("fedloru-v1/prop-3.2", "fedloru-v2/prop-3.1-bulk"),
+    importance="result",
+    because="Spikes below the threshold meet the printed condition and stay at the edge; indices that grow with R "
+    "end inside the bulk.",
     expect="corrected",
     grade="statistical",
     method="limit",
@@ -183,7 +190,7 @@ def iclr_prop_3_1(data: Observed, rule: str = "printed", interior: str = "set", 
     }
     return judge_limit(
         {name: data.inside[at] for name, at in shares.items()} | {spot.name: data.ladders[spot] for spot in spots},
-        predict(**form), [predict(**rival) for rival in iclr_prop_3_1.rivals()],
+        predict(**form), resolution=0.02,
         scope=f"{_branch_scope(spots)}; shares {', '.join(f'{share:g}' for share in SHARES)} of the spectrum of "
         f"{UNIFORM.name} and {MARCHENKO_PASTUR.name} noise",
         settings=settings | {spot.name: spot.numbers() for spot in spots},
@@ -241,8 +248,9 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
 @claim(
     "fedloru-v1/thm-3.3",
     where="v1, Section 3.1, Theorem 3.3, eq. (9); iclr, Section 3.1, Theorem 3.2, eq. (5)",
-    says=r"$\mathrm{srank}(H_M) - \mathrm{srank}(H_N) \to S(\theta_1, \dots, \theta_{p+q}, \mu) > 0$ as $R \to "
-    r"\infty$, for $N > M$ and any spikes, a finite number that does not depend on the sequence $(h^R, \omega^R)$.",
+    says=r"For any integers $N > M > \bar R$ and any pair in $\Omega^R(\theta_1, \ldots, \theta_{p+q})$: "
+    r"$\mathrm{srank}(H_M) - \mathrm{srank}(H_N) \to S(\theta_1, \dots, \theta_{p+q}, \mu) > 0$ weakly almost surely "
+    r"as $R \to \infty$, where $S$ does not depend on the sequence $(h^R, \omega^R)$.",
     also=("fedloru-iclr/thm-3.2",),
     measure=measure_gaps,
     control=Form(
@@ -262,6 +270,9 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
     ),
     vary=("second_moment",),
     uses=("fedloru-v1/prop-3.2",),
+    importance="result",
+    because="The difference grows in proportion to R where a spike decides the norm, and can be negative where the "
+    "bulk does.",
     expect="corrected",
     grade="statistical",
     method="limit",
@@ -284,9 +295,8 @@ def v1_thm_3_3(data: Gaps, growth: float = 0.0, second_moment: float = 1.0, mome
             {case: ladder for case, ladder in data.ladders.items() if case.spike_decides("N")}, scope
         )
     limits = judge_limit(
-        {case.name: ladder for case, ladder in data.ladders.items()}, predict(**constants),
-        [predict(**rival) for rival in v1_thm_3_3.rivals()], scope=scope,
-        settings={case.name: case.numbers() for case in data.ladders}, level=LEVEL / 2,
+        {case.name: ladder for case, ladder in data.ladders.items()}, predict(**constants), scope=scope,
+        settings={case.name: case.numbers() for case in data.ladders}, level=LEVEL / 2, resolution=0.02,
     )  # fmt: skip
     counted = Counted(int((data.negative < 0).sum()), len(data.negative))
     found = f"{limits.obtained}; {counted.happened} of {counted.draws} gaps negative where the bulk decides both norms"

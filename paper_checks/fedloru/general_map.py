@@ -110,10 +110,9 @@ def measure_maps(context: Context) -> list[Mapped]:
 @claim(
     "fedloru-v1/eq-29-32",
     where="v1 Appendix A.2, eqs. (29) to (32); iclr Appendix A.2, eqs. (25) to (28)",
-    says=r"For any noise law $\mu$: $k^{-1}(\theta) = \mathcal{R}_{\mu_N}(1/\theta) + \theta = "
-    r"s\,\mathcal{R}_\mu(s/\theta) + \theta$ for the eigenvalues $\theta$ of $H_{\mathrm{true}}$ with $k^{-1}(\theta)$ "
-    r"outside $\mathrm{supp}(\mu_N)$, $k = 1/g_{\mu_N}$; moments by the recursion in the cumulants, "
-    r"$C_n^{(\mu_N)} = s^nC_n^{(\mu)}$.",
+    says=r"For the noise law $\mu$: $k^{-1}(\theta) = \mathcal{R}_{\mu_N}(1/\theta) + \theta = "
+    r"s(N)\mathcal{R}_\mu(s(N)/\theta) + \theta$ for the eigenvalues $\theta$ of $H_{\mathrm{true}}$, k the "
+    r"subordination function; moments by the recursion in the cumulants, $C_n^{(\mu_N)} = s(N)^nC_n^{(\mu)}$.",
     measure=measure_maps,
     control=Form("The statement for spikes beyond twice the threshold.", {"beyond": 2.0}),
     correction=Form(
@@ -127,6 +126,8 @@ def measure_maps(context: Context) -> list[Mapped]:
     vary=("beyond", "coefficient"),
     uses=("fedloru-v2/eq-33", "fedloru-v2/eq-34"),
     also=("fedloru-iclr/eq-25-28",),
+    because=r"Between $1/g_{\mu_N}(L_N)$ and $1/g_{\mu_N}(U_N)$ k takes no value off the support, so that it has no "
+    "inverse there.",
     expect="corrected",
     grade="search",
     method="inequality",

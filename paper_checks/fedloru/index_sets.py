@@ -43,6 +43,8 @@ def _sets(instance: Instance, reading: Reading) -> tuple[frozenset[int], frozens
     ),
     vary=("reach",),
     uses=("fedloru-v2/prop-3.1",),
+    because="The client has more noise, so that its outliers are a part of the server's: the inclusion goes the "
+    "other way round.",
     expect="corrected",
     grade="proof",
     method="exact instances",
@@ -160,6 +162,8 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
     ),
     vary=("factor",),
     uses=("fedloru-v2/claim-inclusion", "fedloru-v2/eq-39"),
+    because=r"A spike between $\sigma s_N$ and $\sigma s_M$ shows at N and not at M, and such spikes have no sum of "
+    "their own.",
     expect="corrected",
     grade="proof",
     method="exact instances",
@@ -216,10 +220,10 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
 @claim(
     "fedloru-v2/eq-42",
     where="Appendix A.4, eq. (42)",
-    says=r"The second and third sum of eq. (38) together are $\ge \sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) "
+    says=r"The second and third sum of (38) together are $\ge \sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) "
     r"\cup (\mathcal{Q}_N^c \cap \mathcal{Q}_M)} D + (M_u + M_l) D = B_N D$ with $D = "
-    r"\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ and $B_N = N_u + N_l$, for "
-    r"$\theta_0^2 \ge \sigma^2 s_M^2$.",
+    r"\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ and $B_N = |\{i : \lambda_i(H_N) \to "
+    r"U_N \text{ or } L_N\}|$.",
     measure=draw_instances,
     control=Form(r"The same if no spike has $\sigma s_N \le |\theta_i| \le \sigma s_M$.", {"clear": True}),
     correction=Form(
@@ -232,6 +236,8 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     ),
     vary=("factor",),
     uses=("fedloru-v2/eq-38", "fedloru-v2/claim-inclusion", "fedloru-v2/eq-43", "fedloru-v2/claim-sign-N"),
+    because="Spikes between the thresholds count among $M_u + M_l$ and not in $B_N$: the last equality is an "
+    "inequality.",
     expect="corrected",
     grade="proof",
     method="exact instances",

@@ -14,7 +14,7 @@ from algorithms.federation import Cohort
 from algorithms.fedloru import FedLoRU
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.accumulation import SCOPE as ACCUMULATED
 from paper_checks.fedloru.accumulation import Followings, follow_all
@@ -83,8 +83,9 @@ ROUNDS = (
 @claim(
     "fedloru-v2/eq-7",
     where="Section 4.1, eq. (7)",
-    says=r"$A_{t,i+1} = A_{t,i} - \eta\nabla_Af^{(k)}(W_t + \alpha A_{t,i}B_{t,i}; \xi_{t,i})$ and the same for B from "
-    r"the same pair, $i = 0..E-1$; with $\nabla_A = \alpha\nabla_Wf\,B^T$, $\nabla_B = \alpha A^T\nabla_Wf$.",
+    says=r"$A_{t,i+1}^{(k)} = A_{t,i}^{(k)} - \eta\nabla_Af^{(k)}(W_t + \alpha A_{t,i}^{(k)}B_{t,i}^{(k)}; "
+    r"\xi_{t,i}^{(k)})$, $B_{t,i+1}^{(k)} = B_{t,i}^{(k)} - \eta\nabla_Bf^{(k)}(W_t + \alpha "
+    r"A_{t,i}^{(k)}B_{t,i}^{(k)}; \xi_{t,i}^{(k)})$, $i = 0, \ldots, E-1$.",
     measure=run_rounds,
     mutants=[{"alpha_power": 0}, {"alpha_power": 2}, {"together": False}, {"steps": -1}, {"sign": -1.0}],
     vary=("sign",),
@@ -155,29 +156,33 @@ def draw_averages(context: Context) -> list[Averaged]:
 @claim(
     "fedloru-v2/eq-agg",
     where="Section 4.1, after eq. (7), and Algorithm 1",
-    says=r"The server averages: $A_t = \sum_{k\in K_M}p^{(k)}A_t^{(k)}$, $B_t = \sum_{k\in K_M}p^{(k)}B_t^{(k)}$, with "
-    r"$p^{(k)}$ the weight of client k in $f = \sum_{k=1}^Kp^{(k)}f^{(k)}$.",
+    says=r"The server aggregates by averaging: $A_t = \sum_{k\in K_M}p^{(k)}A_t^{(k)}$, $B_t = \sum_{k\in "
+    "K_M}p^{(k)}B_t^{(k)}$, where $K_M$ is the set of participating clients and $p^{(k)}$ the weight of client k in "
+    r"$f = \sum_{k=1}^Kp^{(k)}f^{(k)}$.",
     measure=draw_averages,
-    control=Form("The sums are averages if every client takes part.", {"everyone": True}),
-    correction=Form(
-        r"$p^{(k)}$ has to be renormalised over the cohort, to $p^{(k)}/\sum_{j\in K_M}p^{(j)}$: clients that agree "
-        r"are then left as they are. (A usual abbreviation, since the text speaks of averaging.) The "
-        r"product of the averages is the average of the products less $\sum_kp^{(k)}(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
-        {"normalised": True},
-        ({"normalised": False}, {"spread": 0.0}, {"scale": 1.001}),
+    readings=(
+        LITERAL,
+        Reading(
+            "weights of sum 1",
+            r"The server averages with weights that sum to 1 over the cohort, $p^{(k)}/\sum_{j\in K_M}p^{(j)}$: "
+            "clients that agree are left as they are, and the product of the averages is the average of the products "
+            r"less $\sum_kp^{(k)}(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
+            {"normalised": True},
+            "The server is said to average, and Appendix B sums over all K clients.",
+            ({"spread": 0.0}, {"scale": 1.001}),
+        ),
     ),
     vary=("scale", "spread"),
-    expect="corrected",
+    because="Over a part of the clients the weights $p^{(k)}$ sum to less than 1, so that the sums are no averages.",
+    expect="depends on the reading",
     grade="proof",
     method="algorithm",
 )
-def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0,
-           everyone: bool = False) -> Evidence:  # fmt: skip
+def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0
+           ) -> Evidence:  # fmt: skip
     """As printed the weights of a cohort sum to less than 1; ``spread`` weighs the covariance of the factors."""
     promises = []
     for run in runs:
-        if everyone and len(run.cohort) < len(run.shares):
-            continue
         total = sum(run.shares[k] for k in run.cohort) if normalised else 1.0
         weights = [scale * run.shares[k] / total for k in run.cohort]
         first = run.uploads[0]
@@ -197,9 +202,8 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
 @claim(
     "fedloru-v2/eq-WT",
     where="Section 4.1, text after eq. (7)",
-    says=r"With accumulation every $\tau$ rounds the final global model at round T is $W_T = W_0 + "
-    r"\sum_{t\le T,\ \tau|t}"
-    r"A_tB_t$. (Clients add $\alpha A_tB_t$; Algorithm 1 returns $\alpha$ times the sum.)",
+    says=r"When low-rank updates are accumulated every $\tau$ rounds from $W_0$, the final global model at round T "
+    r"is $W_T = W_0 + \sum_{t=1,\ t \bmod \tau = 0}^TA_tB_t$.",
     measure=follow_all,
     control=Form("With $\\alpha$, in runs with one accumulation.", {"power": 1, "single": True}),
     correction=Form(
@@ -210,6 +214,8 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     ),
     vary=("scale",),
     uses=("fedloru-v2/alg-1",),
+    importance="detail",
+    because=r"The clients add $\alpha A_tB_t$, so that the sum lacks the factor $\alpha$.",
     expect="corrected",
     grade="search",
     method="algorithm",
@@ -268,10 +274,9 @@ def measure_means(context: Context) -> list[Mean]:
 @claim(
     "fedloru-v2/eq-59-60",
     where="Appendix B, eqs. (59) and (60), with eq. (7)",
-    says=r"$\tilde\Delta_A = \frac1E\sum_{i=1}^E\nabla_Af_t(A_{t,i}B_{t,i};\xi_{t,i})$ is the average of "
-    r"the updates of "
-    r"the E local steps, $\Delta_A$ the same without noise; likewise for B. (Eq. (7) steps from $i = 0$, and Lemma B.7 "
-    r"has $A_{t,0}$ as the start and $A_{t,E}$ as the end.)",
+    says=r"The averaged accumulated updates are $\tilde\Delta_{A,t}^{(k)} = "
+    r"\frac1E\sum_{i=1}^E\nabla_Af_t^{(k)}(A_{t,i}^{(k)}B_{t,i}^{(k)};\xi_{t,i}^{(k)})$, and $\Delta_{A,t}^{(k)}$ the "
+    "same without noise; likewise for B.",
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
     correction=Form(
@@ -282,7 +287,10 @@ def measure_means(context: Context) -> list[Mean]:
     ),
     vary=("scale",),
     uses=("fedloru-v2/eq-7",),
-    kind="claim",
+    kind="definition",
+    importance="detail",
+    because=r"The E local steps are taken at $i = 0, \ldots, E-1$, not $1, \ldots, E$: the averages leave out the "
+    "first.",
     expect="corrected",
     grade="proof",
     method="algorithm",
@@ -308,8 +316,9 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
 @claim(
     "fedloru-v2/eq-61-62",
     where="Appendix B, eqs. (61) and (62), with the aggregation before them",
-    says=r"$A_{t+1} = \sum_{k=1}^Kp^{(k)}A_{t,E}^{(k)}$ and $A_{t+1} - A_t = -\eta E\sum_{k=1}^Kp^{(k)}\tilde\Delta_A"
-    r"^{(k)}$ with $\tilde\Delta$ of eq. (59); the same for B. (All clients, weights of sum 1.)",
+    says=r"The server aggregates $A_{t+1} = \sum_{k=1}^Kp^{(k)}A_{t,E}^{(k)}$, $B_{t+1}$ likewise, and $A_{t+1} - "
+    r"A_t = -\eta E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{A,t}^{(k)}$, $B_{t+1} - B_t = -\eta "
+    r"E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{B,t}^{(k)}$ with $\tilde\Delta$ of (59).",
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
     correction=Form(
@@ -320,6 +329,8 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     ),
     vary=("scale",),
     uses=("fedloru-v2/eq-59-60", "fedloru-v2/eq-agg"),
+    importance="detail",
+    because=r"The sums of (59) run over $i = 1, \ldots, E$, while the steps are taken at $i = 0, \ldots, E-1$.",
     expect="corrected",
     grade="proof",
     method="algorithm",
@@ -349,9 +360,9 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
 @claim(
     "fedloru-v2/claim-reinit",
     where="Appendix B, before Section B.1",
-    says=r"After $W_{t+1} = W_t + A_{t+1}B_{t+1}$ the factors start anew with $\bar A\bar B = 0$, so that $f(W_t + "
-    r"A_{t+1}B_{t+1}) = f(W_{t+1} + \bar A\bar B)$: the restart does not affect the loss. (It does change the "
-    r"gradients in the factors. Read for any $\alpha$ and for both restarts with $B = 0$.)",
+    says=r"After $W_{t+1} = W_t + A_{t+1}B_{t+1}$ the factors are reinitialised so that $\bar A_{t+1}\bar B_{t+1} "
+    r"= 0$; then $f(W_t + A_{t+1}B_{t+1}) = f(W_{t+1} + \bar A_{t+1}\bar B_{t+1})$, and the re-initialisation does "
+    "not affect the loss.",
     measure=follow_all,
     mutants=[{"restarts": ("momentum",)}, {"accumulated": 0.999}],
     vary=("accumulated",),

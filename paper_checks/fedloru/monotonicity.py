@@ -84,6 +84,9 @@ def _slope_is_positive() -> tuple[Fact, ...]:
     ),
     vary=("factor",),
     uses=("fedloru-v2/eq-39",),
+    importance="detail",
+    because=r"The derivative is 0 for $\theta_j = \theta_0$, which the sum contains, and whenever $|\theta_j| = "
+    r"|\theta_0|$.",
     expect="corrected",
     grade="proof",
     method="identity",
@@ -134,8 +137,8 @@ def eq_41(
 @claim(
     "fedloru-v2/claim-Fj-mono",
     where="Appendix A.4, part (i)",
-    says=r"The first sum of eq. (38), $\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} F_j$, is positive and increasing "
-    r"with respect to $M$ (opening of part (i); the end of part (i) has it decreasing).",
+    says=r"The first sum of (38), $\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} F_j$, is positive and increasing "
+    "with respect to $M$.",
     measure=draw_instances,
     control=Form(
         r"The sum is positive and decreases with $M$ if some $|\theta_j| < |\theta_0|$.",
@@ -150,6 +153,8 @@ def eq_41(
         asks="neither",
     ),
     uses=("fedloru-v2/eq-41", "fedloru-v2/claim-Fj-sign"),
+    importance="detail",
+    because="The sum decreases with M, as the end of the same part says.",
     expect="corrected",
     grade="proof",
     method="exact instances",
@@ -216,8 +221,8 @@ def search_boundary(context: Context) -> Searched:
 @claim(
     "fedloru-v2/claim-sign-N",
     where="Appendix A.4, after eqs. (39) and (43)",
-    says=r"$s_M^2 - s_N^2 > 0$ and $\theta_0^2 \ge \sigma^2 s_M^2 > \sigma^2 s_M s_N$, so that the numerator of eq. "
-    r"(43), $4\sigma^2(s_M^2-s_N^2)(\theta_0^2-\sigma^4s_M^2s_N^2/\theta_0^2)$, is positive.",
+    says=r"Given $\theta_0^2 \ge \sigma^2 s_M^2 > \sigma^2 s_M s_N$, the numerator of (43) is positive; $s_M^2 - "
+    "s_N^2$ is positive.",
     measure=search_boundary,
     mutants=[{"threshold": 0.9}, {"decreasing": False}, {"larger": "N"}, {"sigma_power": 2}],
     vary=("threshold",),
@@ -317,12 +322,12 @@ def search_bounds(context: Context) -> Searched:
 @claim(
     "fedloru-v2/thm-3.2-mono",
     where="Theorem 3.2, eq. (4), last sentence",
-    says=r"The right side of eq. (4) decreases with $M$: it increases with $s_M$ on $[s_N, |\theta_0|/\sigma]$ at "
-    r"fixed $\mathcal{P}_N \cup \mathcal{Q}_N$ and $B_N \ge 1$.",
+    says="The lower bound of Theorem 3.2, the right side of (4), decreases with $M$.",
     measure=search_bounds,
     mutants=[{"reach": 3.0}, {"direction": -1}, {"g_power": 4}, {"least": 0}],
     vary=("reach",),
     uses=("fedloru-v2/eq-43",),
+    importance="result",
     expect="holds",
     grade="proof",
     method="inequality",

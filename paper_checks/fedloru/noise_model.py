@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.setup import SIZES, draw_laws, samples
 from paper_checks.methods.identity import Equation, Point, judge_identity
@@ -31,14 +31,12 @@ class Covariances:
         big: of entries of H_N.
         small: of entries of H_M.
         nested: of an entry of H_M with one of H_N, for M points drawn from the N without replacement.
-        disjoint: the same for independent samples.
     """
 
     one: sympy.Expr
     big: sympy.Expr
     small: sympy.Expr
     nested: sympy.Expr
-    disjoint: sympy.Expr
 
 
 def _covariance(weighted: Iterable[tuple[sympy.Expr, sympy.Expr, sympy.Expr]]) -> sympy.Expr:
@@ -65,46 +63,58 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
     for N, M in SIZES:
         subsets = [(p, sample, list(combinations(sample, M))) for sample, p in samples(N)]
         nested = ((p / len(parts), mean(h, part), mean(g, sample)) for p, sample, parts in subsets for part in parts)
-        disjoint = ((p, mean(h, sample[:M]), mean(g, sample[M:])) for sample, p in samples(N + M))
-        found[N, M] = Covariances(alone(1), alone(N), alone(M), _covariance(nested), _covariance(disjoint))
+        found[N, M] = Covariances(alone(1), alone(N), alone(M), _covariance(nested))
     return found, draw_laws(context, {*h, *g})
 
 
 @claim(
     "fedloru-v2/eq-1",
     where="Section 3.1, eq. (1), and Appendix A, problem setup",
-    says=r"Server and client Hessians are modelled as two decoupled additive perturbed models $H_N = H_{\mathrm{true}} "
-    r"+ \epsilon_N$, $H_M = H_{\mathrm{true}} + \epsilon_M$, with independent entries of mean 0 at a scale that falls "
-    r"with the sample size.",
+    says="Server and client Hessians are modelled as two decoupled additive perturbed models $H_N = "
+    r"H_{\mathrm{true}} + \epsilon_N$, $H_M = H_{\mathrm{true}} + \epsilon_M$ with $\epsilon_N = s_NX^R$, $X^R$ real "
+    r"symmetric, its elements drawn independently from a distribution with mean 0 and variance $\sigma^2/R$, and $s_N "
+    r"= s(N)$ decreasing from $\mathbb{N}$ to $(0, 1)$.",
     measure=measure_covariances,
-    expect="not checkable here",
-    expect_reason=r"a modelling choice that states no testable property, since what decoupled means is left open, and "
-    r"nothing later rests on it: Theorem 3.2 uses the eigenvalues of each matrix by itself. Each model by itself is "
-    r"sound, with mean 0 and covariances $V/N$ and $V/M$, V that of the Hessian of one data point. Read as "
-    r"uncorrelated noises it is true of data sets that share no sample, and false where $D_M \subseteq D_N$, as in the "
-    r"setup: then $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, entry by entry a correlation of $\sqrt{M/N}$ (all in "
-    r"the scope, exactly)",
+    kind="setting",
+    readings=(
+        Reading(
+            "each model by itself",
+            r"For samples of N and M data points $E\epsilon_N = E\epsilon_M = 0$, and the entries of the noises have "
+            "the covariances $V/N$ and $V/M$, with V that of the Hessian of one data point.",
+            why="Two models, one for each sample: Theorem 3.2 uses the eigenvalues of each matrix by itself.",
+        ),
+        Reading(
+            "uncorrelated noises",
+            r"The same, and $\mathrm{Cov}(\epsilon_M, \epsilon_N) = 0$ for $D_M$ drawn from $D_N$ without replacement.",
+            {"between": 0},
+            r"Decoupled is set against $H_M = H_N + \epsilon$, which makes one matrix depend on the other.",
+        ),
+    ),
+    mutants=[{"power": 2}, {"power": 0}],
+    because=r"A sample drawn from the server's data shares them: $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, and "
+    "not 0.",
+    expect="depends on the reading",
+    grade="proof",
     uses=("fedloru-v2/def-risk",),
     method="identity",
 )
-def eq_1(data: tuple[dict[tuple[int, int], Covariances], list[Point]]) -> Evidence:
-    """Undecided: the exact covariances within and between the two models stand in the scope."""
+def eq_1(
+    data: tuple[dict[tuple[int, int], Covariances], list[Point]], power: int = 1, between: int | None = None
+) -> Evidence:
+    """Exact covariances within each model over a power of the sample size and, if named, between both over N."""
     found, points = data
-    lines = [
-        equation
-        for (N, M), at in found.items()
-        for equation in (
-            Equation(f"Cov(epsilon_N) = V/N at {N}, {M}", at.big, at.one / N),
-            Equation(f"Cov(epsilon_M) = V/M at {N}, {M}", at.small, at.one / M),
-            Equation(f"Cov(epsilon_M, epsilon_N) = V/N at {N}, {M}, shared samples", at.nested, at.one / N),
-            Equation(f"Cov(epsilon_M, epsilon_N) = 0 at {N}, {M}, none shared", at.disjoint, sympy.Integer(0)),
-        )
-    ]  # fmt: skip
-    checked = judge_identity(lines, points, f"any law of two Hessian entries on three data points, all samples and "
-                             f"subsets, (N, M) = {', '.join(map(str, found))}")  # fmt: skip
-    told = "agree" if checked.ok else f"do not agree: {checked.obtained}"
-    scope = f"{checked.scope}: covariances V/N, V/M, and V/N between models that share samples, {told}"
-    return Evidence(None, scope, cases=len(lines), reason=eq_1.expect_reason)
+    lines = []
+    for (N, M), at in found.items():
+        lines += [
+            Equation(f"Cov(epsilon_N) = V/N at {N}, {M}", at.big, at.one / N**power),
+            Equation(f"Cov(epsilon_M) = V/M at {N}, {M}", at.small, at.one / M**power),
+        ]
+        if between is not None:
+            lines.append(Equation(f"Cov(epsilon_M, epsilon_N) at {N}, {M}, shared data", at.nested, between * at.one))
+    return judge_identity(
+        lines, points, "any law of two Hessian entries on three data points, all samples and subsets, "
+        f"(N, M) = {', '.join(map(str, found))}; between samples that share data the covariance is V/N",
+    )  # fmt: skip
 
 
 RATIOS = (0.25, 0.02, 0.8, 1.0, 4.0)  # dimensions over samples of a Wishart matrix
@@ -150,17 +160,16 @@ CLOSE = 0.01
 @claim(
     "fedloru-v1/eq-3-4",
     where="v1 Section 3.1, eqs. (3) and (4); iclr Section 3.1, eq. (1)",
-    says=r"$H_N = H_{\mathrm{true}} + s(N)X^R$, where $X^R$ has a limiting spectral density; Wigner, Wishart and "
-    r"Gaussian ensembles are examples of such matrices. (They are, with compact support. What is assumed next, a "
-    r"smooth density, is not said of them: a Wishart matrix has an atom at 0 with more dimensions than samples, and an "
-    r"unbounded density there with as many. Since $H_N$ is defined with $EH_N = H_{\mathrm{true}}$, and so $E\,"
-    r"\mathrm{tr}X^R = 0$, a Wishart error has to be centred.)",
+    says=r"$H_N = H_{\mathrm{true}} + \epsilon(N)$, $H_M = H_{\mathrm{true}} + \epsilon(M)$ with $\epsilon(N) = "
+    r"s(N)X^R$, s decreasing, where $X^R$ has a limiting spectral density $\mu$; matrices that have one include "
+    "Wigner matrices, Wishart matrices and Gaussian ensembles.",
     measure=named_laws,
     mutants=[{"scale": 1.1}, {"conditions": (*LIMITS, "mean 0")}, {"conditions": (*LIMITS, "no atom")},
              {"conditions": (*LIMITS, "bounded density")}],
     vary=("scale",),
     uses=("fedloru-v2/def-risk",),
     also=("fedloru-iclr/eq-1",),
+    kind="setting",
     expect="holds",
     grade="search",
     method="inequality",

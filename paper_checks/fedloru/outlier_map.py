@@ -66,8 +66,8 @@ def draw_cumulants(context: Context) -> list[Point]:
 @claim(
     "fedloru-v2/eq-33",
     where="Appendix A.3, eq. (33)",
-    says=r"$m_n = \sum_{r=1}^{n} \sum_{i_1+\cdots+i_r=n-r,\ 0 \le i_j \le n-r} C_r \prod_{j=1}^{r} m_{i_j}$ "
-    r"(with $m_0 = 1$).",
+    says=r"$m_n = \sum_{r=1}^{n} \sum_{0 \le i_1, \ldots, i_r \le n-r,\ i_1+\cdots+i_r=n-r} C_r "
+    r"\left[\prod_{j=1}^{r} m_{i_j}\right]$.",
     measure=draw_cumulants,
     mutants=[{"offset": 1}, {"least": 1}, {"first_block": 2}],
     vary=("factor",),
@@ -165,9 +165,9 @@ def collect_spikes(context: Context) -> Searched:
 @claim(
     "fedloru-v2/eq-32",
     where="Appendix A.3, eq. (32)",
-    says=r"$k^{-1}(\theta) = \mathcal{R}_{\mu_N}(1/\theta) + \theta$ for the eigenvalues $\theta$ of "
-    r"$H_{\mathrm{true}}$, where $k(z) = 1/g_{\mu_N}(z)$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$ and $\mu_N$ is "
-    r"the semicircle on $[-2\sigma s_N, 2\sigma s_N]$.",
+    says=r"From the subordination relation $k^{-1}(\theta) = g^{-1}_{\mu_N \boxplus \nu}(g_\nu(\theta)) = "
+    r"\mathcal{R}_{\mu_N}(g_\nu(\theta)) + g_\nu^{-1}(g_\nu(\theta)) = \mathcal{R}_{\mu_N}(1/\theta) + \theta$ for "
+    r"the eigenvalues $\theta_j$ of $H_{\mathrm{true}}$.",
     measure=collect_spikes,
     control=Form(r"The statement for $|\theta| > 2\sigma s_N$.", {"beyond": 2.0}),
     correction=Form(
@@ -179,6 +179,8 @@ def collect_spikes(context: Context) -> Searched:
     ),
     vary=("beyond", "coefficient"),
     uses=("fedloru-v2/eq-35",),
+    because=r"For $|\theta| < \sigma s_N$ no z off the support has $k(z) = \theta$: $k(\theta + \sigma^2s_N^2/\theta) "
+    r"= \sigma^2s_N^2/\theta$.",
     expect="corrected",
     grade="search",
     method="inequality",

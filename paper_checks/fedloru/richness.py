@@ -76,10 +76,9 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
 @claim(
     "fedloru-v2/def-omega",
     where="Section 3.1; Appendix A, eqs. (12) and (13)",
-    says=r"$\Omega^R(\theta_1..\theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has non-zero "
-    r"eigenvalues $\theta_1..\theta_k$, $\Omega = \bigcup_R\Omega^R$, and $\bar R$ is the smallest integer with "
-    r"$\Omega^{\bar R}(\theta_1..\theta_{p+q})$ non-empty. It follows that $\bar R = p + q$, with $\Omega^R$ "
-    r"non-empty for every $R \ge \bar R$.",
+    says=r"$\Omega^R(\theta_1, \ldots, \theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has "
+    r"non-zero eigenvalues $\theta_1, \ldots, \theta_k$, $\Omega = \bigcup_R\Omega^R$, and $\bar R$ is the smallest "
+    r"integer with $\Omega^{\bar R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.",
     measure=measure_dimensions,
     mutants=[{"offset": 1}, {"offset": -1}, {"sign": -1}, {"distinct": True}],
     vary=("offset",),
@@ -158,8 +157,8 @@ def measure_pairs(context: Context) -> list[Pair]:
 @claim(
     "fedloru-v2/claim-union",
     where="Appendix A.2, after eq. (13)",
-    says=r"The pairs $(h^R, \omega^R)$ of all dimensions are the union of $\Omega^R(\theta_1..\theta_k)$ over "
-    r"$R \ge 1$, $1 \le k \le R$ and non-zero $\theta_1..\theta_k$.",
+    says=r"The set of all pairs $(h^R, \omega^R)$ is $\bigcup_{R=1}^\infty\bigcup_{k=1}^R\bigcup_{(\theta_1, "
+    r"\ldots, \theta_k)}\Omega^R(\theta_1, \ldots, \theta_k)$ over non-zero real $\theta_i$.",
     measure=measure_pairs,
     control=Form("The statement for pairs whose true Hessian is not zero.", {"non_zero": True}),
     correction=Form(
@@ -171,6 +170,8 @@ def measure_pairs(context: Context) -> list[Pair]:
     ),
     vary=("least",),
     uses=("fedloru-v2/def-omega",),
+    importance="detail",
+    because="A pair whose true Hessian is zero has no non-zero eigenvalue, and the union starts at $k = 1$.",
     expect="corrected",
     grade="search",
     method="enumeration",
@@ -231,12 +232,15 @@ def eq_17(points: list[Point], second: float = 1, outer: int = 1) -> Evidence:
 @claim(
     "fedloru-v2/prop-A.4",
     where="Appendix A.2, Proposition A.4, eqs. (14) to (20)",
-    says=r"If some $\tilde R > k$ has $\Omega^{\tilde R}(\theta_1..\theta_k)$ non-empty, then $\Omega^R$ is non-empty "
-    r"for all $R \ge \tilde R$: pad the model with a weight it does not depend on.",
+    says=r"Let $\theta_1, \ldots, \theta_k$ be fixed non-zero reals and suppose some $\tilde R > k$ has "
+    r"$\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ non-empty. Then $\Omega^R(\theta_1, \ldots, \theta_k)$ is "
+    r"non-empty for all $R \ge \tilde R$: a model that ignores one more weight has the same Hessian but for a zero "
+    "row and column.",
     measure=draw_weights,
     mutants=[{"coupling": 1}, {"curvature": 1}],
     vary=("coupling", "curvature"),
     uses=("fedloru-v2/eq-17",),
+    importance="result",
     expect="holds",
     grade="proof",
     method="identity",
@@ -308,9 +312,9 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
 @claim(
     "fedloru-v1/prop-3.1",
     where="v1 Proposition 3.1 and its proof, eqs. (18) and (19); iclr Proposition A.4, eqs. (14) and (15)",
-    says=r"If $\Omega^{\tilde R}(\theta_1..\theta_k)$ is non-empty for some $\tilde R > k$, so is $\Omega^R$ for all "
-    r"$R \ge \tilde R$, because $h^{\tilde R+1} = h^{\tilde R} + g$ has the same true Hessian up to a zero row and "
-    r"column whenever $\nabla^2\int\ell(g, y)\,d\psi = 0$.",
+    says=r"If $\Omega^{\tilde R}(\theta_1, \ldots, \theta_k)$ is non-empty for some $\tilde R > k$, then "
+    r"$\Omega^R$ is non-empty for all $R \ge \tilde R$, because $h^{\tilde R+1} = h^{\tilde R} + g$ has the same true "
+    r"Hessian up to a zero row and column for any $g$ with $\nabla^2\int\ell(g, y)\,d\psi = 0$.",
     measure=measure_added,
     control=Form(
         r"The proposition itself, by $g = 0$: the larger model ignores the new weight.", {"conditions": G_NAMES}
@@ -329,6 +333,9 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
     ),
     uses=("fedloru-v2/prop-A.4", "fedloru-v2/eq-17"),
     also=("fedloru-iclr/prop-A.4",),
+    importance="result",
+    because=r"The loss of a sum is not the sum of the losses: $g = 1$ with $\ell = \hat y^2$, $h = \omega^2$ changes "
+    "the Hessian by 4.",
     expect="corrected",
     grade="proof",
     method="identity",

@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -276,18 +276,36 @@ def search_perturbations(context: Context) -> Searched:
 @claim(
     "fedloru-v2/claim-srank-robust",
     where="Section 3.1, stable rank",
-    says=r"Small perturbations of the Hessian do not substantially affect the stable rank, while they do the ordinary "
-    r"rank. (No norm is named; read for a given matrix and any norm, and made precise: with $\epsilon = \|E\|_2/"
-    r"\|A\|_2 < 1$ and $\delta = \|E\|_F/\|A\|_F$, "
-    r"$(\frac{1-\delta}{1+\epsilon})^2 \le \mathrm{srank}(A+E)/\mathrm{srank}(A) "
-    r"\le (\frac{1+\delta}{1-\epsilon})^2$, the lower bound for $\delta \le 1$; both are small if $\|E\|_F \ll "
-    r"\|A\|_2$. In high dimension the norm matters: neither a small $\epsilon$ nor a small $\delta$ alone is enough. "
-    r"$A = e_1e_1^T$ and $E = \epsilon(I_R - e_1e_1^T)$ give $1 + (R-1)\epsilon^2$, and the noise of eq. (1) is of "
-    r"that kind: its spectral norm stays, its Frobenius norm grows like $\sqrt R$.)",
+    says="The stable rank is robust to small perturbations of the Hessian: minor changes of parameters or data "
+    "can change the ordinary rank a lot, but do not substantially affect the stable rank.",
     measure=search_perturbations,
+    readings=(
+        Reading(
+            "of a given matrix",
+            r"With $\epsilon = \|E\|_2/\|A\|_2 < 1$ and $\delta = \|E\|_F/\|A\|_F$: $(\frac{1-\delta}{1+\epsilon})^2 "
+            r"\le \mathrm{srank}(A+E)/\mathrm{srank}(A) \le (\frac{1+\delta}{1-\epsilon})^2$, the lower bound for "
+            r"$\delta \le 1$; the ordinary rank has no such bound.",
+            why="No norm is named; for one matrix all are equivalent, and both sizes are small if one is.",
+        ),
+        Reading(
+            "small in the spectral norm",
+            r"In every dimension, with $\epsilon = \|E\|_2/\|A\|_2 < 1$: $(\frac{1-\epsilon}{1+\epsilon})^2 \le "
+            r"\mathrm{srank}(A+E)/\mathrm{srank}(A) \le (\frac{1+\epsilon}{1-\epsilon})^2$.",
+            {"norms": "spectral"},
+            "The noise of eq. (1) stays bounded in this norm as R grows, and in no other that the section uses.",
+        ),
+        Reading(
+            "small in the Frobenius norm",
+            r"In every dimension, with $\delta = \|E\|_F/\|A\|_F < 1$: $(\frac{1-\delta}{1+\delta})^2 \le "
+            r"\mathrm{srank}(A+E)/\mathrm{srank}(A) \le (\frac{1+\delta}{1-\delta})^2$.",
+            {"norms": "Frobenius"},
+            "The stable rank is a quotient of the Frobenius and the spectral norm, so that either may measure "
+            "smallness.",
+        ),
+    ),
+    because=r"In R dimensions $E = \epsilon(I - e_1e_1^T)$ is small in the spectral norm, and adds $(R-1)\epsilon^2$ "
+    "to the stable rank 1.",
     mutants=[
-        {"norms": "spectral"},
-        {"norms": "Frobenius"},
         {"power": 1.0},
         {"spectral": 0.95},
         {"frobenius": 0.95},
@@ -295,7 +313,7 @@ def search_perturbations(context: Context) -> Searched:
     ],
     vary=("spectral", "frobenius", "power"),
     uses=("fedloru-v2/def-srank",),
-    expect="holds",
+    expect="depends on the reading",
     grade="proof",
     seen_in=("hessian/predictions",),
     method="inequality",

@@ -60,8 +60,7 @@ def draw_instances(context: Context) -> list[Instance]:
     "fedloru-v1/proof-3.3-sets",
     where="v1 Appendix A.3, before eq. (33); iclr Appendix A.3, before eq. (29)",
     says=r"With $g_N^{-1}(\theta_{a_N}) > U_N > g_N^{-1}(\theta_{a_N+1})$ and $g_N^{-1}(\theta_{p+q-b_N}) > L_N > "
-    r"g_N^{-1}(\theta_{p+q-b_N+1})$ (so that $a_N$, $b_N$ count the positive and negative outliers): $a_N > a_M$ and "
-    r"$b_N < b_M$.",
+    r"g_N^{-1}(\theta_{p+q-b_N+1})$, and likewise for M: $a_N > a_M$ and $b_N < b_M$.",
     measure=draw_instances,
     control=Form(r"$a_N > a_M$ where a positive spike lies between the thresholds.", {"between_only": True}),
     correction=Form(
@@ -71,6 +70,8 @@ def draw_instances(context: Context) -> list[Instance]:
         mutants=({"b_sign": 1}, {"strict": True}, {"a_sign": -1}),
     ),
     uses=("fedloru-v2/prop-3.1",),
+    because="The larger sample has at least as many outliers of either sign, and equally many if no spike lies "
+    "between the thresholds.",
     expect="corrected",
     grade="search",
     method="inequality",
@@ -131,8 +132,8 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
 @claim(
     "fedloru-v1/eq-35",
     where="v1 Appendix A.3, eq. (35) and closing sentence; iclr Appendix A.3, eq. (31)",
-    says=r"The difference of the limiting stable ranks of $H_M$ and $H_N$ is the sum of six sums (outliers at M and N, "
-    r"outliers at N only, eigenvalues at the edge, on either side); each is negative, therefore "
+    says="The difference of the limiting stable ranks of $H_M$ and $H_N$ is the sum of six sums (outliers at M "
+    "and N, outliers at N only, eigenvalues at the edge, on either side); each is negative, and therefore "
     r"$\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is negative.",
     measure=draw_instances,
     control=Form("The decomposition, for finite numbers of eigenvalues at the edges.", {"sign": 0}),
@@ -146,6 +147,7 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
     ),
     also=("fedloru-iclr/eq-31",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
+    because="The sums are non-negative: the sign contradicts the theorem that they prove.",
     expect="corrected",
     grade="search",
     method="inequality",
@@ -202,6 +204,7 @@ def search_gaps(context: Context) -> Searched:
     ),
     vary=("edge",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
+    because="$G_j$ is positive: the client's edge over its norm exceeds the server's outlier over its norm.",
     expect="corrected",
     grade="search",
     method="inequality",
@@ -242,9 +245,9 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
 @claim(
     "fedloru-v1/S3",
     where="v1 and iclr, Appendix A.3, part (iii)",
-    says=r"$S_3 = \sum_{j=a_N+1}^{p+\alpha}\{U_M^2/g_M(1)^2 - U_N^2/g_N(1)^2\} = (p + \alpha - a_N - 1)\left("
-    r"\frac{U_M^2}{g_M(1)^2} - \frac{U_M^2}{g_N(1)^2}\frac{s_N^2}{s_M^2}\right)$ by $U_N/s_N = U_M/s_M$, and is "
-    r"negative (the text ends with Q = 0, Q defined nowhere).",
+    says=r"$S_3 = \sum_{j=a_N+1}^{p+\alpha}\left\{\frac{U_M^2}{g_M(1)^2} - \frac{U_N^2}{g_N(1)^2}\right\} = (p + "
+    r"\alpha - a_N - 1)\left(\frac{U_M^2}{g_M(1)^2} - \frac{U_M^2}{g_N(1)^2}\frac{s_N^2}{s_M^2}\right)$ by $U_N/s_N = "
+    "U_M/s_M$, and is negative.",
     measure=draw_instances,
     control=Form("The bracket, by the ratio of the edges.", {"lines": ("bracket",)}),
     correction=Form(
@@ -255,6 +258,7 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
         asks="neither",
     ),
     uses=("fedloru-v2/eq-43",),
+    because=r"The sum has $p + \alpha - a_N$ terms, one more, and its bracket is positive for $\theta_1 > \sigma s_M$.",
     expect="corrected",
     grade="proof",
     method="inequality",

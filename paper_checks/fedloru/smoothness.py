@@ -75,14 +75,15 @@ def measure_assumed(context: Context) -> list[Assumed]:
 @claim(
     "fedloru-v2/assump-4.1",
     where="Section 4.2, Assumption 4.1; Appendix B, Assumptions B.1 to B.4 (which exchange the labels A.4 and A.5)",
-    says=r"There are $L, G, C_A, C_B, \sigma^2 > 0$ such that for every client, all weights, rounds and local steps: "
-    r"the gradient is L-Lipschitz; $E\|\nabla f(W;\xi)\|^2 \le G^2$; $\|A_{t,i}\| \le C_A$, $\|B_{t,i}\| \le C_B$; the "
-    r"stochastic gradient is unbiased, of variance at most $\sigma^2$. (Judged: the assumptions can be met together. "
-    r"They are not free: bounded gradients at all W exclude every quadratic loss, and (A.2) with unbiasedness already "
-    r"gives $\sigma^2 \le G^2$.)",
+    says=r"There are $L, G, C_A, C_B, \sigma^2 > 0$ such that for any client, any two weight matrices, any round "
+    r"and local step: $\|\nabla f^{(k)}(W) - \nabla f^{(k)}(W')\|_F \le L\|W - W'\|_F$; $E\|\nabla "
+    r"f^{(k)}(W;\xi^{(k)})\|_F^2 \le G^2$; $\|A_{t,i}^{(k)}\|_F \le C_A$, $\|B_{t,i}^{(k)}\|_F \le C_B$; $E\|\nabla "
+    r"f^{(k)}(W;\xi^{(k)}) - \nabla f^{(k)}(W)\|_F^2 \le \sigma^2$; $E[\nabla f^{(k)}(W;\xi^{(k)})] = \nabla "
+    "f^{(k)}(W)$.",
     measure=measure_assumed,
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     vary=("curvature", "second", "variance", "factors"),
+    kind="assumption",
     expect="holds",
     grade="search",
     method="executed assumptions",
@@ -192,9 +193,9 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
 @claim(
     "fedloru-v2/claim-B3-just",
     where="Appendix B, after Assumption B.4",
-    says=r"Under (A.2) each stochastic gradient has norm at most G, and the factors take at most $\tau E$ steps before "
-    r"they start anew, so that they grow only modestly for small $\eta$. (Made precise: by a factor of at most $(1 + "
-    r"\eta G)^{\tau E}$.)",
+    says=r"Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient "
+    r"steps; under (A.2) each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update "
+    "increases the Frobenius norm only modestly, which can justify Assumption B.3.",
     measure=measure_growth,
     control=Form("For equal samples, where the second moment is that of each gradient.", {"equal": True}),
     correction=Form(
@@ -206,6 +207,7 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     ),
     vary=("rate",),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/claim-reinit"),
+    because="(A.2) bounds the second moment: a single stochastic gradient can be far larger than G.",
     expect="corrected",
     grade="proof",
     method="executed runs",
@@ -282,8 +284,8 @@ def draw_pairs(context: Context) -> list[Pair]:
 @claim(
     "fedloru-v2/lem-B.5",
     where="Appendix B.1, Lemma B.5",
-    says=r"Each $f^{(k)}$, and so f, is $LC_B^2$-smooth in A for fixed B with $\|B\| \le C_B$, and $LC_A^2$-smooth in "
-    r"B for fixed A. (In one factor at a time: jointly in (A, B) no such constant serves.)",
+    says="Under Assumption B.1 each $f^{(k)}$ is $LC_B^2$-smooth in A (for fixed B) and $LC_A^2$-smooth in B (for "
+    "fixed A), and so is f.",
     measure=draw_pairs,
     mutants=[{"constant": 0.99}, {"power": 1}, {"factor": "moving"}, {"jointly": True}],
     vary=("constant",),
@@ -310,9 +312,8 @@ def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: st
 @claim(
     "fedloru-v2/lem-B.6",
     where="Appendix B.1, Lemma B.6",
-    says=r"$E\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 \le 2(L^2C_A^2C_B^2 + G^2)E\|A_{t+1} - A_t\|^2$. "
-    r"(In the proof the printed equality $E\|(\Delta A)^T\nabla\|^2 = E[\|\Delta A\|^2\|\nabla\|^2]$ "
-    r"is an inequality.)",
+    says=r"For any t: $E\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 \le 2(L^2C_A^2C_B^2 + G^2)E\|A_{t+1} - "
+    r"A_t\|^2$.",
     measure=follow_settings,
     mutants=[{"constant": 0.99}, {"gradient": 0.0}, {"curvature_power": 0}],
     vary=("constant",),

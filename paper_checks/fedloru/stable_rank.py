@@ -160,7 +160,7 @@ def _case(cases: Cases, index: int) -> dict[str, float]:
 @claim(
     "fedloru-v2/claim-Fj-sign",
     where="Appendix A.4, after eq. (39)",
-    says=r"$F_j$ is positive for every $j \in \mathcal{P}_N \cup \mathcal{Q}_N$.",
+    says=r"The overall sign of $F_j$, $j \in \mathcal{P}_N \cup \mathcal{Q}_N$, is positive.",
     measure=search_signs,
     control=Form(r"$F_j > 0$ whenever $|\theta_j| < |\theta_0|$.", {"below_largest": True}),
     correction=Form(
@@ -170,6 +170,8 @@ def _case(cases: Cases, index: int) -> dict[str, float]:
         mutants=({"swapped": True}, {"sign": -1}),
     ),
     uses=("fedloru-v2/eq-39",),
+    importance="detail",
+    because=r"$F_j = 0$ for $\theta_j = \theta_0$, which the sum contains, and whenever $|\theta_j| = |\theta_0|$.",
     expect="corrected",
     grade="search",
     method="inequality",
@@ -197,9 +199,9 @@ def claim_Fj_sign(
 @claim(
     "fedloru-v2/eq-40",
     where="Appendix A.4, eq. (40)",
-    says=r"$F_j \ge \frac{8\sigma^4 s_M s_N (s_M^2-s_N^2)}{g_M^{-1}(\theta_0)^2 g_N^{-1}(\theta_0)^2}"
-    r"\left|\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right|$ for $\theta_0^2 \ge \sigma^2 s_M^2$ and "
-    r"$|\theta_j| \le |\theta_0|$.",
+    says=r"For $j \in \mathcal{P}_N \cup \mathcal{Q}_N$: $F_j \ge \frac{8\sigma^4 s_M s_N "
+    r"(s_M^2-s_N^2)}{g_M^{-1}(\theta_0)^2 "
+    r"g_N^{-1}(\theta_0)^2}\left|\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right|$.",
     measure=search_eq_40,
     mutants=[{"constant": 8.1}, {"sigma_power": 3}, {"swapped": True}],
     vary=("constant",),
@@ -237,9 +239,9 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
 @claim(
     "fedloru-v2/eq-43",
     where="Appendix A.4, eq. (43)",
-    says=r"$\frac{U_M^2}{g_M^{-1}(\theta_0)^2}-\frac{U_N^2}{g_N^{-1}(\theta_0)^2} = "
-    r"\frac{4\sigma^2(s_M^2-s_N^2)\left(\theta_0^2-\sigma^4s_M^2s_N^2/\theta_0^2\right)}"
-    r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}$, by the four printed lines.",
+    says=r"$\frac{U_M^2}{g_M^{-1}(\theta_0)^2}-\frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ equals, by four lines, "
+    r"$\frac{4\sigma^2(s_M^2-s_N^2)\left(\theta_0^2-\sigma^4s_M^2s_N^2/\theta_0^2\right)}"
+    r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}$.",
     measure=draw_points,
     mutants=[{"sigma_power": 2}, {"sign": -1}, {"edge": 1}],
     vary=("factor",),
@@ -296,6 +298,8 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
         {"g_power": 2},
         mutants=({"g_power": 3}, {"sign": -1}),
     ),
+    importance="detail",
+    because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$, which the fourth line has.",
     expect="corrected",
     grade="proof",
     method="units",

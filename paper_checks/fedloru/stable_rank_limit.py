@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
+from paper_checks.fedloru.spike_sets import Instance, draw_instances
+from paper_checks.fedloru.spike_sets import Reading as Sets
+from paper_checks.fedloru.stable_rank_estimates import judge_estimates
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from paper_checks.methods.probability import Counted
@@ -107,7 +110,7 @@ def expected_ratio(sizes: Sizes, noise: float, part: str, bulk: float) -> float:
     return squared / R / (rank.spectral_norm**2 if part == "stable rank" else 1.0)
 
 
-def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float, rivals: list[float]) -> Evidence:
+def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     """Both sample sizes of every setting in which Theorem 3.2 speaks."""
     columns = {f"{who}, {name}": (name, place) for name in ABOVE for place, who in enumerate(("client", "server"))}
 
@@ -119,12 +122,9 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float, rivals: list[fl
 
     found = {name: {"numerator": ranks.squared / R, "norm": ranks.norms, "stable rank": ranks.ranks() / R}[part]
              for name, ranks in data.items()}  # fmt: skip
-    forms = [predict(value) for value in rivals]
-    if part == "norm":  # which no mean square of the bulk changes: tolerance from an edge one per cent off
-        forms = [forms[0], {label: 1.01 * value for label, value in forms[0].items()}]
     return judge_limit(
         {label: Ladder(((R, found[name][:, place]),), SETTLED) for label, (name, place) in columns.items()},
-        predict(bulk), forms, scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2",
+        predict(bulk), scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2",
         settings={label: {**ABOVE[name].numbers(), "place": place} for label, (name, place) in columns.items()},
     )  # fmt: skip
 
@@ -132,10 +132,11 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float, rivals: list[fl
 @claim(
     "fedloru-v2/eq-36",
     where="Appendix A.4, eq. (36)",
-    says=r"With $N_u$, $N_l$ the numbers of i with $\lambda_i(H_N) \to U_N$, $L_N$, the limiting eigenvalues give "
-    r"$\widehat{\mathrm{srank}}(H_N) = \left(\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} g_N^{-1}(\theta_j)^2 + "
-    r"N_uU_N^2 + N_lL_N^2\right)/g_N^{-1}(\theta_0)^2$ (by Proposition 3.1 all other indices are counted in "
-    r"$N_u + N_l$).",
+    says="From the limiting eigenvalues of $H_N$ the estimated stable rank is defined as "
+    r"$\widehat{\mathrm{srank}}(H_N) = \sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N} "
+    r"\frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2} + N_u\frac{U_N^2}{g_N^{-1}(\theta_0)^2} + "
+    r"N_l\frac{L_N^2}{g_N^{-1}(\theta_0)^2}$ with $N_u = |\{i : \lambda_i(H_N) \to U_N\}|$, $N_l = |\{i : "
+    r"\lambda_i(H_N) \to L_N\}|$.",
     measure=measure_ranks,
     control=Form(r"Its denominator: $\|H_N\|_2 \to |g_N^{-1}(\theta_0)|$.", {"part": "norm"}),
     correction=Form(
@@ -148,19 +149,23 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float, rivals: list[fl
     ),
     vary=("bulk",),
     uses=("fedloru-v2/eq-29", "fedloru-v2/prop-3.1-bulk"),
+    kind="definition",
+    because="$N_u$ and $N_l$ are infinite: every fixed index tends to an edge, and the rest has mean square "
+    r"$\sigma^2s_N^2$, not $U_N^2$.",
     expect="corrected",
     grade="statistical",
     method="limit",
 )
 def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") -> Evidence:
     """The squared Frobenius norm over R."""
-    return _judge_ratio(data, part, bulk, [form["bulk"] for form in eq_36.rivals()])
+    return _judge_ratio(data, part, bulk)
 
 
 @claim(
     "fedloru-v2/eq-36-conv",
     where="Appendix A.4, after eq. (36)",
-    says=r"By Proposition 3.1, $|\mathrm{srank}(H_N) - \widehat{\mathrm{srank}}(H_N)| \to 0$.",
+    says=r"By Proposition 3.1, $|\mathrm{srank}(H_N) - \widehat{\mathrm{srank}}(H_N)| \to 0$ and "
+    r"$|\mathrm{srank}(H_M) - \widehat{\mathrm{srank}}(H_M)| \to 0$.",
     measure=measure_ranks,
     control=Form(r"$\|H_N\|_2 \to |g_N^{-1}(\theta_0)|$.", {"part": "norm"}),
     correction=Form(
@@ -171,13 +176,14 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
     ),
     vary=("bulk",),
     uses=("fedloru-v2/eq-36", "fedloru-v2/prop-3.1"),
+    because="The stable rank grows in proportion to R, by the mean square of the bulk, which is a quarter of $U_N^2$.",
     expect="corrected",
     grade="statistical",
     method="limit",
 )
 def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable rank") -> Evidence:
     """The stable rank over R."""
-    return _judge_ratio(data, part, bulk, [form["bulk"] for form in eq_36_conv.rivals()])
+    return _judge_ratio(data, part, bulk)
 
 
 def printed_bound(sizes: Sizes) -> float:
@@ -212,80 +218,119 @@ def expected_gap(sizes: Sizes, bulk: float) -> float:
     ),
     vary=("bulk",),
     uses=("fedloru-v2/eq-36-conv",),
+    because="Both differences grow in proportion to R, the one of the stable ranks with a quarter of the printed "
+    "factor.",
     expect="corrected",
     grade="statistical",
     method="limit",
 )
 def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) -> Evidence:
     """The difference of stable ranks over R."""
-
-    def predict(bulk: float, **_: Any) -> Predictions:
-        return {name: expected_gap(sizes, bulk) for name, sizes in ABOVE.items()}
-
-    predicted, rivals = predict(bulk), [predict(**form) for form in eq_37.rivals()]
+    predicted = {name: expected_gap(sizes, bulk) for name, sizes in ABOVE.items()}
     ladders = {name: data[name].gaps() / R for name in ABOVE}
     if sign_only:
         predicted = {name: float(np.sign(value)) for name, value in predicted.items()}
         ladders = {name: np.sign(gaps) for name, gaps in ladders.items()}
-        rivals = [predicted, {name: -value for name, value in predicted.items()}]
     return judge_limit(
-        {name: Ladder(((R, gaps),), SETTLED) for name, gaps in ladders.items()}, predicted, rivals,
+        {name: Ladder(((R, gaps),), SETTLED) for name, gaps in ladders.items()}, predicted,
         scope="spikes of both signs, above and below the thresholds, theta_0^2 >= sigma^2 s_M^2, independent noise",
         settings={name: sizes.numbers() for name, sizes in ABOVE.items()},
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Theorem:
+    """Stable ranks of the Hessians themselves, and exact instances of the estimates of eq. (36)."""
+
+    ranks: dict[str, Ranks]
+    instances: list[Instance]
+
+
+def measure_theorem(context: Context) -> Theorem:
+    """Both."""
+    return Theorem(measure_ranks(context), draw_instances(context))
+
+
 @claim(
     "fedloru-v2/thm-3.2",
     where="Section 3.1, Theorem 3.2, eq. (4), and Appendix A.4, eq. (45)",
-    says=r"If $\theta_0^2 \ge \sigma^2s_M^2$, then as $R \to \infty$ the difference of the stable ranks of $H_M$ and "
-    r"$H_N$ is positive and at least $\frac{s_M^2 - s_N^2}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}\left["
-    r"\sum_{j \in \mathcal{P}_N \cup \mathcal{Q}_N}8\sigma^4s_Ms_N\left|\frac{\theta_0}{\theta_j} - "
-    r"\frac{\theta_j}{\theta_0}\right| + 4\sigma^2B_N\left(\theta_0^2 - \frac{\sigma^4s_M^2s_N^2}{\theta_0^2}\right)"
-    r"\right]$, $B_N$ the number of i with $\lambda_i(H_N) \to U_N$ or $L_N$ (by Proposition 3.1 all that are no "
-    "outliers).",
-    measure=measure_ranks,
-    control=Form("The difference is positive.", {"form": "sign"}),
+    says=r"With $\theta_0 = \theta_1 1\{|\theta_1| \ge |\theta_{p+q}|\} + \theta_{p+q} 1\{|\theta_1| < "
+    r"|\theta_{p+q}|\}$ and $\theta_0^2 \ge \sigma^2s_M^2$, the difference in the limiting stable rank, as $R \to "
+    r"\infty$, between $H_N$ and $H_M$ is positive and bounded below: $\widehat{\mathrm{srank}}(H_M) - "
+    r"\widehat{\mathrm{srank}}(H_N) \ge \frac{s_M^2 - s_N^2}{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}\left[\sum_{j "
+    r"\in \mathcal{P}_N \cup \mathcal{Q}_N}8\sigma^4s_Ms_N\left|\frac{\theta_0}{\theta_j} - "
+    r"\frac{\theta_j}{\theta_0}\right| + 4\sigma^2B_N\left(\theta_0^2 - "
+    r"\frac{\sigma^4s_M^2s_N^2}{\theta_0^2}\right)\right]$, where $B_N = |\{i : \lambda_i(H_N) \to U_N \text{ or } "
+    r"L_N\}|$, $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\}$ and $\mathcal{Q}_N = \{i > p : "
+    r"g_N^{-1}(\theta_i) < L_N\}$.",
+    measure=measure_theorem,
+    mutants=[{"second": 4.05}, {"first": 16.0}],
+    readings=(
+        Reading(
+            "stable ranks of the Hessians",
+            r"For large R, $\mathrm{srank}(H_M) - \mathrm{srank}(H_N)$ is positive and at least the right side of "
+            r"(4), with all indices in $B_N$ that are not in $\mathcal{P}_N \cup \mathcal{Q}_N$.",
+            why="The theorem speaks of the difference in the limiting stable rank of the Hessians, (37) equates it "
+            "with that of the estimates, and by Proposition 3.1 all other eigenvalues tend to $U_N$ or $L_N$.",
+        ),
+        Reading(
+            "estimates, sets by condition",
+            r"Between the estimates (36) with finite counts, $N_u + N_l = B_N \ge 1$ and as many indices at M as at "
+            r"N: $\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N)$ is positive and at least the right "
+            r"side of (4), $\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\}$ and its likes.",
+            {"form": "estimates"},
+            "The displayed inequality is one between the estimates, which (36) defines with counts; the proof matches "
+            "the indices at M and at N, and the theorem prints these sets.",
+        ),
+        Reading(
+            "estimates, sets by limit",
+            r"The same with $\mathcal{P}_N = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ and its likes.",
+            {"form": "estimates", "sets": "limit"},
+            "Appendix A.4 prints these sets as equal to those of the theorem, and counts the others at the edges.",
+        ),
+    ),
     correction=Form(
-        r"The difference is positive and grows in proportion to R, for every $|\theta_0| > \sigma s_N$ (also between "
-        r"$\sigma s_N$ and $\sigma s_M$): divided by R it tends to $\sigma^2\left(\frac{s_M^2}{\lambda_M^2} - "
-        r"\frac{s_N^2}{\lambda_N^2}\right) > 0$ with $\lambda = \theta_0 + \sigma^2s^2/\theta_0$ for $|\theta_0| > "
-        r"\sigma s$, else $2\sigma s$ ($s/\lambda$ increases with s). The printed bound over R is four times that "
-        r"for $\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number for $B_N$ it would hold for large R, since "
-        "the left side is unbounded. As algebra between two expressions (36) with equal counts it stands where no "
-        r"spike lies between $\sigma s_N$ and $\sigma s_M$ (eqs. 38 to 43).",
+        r"The difference of the stable ranks is positive and grows in proportion to R, for every $|\theta_0| > \sigma "
+        r"s_N$ (also between $\sigma s_N$ and $\sigma s_M$): divided by R it tends to "
+        r"$\sigma^2\left(\frac{s_M^2}{\lambda_M^2} - \frac{s_N^2}{\lambda_N^2}\right) > 0$ with $\lambda = \theta_0 + "
+        r"\sigma^2s^2/\theta_0$ for $|\theta_0| > \sigma s$, else $2\sigma s$ ($s/\lambda$ increases with s). The "
+        r"printed bound over R is four times that for $\theta_0^2 \ge \sigma^2s_M^2$; with any fixed finite number "
+        "for $B_N$ it would hold for large R, since the left side is unbounded.",
         {"form": "limit"},
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),
-    vary=("bulk",),
+    vary=("first", "second"),
+    best={
+        "first": Best(8.0, r"proved: attained in the limit of $\theta_j, \theta_0 \to \sigma s_M$ and $s_N \to s_M$"),
+    },
+    hypotheses=(Dropped(r"$\theta_0^2 \ge \sigma^2s_M^2$", {"assumption": False}),),
     uses=("fedloru-v2/eq-37", "fedloru-v2/eq-40", "fedloru-v2/eq-43"),
     also=("fedloru-v2/eq-45",),
-    expect="corrected",
+    importance="result",
+    because=r"Eigenvalues inside the bulk carry the stable rank, with mean square $\sigma^2s_N^2$; the bound counts "
+    r"each with $4\sigma^2s_N^2$.",
+    expect="depends on the reading",
     grade="statistical",
     seen_in=("hessian/predictions", "fedloru/fig-1"),
     method="limit",
 )
-def thm_3_2(data: dict[str, Ranks], form: str = "bound", bulk: float = 1.0) -> Evidence:
-    """The difference over R: against the printed bound from below, or against the limit (server with an outlier)."""
+def thm_3_2(
+    data: Theorem, form: str = "bound", bulk: float = 1.0, sets: Sets = "condition", first: float = 8.0,
+    second: float = 4.0, assumption: bool = True,
+) -> Evidence:  # fmt: skip
+    """The difference over R against the printed bound from below, or the limit; or that of the estimates (36)."""
+    if form == "estimates":
+        return judge_estimates(data.instances, sets, first, second, assumption)
     settings = ABOVE if form == "bound" else ABOVE | BETWEEN
-
-    def predict(form: str, bulk: float) -> Predictions:
-        return {
-            name: printed_bound(sizes) if form == "bound" else expected_gap(sizes, bulk)
-            for name, sizes in settings.items()
-        }
-
-    predicted, rivals = predict(form, bulk), [predict(**constants) for constants in thm_3_2.rivals()]
-    gaps = {name: data[name].gaps() / R for name in settings}
+    predicted = {
+        name: printed_bound(sizes) if form == "bound" else expected_gap(sizes, bulk) for name, sizes in settings.items()
+    }
+    gaps = {name: data.ranks[name].gaps() / R for name in settings}
+    smallest = min(float(np.mean(values)) for values in gaps.values())
     if form == "bound":  # what exceeds a lower bound satisfies it
         gaps = {name: np.minimum(values, predicted[name]) for name, values in gaps.items()}
-    if form == "sign":
-        predicted = dict.fromkeys(settings, 1.0)
-        rivals = [predicted, dict.fromkeys(settings, -1.0)]
-        gaps = {name: np.sign(values) for name, values in gaps.items()}
-    smallest = min(float(np.mean(data[name].gaps() / R)) for name in settings)
     return judge_limit(
-        {name: Ladder(((R, values),), SETTLED) for name, values in gaps.items()}, predicted, rivals,
+        {name: Ladder(((R, values),), SETTLED) for name, values in gaps.items()}, predicted,
         scope=f"{', '.join(settings)}; spikes of both signs, independent noise; the smallest difference is "
         f"{smallest:.3g} R",
         settings={name: sizes.numbers() for name, sizes in settings.items()},
@@ -314,8 +359,8 @@ def measure_signs(context: Context) -> Signs:
 @claim(
     "fedloru-v2/claim-ill",
     where="Section 3.1, after Theorem 3.2",
-    says=r"If $\theta_0^2 \le \sigma^2s_M^2$ the gap can become negative, and only then: the largest eigenvalue is "
-    "extremely small compared with the noise.",
+    says=r"In the special case $\theta_0^2 \le \sigma^2s_M^2$ the gap can become negative; this arises only when "
+    "the largest singular value is extremely small.",
     measure=measure_signs,
     mutants=[{"possible": ("above",)}, {"impossible": ("below",)}, {"possible": ("between",)}],
     vary=("share",),

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import rational
 from paper_checks.methods.inequality import judge_inequality
@@ -103,8 +103,8 @@ def measure_approaches(context: Context) -> Approaches:
 @claim(
     "fedloru-v2/lem-A.1a",
     where="Appendix A.1, Lemma A.1 a)",
-    says=r"If the probability measures $\mu_n \to \mu$ weakly, then $g_{\mu_n}(z) \to g_\mu(z)$ for every "
-    r"$z = u + iv$, $v > 0$.",
+    says=r"For probability measures $\mu_n$: if $\mu_n \to \mu$ weakly, where $\mu$ is a measure, then "
+    r"$g_{\mu_n}(z) \to g_\mu(z)$ for any $z = u + iv$, $v > 0$.",
     measure=measure_approaches,
     mutants=[{"mass": 0.99}, {"shift": 0.01}, {"constant": 0.9}, {"uniform": True}],
     vary=("mass", "shift", "constant"),
@@ -207,23 +207,35 @@ def measure_escaping(context: Context) -> list[Escaping]:
 @claim(
     "fedloru-v2/lem-A.1b",
     where="Appendix A.1, Lemma A.1 b)",
-    says=r"If $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there is a unique non-negative finite "
-    r"measure $\mu$ with $g = g_\mu$ and $\mu_n \to \mu$ weakly.",
+    says=r"For probability measures $\mu_n$: if $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there "
+    r"is a unique non-negative and finite measure $\mu$ such that $g = g_\mu$ and $\mu_n \to \mu$ weakly.",
     measure=measure_escaping,
-    control=Form("The statement with test functions that vanish at infinity: vaguely.", {"least_mass": 2.0}),
+    readings=(
+        LITERAL,
+        Reading(
+            "vaguely",
+            r"For probability measures $\mu_n$: if $g_{\mu_n}(z) \to g(z)$ for all $z = u + iv$, $v > 0$, then there "
+            r"is a unique non-negative and finite measure $\mu$ with $g = g_\mu$, and $\int f\,d\mu_n \to \int "
+            r"f\,d\mu$ for all continuous f that vanish at infinity.",
+            {"least_mass": 2.0},
+            r"The lemma calls $\mu$ finite and not a probability measure, as limits are that may lose mass.",
+            ({"sign": -1}, {"normalised": True}),
+        ),
+    ),
     correction=Form(
         r"$\mu$ exists, is unique and $\mu_n \to \mu$ vaguely (test functions that vanish at infinity); weakly "
         r"(bounded continuous test functions) if and only if $\mu(\mathbb{R}) = 1$. Mass can escape to infinity: for "
         r"$\mu_n = \frac12(\delta_0+\delta_n)$, $g_{\mu_n}(z) \to g_\mu(z)$ with $\mu = \frac12\delta_0$. In the paper "
-        "the limits have mass 1, so that its use of the lemma is not affected. (The lemma is quoted there, from "
-        "Theorem 2.2 of pielaszkiewicz2015closed, and is right if weakly means vaguely.)",
+        "the limits have mass 1, so that its use of the lemma is not affected.",
         {"least_mass": 1.0, "converse": True},
         mutants=({"least_mass": 0.5}, {"least_mass": 1.5}, {"normalised": True}, {"sign": -1}),
         asks="neither",
     ),
     vary=("least_mass",),
     uses=("fedloru-v2/lem-A.1a",),
-    expect="corrected",
+    because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to that of "
+    r"$\frac12\delta_0$.",
+    expect="depends on the reading",
     grade="search",
     method="identity",
 )

@@ -167,6 +167,8 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
         (*RETURN_MUTANTS, {"personal_power": 0}),
     ),
     kind="algorithm",
+    because="The returned model lacks both scales with which it was trained, and the factors that are not "
+    "accumulated yet.",
     expect="corrected",
     grade="search",
     method="algorithm",
@@ -217,6 +219,8 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
         RETURN_MUTANTS,
     ),
     kind="algorithm",
+    because=r"The returned model lacks the scale $\alpha$ with which it was trained, and the factors that are not "
+    "accumulated yet.",
     expect="corrected",
     grade="search",
     method="algorithm",
@@ -274,6 +278,7 @@ def run_pfedlora(context: Context) -> list[Served]:
         ({"personal_power": 0}, {"personal_power": 2}, {"scale": 1.001}),
     ),
     kind="algorithm",
+    because=r"The returned model lacks the scale $\alpha_p$ with which it was trained.",
     expect="corrected",
     grade="search",
     method="algorithm",

@@ -101,8 +101,9 @@ def measure_pairs(context: Context) -> list[Pair]:
 @claim(
     "fedloru-v2/lem-A.3",
     where="Appendix A.1, Lemma A.3, eqs. (10) and (11)",
-    says=r"For Hermitian $A, B$: $\lambda_{i+j-1}(A+B) \le \lambda_i(A)+\lambda_j(B)$ for $i+j \le n+1$, and "
-    r"$\lambda_{i+j-n}(A+B) \ge \lambda_i(A)+\lambda_j(B)$ for $i+j \ge n+1$.",
+    says=r"For Hermitian $A, B \in \mathbb{C}^{n \times n}$ and $i, j \in \{1, \ldots, n\}$: $\lambda_{i+j-1}(A+B) "
+    r"\le \lambda_i(A)+\lambda_j(B)$ for $i+j \le n+1$, and $\lambda_{i+j-n}(A+B) \ge \lambda_i(A)+\lambda_j(B)$ for "
+    r"$i+j \ge n+1$.",
     measure=measure_pairs,
     mutants=[{"upper_shift": -1}, {"lower_shift": 1}, {"sign": -1}],
     vary=("tighten",),
@@ -150,8 +151,8 @@ def measure_hessians(context: Context) -> list[Pair]:
 @claim(
     "fedloru-v2/eq-21-25",
     where="Appendix A.3, eqs. (21) to (25)",
-    says=r"$\lambda_{i+q}(\epsilon_N) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$ for all $i \in \{1..R\}$, with "
-    r"$\lambda_k = -\infty$ for $k > R$ and $+\infty$ for $k \le 0$.",
+    says=r"From Lemma A.3: $\lambda_{i+q}(\epsilon_N) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$ for all $i "
+    r"\in \{1, \ldots, R\}$, where $\lambda_k(\epsilon_N) = -\infty$ if $k > R$ and $+\infty$ if $k \le 0$.",
     measure=measure_hessians,
     mutants=[{"p_shift": -1}, {"q_shift": -1}],
     vary=("tighten",),

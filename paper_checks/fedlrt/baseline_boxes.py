@@ -56,8 +56,9 @@ def measure_fedavg(context: Context) -> list[Descents]:
 @claim(
     "fedlrt/alg-3",
     where="Algorithm 3 (FedAvg) with eqs. (2) and (3)",
-    says=r"Each client descends on its own loss from the server's weights, the server takes the mean; with one local "
-    r"step this is gradient descent on the global loss.",
+    says=r"FedAvg, in each of T rounds: broadcast $W^t$; $W_c^{s=0} \leftarrow W^t$; for $s = 0, \ldots, s_*-1$ on "
+    r"the client $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_WL_c(W_c^s)$; $W^{t+1} \leftarrow$ aggregate of "
+    "the $W_c^{s_*}$.",
     measure=measure_fedavg,
     mutants=[{"rate": 1.01}, {"own": False}],
     vary=("rate",),
@@ -116,8 +117,10 @@ def measure_fedlin(context: Context) -> list[Descents]:
 @claim(
     "fedlrt/alg-4",
     where="Algorithm 4 (FedLin), line 9, with eq. (4)",
-    says=r"$W_c^{s+1} = W_c^s - \lambda\nabla L_c(W_c^s) + V_c$ with $V_c = G_W - G_{W,c}$, which is eq. (4); a "
-    r"stationary point of the global loss stays where it is.",
+    says=r"FedLin, in each of T rounds: broadcast $W^t$; aggregate $G_{W,c} \leftarrow \nabla_WL_c(W^t)$ to $G_W$ "
+    r"and broadcast it; $W_c^{s=0} \leftarrow W^t$, $V_c \leftarrow G_W - G_{W,c}$; for $s = 0, \ldots, "
+    r"s_*-1$: $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_WL_c(W_c^s) + V_c$; $W^{t+1} \leftarrow$ aggregate "
+    "of the $W_c^{s_*}$.",
     measure=measure_fedlin,
     vary=("sign",),
     control=Form("The corrections cancel in the mean over the clients.", {"keep": ("cancel",)}),
@@ -128,6 +131,8 @@ def measure_fedlin(context: Context) -> list[Descents]:
         ({"as_printed": True}, {"sign": -1.0}, {"sign": 0.0}),
     ),
     kind="algorithm",
+    because=r"$V_c$ stands outside the bracket, without $\lambda$ and with the other sign than in (4): stationary "
+    "points move.",
     expect="corrected",
     grade="proof",
     method="algorithm",
@@ -197,8 +202,12 @@ def measure_naive(context: Context) -> list[Naive]:
 @claim(
     "fedlrt/alg-6",
     where="Algorithm 6 (naive FeDLRT) with Section 3",
-    says=r"Clients step in bases of their own; the server averages their coefficients and puts the mean into the bases "
-    r"$\tilde U$, $\tilde V$: the mean model $W^* = \frac1C\sum_cU_cS_cV_c^\top$ that the text speaks of.",
+    says=r"In each of T rounds: broadcast $U^t, V^t, S^t$; for $s = 0, \ldots, s_*-1$ the client augments $U_c^s$, "
+    r"$V_c^s$ by its own basis gradients with QR decompositions, $\tilde S_c = \tilde U_c^\top "
+    r"U_c^sS_c^sV_c^{s,\top}\tilde V_c$ and $\tilde S_c^* \leftarrow \tilde S_c - \lambda\nabla_{\tilde "
+    r"S}L_c(\tilde U_c\tilde S_c\tilde V_c^\top)$; the server aggregates the $\tilde S_c^*$ to $\tilde S^*$, "
+    r"takes its SVD with threshold $\vartheta$, and $U^{t+1} \leftarrow \tilde UP_{r_1}$, $V^{t+1} \leftarrow "
+    r"\tilde VQ_{r_1}$, $S^{t+1} \leftarrow \Sigma_{r_1}$.",
     measure=measure_naive,
     vary=("scale",),
     control=Form("With one client the model is the client's.", {"alone": True}),
@@ -211,6 +220,8 @@ def measure_naive(context: Context) -> list[Naive]:
         ({"as_printed": True}, {"scale": 1.001}),
     ),
     kind="algorithm",
+    because=r"The clients' bases differ: the mean of their coefficients belongs to none, and $\tilde U$, $\tilde V$ "
+    "are defined nowhere.",
     expect="corrected",
     grade="search",
     method="algorithm",

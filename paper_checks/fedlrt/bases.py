@@ -12,7 +12,7 @@ from torch import Tensor
 
 from algorithms.low_rank import USV, augment, beside, padded, product
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
@@ -62,8 +62,9 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
 @claim(
     "fedlrt/eq-5",
     where="Section 3, eq. (5)",
-    says=r"With $G = \nabla_WL(USV^\top)$: $\dot S = -U^\top GV$, $\dot U = -(I - P_U)GVS^{-1}$, $\dot V = -(I - "
-    r"P_V)GUS^{-\top}$ is the gradient flow projected onto the tangent space of the matrices of rank r.",
+    says=r"The gradient flow, projected onto a local tangent plane of $\mathcal M_r$, is for the factors $\dot S = "
+    r"-U^\top\nabla_WL(USV^\top)V$, $\dot U = -(I - P_U)\nabla_WL(USV^\top)VS^{-1}$, $\dot V = -(I - "
+    r"P_V)\nabla_WL(USV^\top)US^{-\top}$, with $P_U = UU^\top$ and $P_V = VV^\top$.",
     measure=measure_flow,
     control=Form(r"The lines for S and U: the flow in the row space, $(\dot US + U\dot S)V^\top = -GP_V$.",
                  {"lines": "S and U"}),
@@ -75,6 +76,8 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
         asks="neither",
     ),
     vary=("projection",),
+    importance="detail",
+    because=r"The third line needs the transposed gradient: $\nabla_WL\,U$ lives on the rows, and V on the columns.",
     expect="corrected",
     grade="proof",
     method="identity",
@@ -205,12 +208,15 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
 @claim(
     "fedlrt/eq-6",
     where="Section 3.1, eq. (6)",
-    says=r"$[U|\bar U]R = \mathrm{qr}([U|G_U]) \in \mathbb R^{n \times 2r}$ with $G_U = \frac1C\sum_c\nabla_UL_c$, and "
-    r"likewise for V: an orthonormal basis of 2r columns, the first r of them U, that contains $G_U$ ($2r \le n$; the "
-    r"span is that of $[U|G_U]$ where this has full rank, and larger elsewhere).",
+    says=r"With the mean basis gradients $G_U = \frac1C\sum_c\nabla_UL_c(U^tS^tV^{t,\top})$ and $G_V = "
+    r"\frac1C\sum_c\nabla_VL_c(U^tS^tV^{t,\top})$ the augmented bases are $[U^t|\bar U]R = "
+    r"\mathrm{qr}([U^t|G_U]) \in \mathbb R^{n \times 2r}$ and $[V^t|\bar V]R = \mathrm{qr}([V^t|G_V]) \in "
+    r"\mathbb R^{n \times 2r}$, orthonormalised.",
     measure=measure_wide,
-    mutants=[{"beyond": True}, {"mean": False}, {"assembled": False}, {"length": 1.01}],
+    mutants=[{"mean": False}, {"assembled": False}, {"length": 1.01}],
     vary=("length",),
+    hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
+    kind="definition",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -240,19 +246,20 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
 @claim(
     "fedlrt/claim-gu-gv-choice",
     where="Section 3.1, basis augmentation, with Appendix D",
-    says=r"$G_U$ and $G_V$ capture the gradient flow (5) in the original bases: $\dot U$ and $\dot V$ lie in the wide "
-    r"bases, and so does the gradient projected onto the tangent space (S of full rank); consistent with Lemma 2.",
+    says="$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and "
+    "augmenting by them is consistent with the basis update of the augmented BUG splitting.",
     measure=measure_wide,
-    mutants=[{"singular": True}, {"shared": False}, {"transposed": False}, {"beyond_tangent": 1.0}],
+    mutants=[{"shared": False}, {"beyond_tangent": 1.0}],
     vary=("beyond_tangent",),
+    hypotheses=(Dropped("S of full rank", {"singular": True}),),
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
     expect="holds",
     grade="search",
     method="algorithm",
 )
-def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True, transposed: bool = True,
+def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
                 beyond_tangent: float = 0.0) -> Evidence:  # fmt: skip
-    """Directions of (5) at the mean gradient, projected out of the wide bases.
+    """Directions of (5), as corrected (fedlrt/eq-5), at the mean gradient, projected out of the wide bases.
 
     ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for the
     dynamics of a single client. Without the inverse of S, whose effect is no matter of spans, directions are those of
@@ -262,9 +269,7 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
     for one in regular(points, singular=singular):
         U, _, V = one.parts
         G = torch.stack(one.slopes).mean(dim=0) if shared else one.slopes[0]
-        if not transposed and G.shape[0] != G.shape[1]:
-            continue
-        off, pulled = G - U @ (U.mT @ G), (G.mT if transposed else G) @ U
+        off, pulled = G - U @ (U.mT @ G), G.mT @ U
         moves_U, moves_V = off @ V, pulled - V @ (V.mT @ pulled)
         tangent = G - (1.0 - beyond_tangent) * (off - off @ V @ V.mT)
         inside = one.Ut @ (one.Ut.mT @ tangent @ one.Vt) @ one.Vt.mT
@@ -279,12 +284,13 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
 @claim(
     "fedlrt/lemma-1",
     where="Section 3.1, Lemma 1",
-    says=r"$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ is $S^t$ in the corner of zeros; so $\bar U$, $\bar V$ "
-    r"and $S^t$ are all that clients need.",
+    says=r"$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 & "
+    r"0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S in place of $\tilde S$.",
     measure=measure_wide,
     mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
     vary=("corner", "outside"),
     uses=("fedlrt/eq-22", "fedlrt/eq-23"),
+    importance="result",
     expect="holds",
     grade="proof",
     method="algorithm",
@@ -308,9 +314,10 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
 @claim(
     "fedlrt/eq-22",
     where="Appendix E, eq. (22)",
-    says=r"A QR decomposition of $[U|G_U]$ changes the columns of $G_U$ only: $\tilde U = [U|\bar U]$, $\bar U \in "
-    r"\mathbb R^{n \times r}$, $\bar U^\top U = 0$, $\tilde U^\top U = [I; 0]$, and the same for V (up to the signs "
-    r"that a QR decomposition leaves open).",
+    says="$[U, G_U]$ begins with the orthonormal columns of U, so that a QR decomposition rearranges the columns "
+    r"of $G_U$ only, with $\tilde U = [U, \bar U]$, $\bar U \in \mathbb R^{n \times r}$ and $\bar U^\top U = "
+    r"0$; likewise $\tilde V$. So $\tilde U^\top U = [U^\top U; \bar U^\top U] = [I; 0]$ and $\tilde V^\top V "
+    r"= [V^\top V; \bar V^\top V] = [I; 0]$.",
     measure=measure_wide,
     mutants=[{"assembled": False}, {"columns": 1}, {"one": 1.01}],
     vary=("one",),

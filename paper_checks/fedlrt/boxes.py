@@ -13,7 +13,7 @@ from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import USV, Truncation, augment, beside, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
@@ -128,10 +128,14 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
 @claim(
     "fedlrt/alg-1",
     where="Algorithm 1 with Section 3.1",
-    says=r"U and V stay orthonormal, S diagonal and of full rank (with the threshold of line 17 on the tail from "
-    r"$\sigma_{r_1+1}$ on, see fedlrt/claim-factors); averaging coefficients in the shared bases averages "
-    r"the clients' models; with full correction the first local step is the same at all clients; two communication "
-    r"rounds without correction, three with the full one.",
+    says=r"From orthonormal $U^1$, $V^1$, full-rank $S^1$, a flag var_cor and the threshold $\tau$, each of T "
+    r"rounds: broadcast $U^t, V^t, S^t$; aggregate the clients' $\nabla_UL_c$, $\nabla_VL_c$; augment both "
+    r"bases on the server and broadcast $\bar U$, $\bar V$; clients assemble $\tilde U = [U^t|\bar U]$, "
+    r"$\tilde V$ and $\tilde S^{s=0} = \begin{bmatrix}S^t & 0\\0 & 0\end{bmatrix}$; with var_cor, aggregate "
+    r"$G_{\tilde S,c} = \nabla_{\tilde S}L_c$, broadcast $G_{\tilde S}$ and update with $G_{\tilde S} - "
+    r"G_{\tilde S,c}$, else update without; aggregate $\tilde S_c^{s_*}$ to $\tilde S^*$; take its SVD with "
+    r"threshold $\vartheta$; $U^{t+1} = \tilde UP_{r_1}$, $V^{t+1} = \tilde VQ_{r_1}$, $S^{t+1} = "
+    r"\Sigma_{r_1}$.",
     measure=watch_all,
     mutants=[{"rate": 1.01}, {"trips": 1}, {"mean": 1.01}, {"corrected": "simplified"}],
     vary=("rate", "mean"),
@@ -142,7 +146,11 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
 )
 def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1.0,
           corrected: str = "full") -> Evidence:  # fmt: skip
-    """Every promise in every round, without and with the full correction."""
+    r"""What the text promises of every round, without and with the full correction.
+
+    The box names its threshold $\tau$ and $\vartheta$: $\vartheta = \tau\|\tilde S^*\|$ is taken, as in Section 4, and
+    the tail from $\sigma_{r_1+1}$ on (see fedlrt/claim-trunc).
+    """
     promises = []
     for kind, count in (("none", 2), (corrected, 3)):
         for one in watching[kind]:
@@ -189,11 +197,20 @@ def measure_auxiliary(context: Context) -> Auxiliary:
 @claim(
     "fedlrt/alg-2",
     where="Algorithm 2 (auxiliary functions)",
-    says=r"`basis_augmentation` returns $\bar B$ of $[B|\bar B] = \mathrm{qr}([B|G_B])$: $[B|\bar B]$ is orthonormal "
-    "and spans $[B|G_B]$; `aggregate` is the mean (line 5 prints $M_c$ for $M_{c,i}$); `coefficient_update_var_cor` "
-    "adds $V_c$ to every gradient and is `coefficient_update` for $V_c = 0$.",
+    says="broadcast: the server sends all $M_i$ to all clients. aggregate: clients send $M_{c,i}$, and $M_i "
+    r"\leftarrow \frac1C\sum_{c=1}^CM_c$ for all i. coefficient_update_var_cor: $\tilde S_c^{s+1} \leftarrow "
+    r"\tilde S_c^s - \lambda(\nabla_{\tilde S}L_c(\tilde U_c\tilde S_c^s\tilde V_c^\top) + V_c)$ for $s = 0, "
+    r"\ldots, s_*-1$; coefficient_update: the same without $V_c$. basis_augmentation: $[B|\bar B] \leftarrow "
+    r"\mathrm{qr}([B|G_B])$ on the server, return $\bar B$.",
     measure=measure_auxiliary,
     mutants=[{"assembled": False}, {"share": 1.01}, {"added": 0.99}],
+    readings=(
+        Reading(
+            "the matrices that were sent",
+            r"The same with $M_i \leftarrow \frac1C\sum_{c=1}^CM_{c,i}$ in aggregate.",
+            why=r"$M_c$ is defined nowhere; what clients send, and what line 3 names, is $M_{c,i}$.",
+        ),
+    ),
     vary=("share",),
     kind="algorithm",
     expect="holds",
@@ -230,8 +247,10 @@ def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: f
 @claim(
     "fedlrt/alg-5",
     where="Algorithm 5 (simplified variance correction) with eq. (9)",
-    says=r"The correction is the upper-left r by r block of the full one and zero elsewhere; two communication rounds; "
-    r"all else as in Algorithm 1.",
+    says=r"As Algorithm 1, but clients send $G_{S,c} = \nabla_SL_c(U^tS^tV^{t,\top})$ together with the basis "
+    r"gradients, the server sends $G_S$ together with $\bar U$, $\bar V$, and client c updates with $\check "
+    r"G_{\tilde S} - \check G_{\tilde S,c}$, where $\check G_{\tilde S} = \begin{bmatrix}G_S & 0\\0 & "
+    r"0\end{bmatrix}$ and $\check G_{\tilde S,c} = \begin{bmatrix}G_{S,c} & 0\\0 & 0\end{bmatrix}$.",
     measure=watch_all,
     mutants=[{"block": 1.01}, {"outside": 1.0}, {"trips": 1}],
     vary=("block", "outside"),

@@ -47,17 +47,13 @@ def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
     return slope
 
 
-def measure_plain(context: Context) -> list[Round]:
-    """Rounds without correction."""
-    return first_rounds(context, "none")
-
-
 @claim(
     "fedlrt/eq-7",
     where="Section 3.1, eq. (7)",
-    says=r"$\tilde S_c^{s+1} = \tilde S_c^s - \lambda\nabla_{\tilde S}L_c(\tilde U\tilde S_c^s\tilde V^\top)$ for $s "
-    r"= 0, \ldots, s_* - 1$ from $\tilde S_c^0 = \tilde S$; the gradient is $\tilde U^\top\nabla_WL_c\tilde V$.",
-    measure=measure_plain,
+    says=r"Without variance correction client c trains $\tilde S_c$ for $s_*$ iterations with learning rate "
+    r"$\lambda$: $\tilde S_c^{s+1} = \tilde S_c^s - \lambda\nabla_{\tilde S}L_c(\tilde U\tilde S_c^s\tilde "
+    r"V^\top)$, $s = 0, \ldots, s_* - 1$, with $\tilde S_c^{s=0} = \tilde S$.",
+    measure=lambda context: first_rounds(context, "none"),
     mutants=[{"rate": 1.01}, {"more": 1}, {"transposed": True}, {"own": False}],
     vary=("rate",),
     uses=("fedlrt/lemma-1",),
@@ -101,9 +97,11 @@ def measure_full(context: Context) -> Corrected:
 @claim(
     "fedlrt/eq-8",
     where="Section 3.1, eq. (8)",
-    says=r"With $V_c = G_{\tilde S} - G_{\tilde S,c}$: $\tilde S_c^{s+1} = \tilde S_c^s - \lambda(\nabla_{\tilde S}L_c("
-    r"\tilde U\tilde S_c^s\tilde V^\top) + V_c)$; the $V_c$ cancel in the mean, the first step is the global gradient's"
-    " at every client; one communication round more.",
+    says=r"One more communication round aggregates $G_{\tilde S,c} = \nabla_{\tilde S}L_c(\tilde U\tilde S\tilde "
+    r"V^\top)$ to $G_{\tilde S} = \frac1C\sum_cG_{\tilde S,c}$ and broadcasts it. With $V_c = G_{\tilde S} - "
+    r"G_{\tilde S,c}$ client c iterates $\tilde S_c^{s+1} = \tilde S_c^s - \lambda(\nabla_{\tilde "
+    r"S}L_c(\tilde U\tilde S_c^s\tilde V^\top) + V_c)$, $s = 0, \ldots, s_*-1$, with $\tilde S_c^{s=0} = "
+    r"\tilde S$.",
     measure=measure_full,
     mutants=[{"sign": -1.0}, {"sign": 0.0}, {"more": 0}, {"share": 0.99}],
     vary=("sign", "share"),
@@ -154,9 +152,10 @@ def measure_simplified(context: Context) -> Simplified:
 @claim(
     "fedlrt/eq-9",
     where="Section 3.1, eq. (9)",
-    says=r"$V_c \approx \check V_c$: the block $\nabla_SL - \nabla_SL_c$ at $U^tS^tV^{t,\top}$ in the corner of zeros, "
-    r"which is the upper left block of $V_c$; it travels with the basis gradients and with the bases, so that two "
-    "communication rounds are left, as for FedLin.",
+    says=r"$V_c = G_{\tilde S} - G_{\tilde S,c} \approx \check V_c := \check G_{\tilde S} - \check G_{\tilde S,c} "
+    r"= \begin{bmatrix}\nabla_SL(U^tS^tV^{t,\top}) - \nabla_SL_c(U^tS^tV^{t,\top}) & 0\\0 & 0\end{bmatrix}$, "
+    "the correction of the coefficients that are not augmented. It can be aggregated with $G_U$, $G_V$ and "
+    r"broadcast with $\bar U$, $\bar V$, which leaves two communication rounds, as many as FedLin's.",
     measure=measure_simplified,
     mutants=[{"block": 1.01}, {"outside": 1.0}, {"sign": -1.0}, {"fewer": 0}],
     vary=("block", "outside"),
@@ -190,8 +189,9 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: floa
 @claim(
     "fedlrt/eq-26",
     where="Appendix F.1, eq. (26)",
-    says=r"With $F = -\nabla L$, (8) is $\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s)"
-    r" - F_c(\tilde W_r) + F(\tilde W_r))\tilde V$.",
+    says=r"The corrected update (8) can be written $\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde "
+    r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V$, with $F_c = -\nabla_WL_c$ and "
+    r"$F = \frac1C\sum_cF_c$.",
     measure=measure_full,
     mutants=[{"sign": -1.0}, {"stale": 0.99}, {"whole": 1.01}],
     vary=("stale", "whole"),
@@ -256,9 +256,10 @@ def measure_sides(context: Context) -> list[Sides]:
 @claim(
     "fedlrt/eq-26-gradients",
     where="Appendix F.1, sentence after eq. (26)",
-    says=r"$\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}L_c(\tilde U\tilde S_c^s\tilde V^\top)$,"
-    r" the same at $s = 0$, and $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}L(\ldots)$ (printed "
-    r"without the transposition of $\tilde V$).",
+    says=r"In (26), $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}L_c(\tilde U\tilde "
+    r"S_c^s\tilde V)$, $\tilde U^\top F_c(\tilde W_{r,c})\tilde V = \nabla_{\tilde S_c}L_c(\tilde U\tilde "
+    r"S_c^{s=0}\tilde V)$ and $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}L(\tilde "
+    r"U\tilde S_c^s\tilde V)$.",
     measure=measure_sides,
     control=Form("The two sides of the first two equations have the same norm.", {"keep": ("norms",)}),
     correction=Form(
@@ -269,6 +270,8 @@ def measure_sides(context: Context) -> list[Sides]:
         ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}),
     ),
     vary=("sign",),
+    importance="detail",
+    because="F is the negative gradient, so the sign is the other one; the third line has $F_c$ where F belongs.",
     expect="corrected",
     grade="search",
     method="algorithm",
@@ -352,25 +355,26 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
 @claim(
     "fedlrt/lemma-3",
     where="Appendix F, Lemma 3, eqs. (24) and (25), with its proof",
-    says=r"F with Lipschitz constant L, norms by Appendix C (Frobenius, but those of U and V in the proof, which are "
-    r"operator norms by its (I)): (24) $\|P_U(F(US_1V^\top) - F(US_2V^\top))P_V\| \le L\|S_1 - S_2\|$; (25) the same "
-    r"for $U(F - F)V^\top$.",
+    says=r"For orthonormal $U, V \in \mathbb R^{n \times r}$, an L-continuous F and $S_1, S_2 \in \mathbb R^{r "
+    r"\times r}$: (24) $\|P_U(F(US_1V^\top) - F(US_2V^\top))P_V\| \le L\|S_1 - S_2\|$ and (25) "
+    r"$\|U(F(US_1V^\top) - F(US_2V^\top))V^\top\| \le L\|S_1 - S_2\|$.",
     measure=measure_lipschitz,
-    control=Form("(24), with its proof.", {"keep": ("(24)", "proof")}),
+    control=Form("(24), with the first and the last step of its proof.", {"keep": ("(24)", "proof")}),
     correction=Form(
-        r"(24), and (25) with $U^\top(F(US_1V^\top) - F(US_2V^\top))V$, the form that is used later: the printed "
-        r"product has r columns against n rows for $r < n$. The constant L is the best.",
+        r"(24), and (25) with $U^\top(F(US_1V^\top) - F(US_2V^\top))V$, the form that is used later. The constant L is "
+        r"the best. Norms of U and V in the proof are operator norms; Frobenius norms would be $\sqrt r$.",
         {"form": "U'(.)V"},
-        ({"constant": 0.99}, {"form": "U(.)V'"}, {"form": "U'(.)V", "norm": "Frobenius"}),
+        ({"constant": 0.99}, {"form": "U(.)V'"}),
     ),
     vary=("constant",),
+    because=r"In (25) U has r columns and F has n rows, so that for $r < n$ the product does not exist.",
     expect="corrected",
     grade="proof",
     method="inequality",
 )
-def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", norm: str = "operator", constant: float = 1.0,
+def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", constant: float = 1.0,
             keep: tuple[str, ...] = ("(24)", "(25)", "proof")) -> Evidence:  # fmt: skip
-    """Squares of both sides, in fractions; shapes of the product; the first two steps of the proof."""
+    """Squares of both sides, in fractions; shapes of the product; the first and the last step of the proof."""
     promises = []
 
     def at_most(name: str, left: Fraction, right: Fraction) -> Promise:
@@ -379,8 +383,8 @@ def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", norm: str = "operator"
     for one in cases:
         n, r = one.U.shape
         bound = (Fraction(constant) * one.constant) ** 2 * square(one.step)
+        inside = one.U @ (one.U.T @ one.change @ one.V) @ one.V.T
         if "(24)" in keep:
-            inside = one.U @ (one.U.T @ one.change @ one.V) @ one.V.T
             promises.append(at_most("(24)", square(inside), bound))
         if "(25)" in keep:
             first, last = (one.U, one.V.T) if form == "U(.)V'" else (one.U.T, one.V)
@@ -389,10 +393,7 @@ def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", norm: str = "operator"
             if first.shape[1] == n:
                 promises.append(at_most("(25)", square(first @ one.change @ last), bound))
         if "proof" in keep:
-            # Squares of the norms of U and V: 1 as operators; r each if they were Frobenius norms.
-            factor = Fraction(r) ** 4 if norm == "Frobenius" else Fraction(1)
-            promises.append(at_most("steps (I) and (II) of the proof", factor * square(one.change),
-                                    square(one.change)))  # fmt: skip
+            promises.append(at_most("steps (I) and (II) of the proof", square(inside), square(one.change)))
             promises.append(at_most("the last steps of the proof", square(one.U @ one.step @ one.V.T),
                                     square(one.step)))  # fmt: skip
     return judge_promises(promises, "bases of rank 1 to 4 in 4 dimensions with rational entries; multiples, absolute "

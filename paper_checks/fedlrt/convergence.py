@@ -143,8 +143,9 @@ def measure_runs(context: Context) -> list[Run]:
 @claim(
     "fedlrt/thm-3",
     where="Section 3.2, Theorem 3, eq. (13); Appendix F.3, Theorem 10, eq. (37)",
-    says=r"Algorithm 1, $\lambda \le 1/(12Ls_*)$: $\min_{t \le T}\|\nabla_{\tilde S}L(W_r^t)\|^2 \le \frac{48L}T"
-    r"(L(W_r^1) - L(W_r^{T+1})) + 48L^2\vartheta$.",
+    says=r"Algorithm 1 guarantees, for $\lambda \le \frac1{12Ls_*}$ and final iteration T: "
+    r"$\min_{t=1,\ldots,T}\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|^2 \le \frac{48L}T(L(U^1S^1V^{1,\top}) - "
+    r"L(U^{T+1}S^{T+1}V^{T+1,\top})) + 48L^2\vartheta$.",
     measure=measure_runs,
     control=Form(
         r"$s_*\lambda L = 1/24$, the rate of the proof, and $48L$ times the mean of $\vartheta\|\nabla L(\tilde "
@@ -163,6 +164,9 @@ def measure_runs(context: Context) -> list[Run]:
     vary=("factor", "share"),
     also=("fedlrt/thm-10",),
     uses=("fedlrt/thm-2",),
+    importance="result",
+    because=r"Truncation can cost more than $L\vartheta$; and small rates descend too little for a bound without "
+    r"$1/\lambda$.",
     expect="corrected",
     grade="proof",
     method="worst case",
@@ -191,8 +195,8 @@ def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: st
 @claim(
     "fedlrt/thm-10-proof",
     where="Appendix F.3, proof of Theorem 10",
-    says=r"(38) with $\lambda s_* = \frac1{24L}$ gives $\|\nabla_{\tilde S}L(W_r^t)\|^2 \le 48L(L(W_r^t) - "
-    r"L(W_r^{t+1}) + L\vartheta)$; the mean over t = 1, ..., T gives (37).",
+    says=r"Plugging $\lambda s_* = \frac1{24L}$ into (38) gives $\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|^2 \le "
+    r"48L(L(W_r^t) - L(W_r^{t+1}) + L\vartheta)$; the mean over t = 1, ..., T gives (37).",
     measure=lambda context: sympy.symbols("L theta l1:8"),
     mutants=[{"rate": 25.0}, {"constant": 47.0}, {"inner": 11.0}],
     vary=("rate", "constant", "inner"),
@@ -270,9 +274,9 @@ def measure_limits(context: Context) -> list[Limit]:
 @claim(
     "fedlrt/claim-thm3-text",
     where="Section 3.2, after Theorem 3",
-    says=r"Algorithm 1 converges for $T \to \infty$ up to a $\vartheta$-distance to a global stationary point; if the "
-    "problem has a low-rank solution, the truncation error vanishes and convergence to a stationary point is "
-    "guaranteed.",
+    says=r"Theorem 3 implies convergence of Algorithm 1 for $T \to \infty$ up to a $\vartheta$-distance to a "
+    "global stationary point. If the problem has a low-rank solution, the truncation error bounded by "
+    r"$\vartheta$ vanishes and convergence to a stationary point is guaranteed.",
     measure=measure_limits,
     control=Form("Under full correction the projected gradient tends to 0 if nothing is lost.", {"which": "projected"}),
     correction=Form(
@@ -286,6 +290,8 @@ def measure_limits(context: Context) -> list[Limit]:
         mutants=({"which": "whole"}, {"corrected": False}),
     ),
     uses=("fedlrt/thm-3",),
+    importance="result",
+    because="Theorem 3 bounds the gradient within the wide bases only; the part outside of them need not vanish.",
     expect="corrected",
     grade="search",
     method="algorithm",

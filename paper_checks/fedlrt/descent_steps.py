@@ -40,9 +40,9 @@ def _judge_rounds(
 @claim(
     "fedlrt/thm-7-first-term",
     where="Appendix F, proof of Theorem 7, first term",
-    says=r"$-\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle \le "
-    r"\frac{L\lambda}C\sum_{c,s}\|\tilde S_c^s-\tilde S\|\,\|g\| - s_*\lambda\|g\|^2$ with "
-    r"$g = \tilde U^TF(\tilde W_r)\tilde V$.",
+    says=r"$-\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle "
+    r"\le \frac{L\lambda}C\sum_{c,s}\|\tilde S_c^s-\tilde S\|\,\|\tilde U^\top F(\tilde W_r)\tilde V\| - "
+    r"s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_spent,
     mutants=[{"drift": 0.99}, {"leading": 1.01}],
     vary=("drift", "leading"),
@@ -61,7 +61,8 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
     "fedlrt/thm-7-second-term",
     where="Appendix F, proof of Theorem 7, second term",
     says=r"$\frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}\|^2 \le "
-    r"\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s-\tilde S\|^2 + (s_*\lambda)^2L\|g\|^2$.",
+    r"\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s-\tilde S_c\|^2 + (s_*\lambda)^2L\|\tilde U^\top "
+    r"F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_spent,
     mutants=[{"square": 0.4}, {"leading": 0.4}],
     vary=("square", "leading"),
@@ -111,9 +112,10 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
 @claim(
     "fedlrt/thm-8-proof",
     where="Appendix F, proof of Theorem 8",
-    says=r"Theorem 1 in (31) gives the third term $L^3\lambda^4s_*^4e^2\|g\|^2$ and the bracket $1 - s_*\lambda L - "
-    r"s_*\lambda Le - (s_*\lambda)^3L^2e^2$, which is at least $1 - s_*\lambda L(1+e+e^2)$ as $s_*\lambda L \le 1$, "
-    r"and $1+e+e^2 \le 12$.",
+    says=r"Theorem 1 in (31) gives the third term $L^3\lambda^4s_*^4\exp(2)\|g\|^2$, and the bracket $1 - "
+    r"(s_*\lambda)L - (s_*\lambda)L\exp(1) - (s_*\lambda)^3L^2\exp(2)$ is at least $1 - (s_*\lambda)L(1 + "
+    r"\exp(1) + \exp(2))$, hence at least $1 - 12(s_*\lambda)L$, as $(s_*\lambda)L \le 1$ and $1 + \exp(1) + "
+    r"\exp(2) \approx 11.107 \le 12$.",
     measure=measure_rates,
     mutants=[{"total": 11.0}],
     control=Form(r"$(s_*\lambda)^3L^3e^2$ in the bracket, and $1+e+e^2 \le 13$.", {"power_L": 3, "total": 13.0}),
@@ -125,6 +127,8 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     ),
     vary=("total",),
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
+    importance="detail",
+    because=r"The third term gives $(s_*\lambda)^3L^3$; the printed bracket has one power of L too few.",
     expect="corrected",
     grade="proof",
     method="worst case",

@@ -17,7 +17,7 @@ from algorithms.fedlin import FedLin
 from algorithms.low_rank import product
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.baseline_boxes import two_parabolas
 from paper_checks.fedlrt.federations import SCOPE, draw_cases
@@ -39,11 +39,13 @@ def measure_pooling(context: Context) -> Sequence[Point]:
 @claim(
     "fedlrt/eq-1",
     where="Section 2, eq. (1)",
-    says=r"The global data are split among the clients in parts of equal size (no sample twice); the loss of the "
-    r"global data is then $L = \frac1C\sum_cL_c$, with uniform weights.",
+    says=r"The problem is $\min_wL(w) := \frac1C\sum_{c=1}^CL_c(w)$, with L the loss of the global data X and "
+    r"$L_c$ that of client c's $X_c$. With $X = \bigcup_{c=1}^CX_c$ and all $X_c$ of one size, L is the mean "
+    "of the $L_c$ with uniform weights.",
     measure=measure_pooling,
-    mutants=[{"more": 1}, {"weight": 1.01}],
+    mutants=[{"weight": 1.01}],
     vary=("weight",),
+    hypotheses=(Dropped("all $X_c$ of one size", {"more": 1}),),
     kind="definition",
     expect="holds",
     grade="proof",
@@ -76,6 +78,7 @@ class Local:
         after: Weights after the round.
         trips: Trips of the round.
         stationary: Whether the start is a stationary point of the global loss.
+        by_hand: The case in plain numbers, if it is small.
     """
 
     clients: tuple[Quadratic, ...]
@@ -86,6 +89,7 @@ class Local:
     after: Tensor
     trips: int
     stationary: bool
+    by_hand: Mapping[str, Any] | None = None
 
     @property
     def whole(self) -> Quadratic:
@@ -95,19 +99,20 @@ class Local:
 
 def run_local(method: type[FedAvg] | type[FedLin], context: Context) -> list[Local]:
     """Two parabolas from the minimiser of their mean; then matrices, from a start and from a stationary point."""
-    parabolas, _ = two_parabolas()
+    parabolas, numbers = two_parabolas(0.25)
     starts: list[Any] = [(parabolas, torch.zeros(1, 1, dtype=torch.float64), 0.25, 2, True)]
     for case in draw_cases(context):
         whole = mean_of(case.clients, [1.0 / len(case.clients)] * len(case.clients))
         stationary = torch.linalg.solve(whole.matrix, whole.B.reshape(-1)).reshape(case.shape)
         for start, still in ((product(case.factors)["W"], False), (stationary, True)):
             starts.append((case.clients, start, 0.3 / case.smoothness, STEPS, still))
-    found = []
+    found = list[Local]()
     for clients, start, rate, steps, still in starts:
         fed = Watched(clients)
         after = one_round(method(Descent(steps, rate)).round, fed, Tree(W=start))["W"]
         ends = tuple(upload["W"] for upload in fed.trips[-1].uploads)
-        found.append(Local(clients, start, rate, steps, ends, after, len(fed.trips), still))
+        hand = None if found else numbers
+        found.append(Local(clients, start, rate, steps, ends, after, len(fed.trips), still, hand))
     return found
 
 
@@ -124,17 +129,29 @@ def measure_fedlin(context: Context) -> list[Local]:
 @claim(
     "fedlrt/eq-2",
     where="Section 2, eq. (2), with Algorithm 3, line 5",
-    says=r"Each client optimises its local loss $L_c$ by $w_c^{s+1} = w_c^s - \lambda\nabla L_c(w_c^s)$ from $w_c^0 = "
-    r"w^t$. (Printed with $\nabla_wL$, a misprint: the sentence before names the local loss, and Algorithm 3 has "
-    r"$\nabla_WL_c$.)",
+    says="Each client optimises its local loss $L_c$ for $s_*$ local iterations of gradient descent, $w_c^{s+1} = "
+    r"w_c^s - \lambda\nabla_wL(w_c^s)$ with learning rate $\lambda$ for $s = 0, \ldots, s_*-1$, from the last "
+    "global weight, $w_c^0 = w^t$.",
     measure=measure_fedavg,
-    mutants=[{"own": False}, {"rate": 1.01}, {"more": 1}],
+    readings=(
+        LITERAL,
+        Reading(
+            "local loss",
+            r"Each client optimises its local loss by $w_c^{s+1} = w_c^s - \lambda\nabla_wL_c(w_c^s)$, $s = 0, \ldots, "
+            "s_*-1$, from $w_c^0 = w^t$.",
+            {"own": True},
+            "The sentence before (2) names the local loss, and line 5 of Algorithm 3 has $L_c$.",
+            ({"rate": 1.01}, {"more": 1}),
+        ),
+    ),
     vary=("rate",),
-    expect="holds",
+    importance="detail",
+    because="The formula has the gradient of L; the sentence before it and Algorithm 3 have that of $L_c$.",
+    expect="depends on the reading",
     grade="search",
     method="algorithm",
 )
-def eq_2(runs: list[Local], own: bool = True, rate: float = 1.0, more: int = 0) -> Evidence:
+def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0) -> Evidence:
     """The recursion, with the client's own or the global gradient, against what clients of FedAvg send."""
     promises = []
     for one in runs:
@@ -142,14 +159,14 @@ def eq_2(runs: list[Local], own: bool = True, rate: float = 1.0, more: int = 0) 
             W = one.start
             for _ in range(one.steps + more):
                 W = W - rate * one.rate * (client if own else one.whole).gradient({"W": W})["W"]
-            promises.append(same("(2) is the local step of Algorithm 3", W, end))
+            promises.append(same("(2) is the local step of Algorithm 3", W, end, one.by_hand))
     return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
 
 
 @claim(
     "fedlrt/eq-3",
     where="Section 2, eq. (3)",
-    says=r"$w^{t+1} = \frac1C\sum_cw_c^{s_*}$.",
+    says=r"After the local iterations the server aggregates, $w^{t+1} = \frac1C\sum_{c=1}^Cw_c^{s_*}$.",
     measure=measure_fedavg,
     mutants=[{"share": 1.01}, {"count": 1}],
     vary=("share",),
@@ -170,19 +187,28 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
 @claim(
     "fedlrt/eq-4",
     where="Section 2, eq. (4)",
-    says=r"FedLin: $V_c = \nabla L_c(w^t) - \frac1C\sum_c\nabla L_c(w^t)$ and $w_c^{s+1} = w_c^s - "
-    r"\lambda(\nabla L_c(w_c^s) - V_c)$ for $s = 0, \ldots, s_*-1$. (Printed with $\nabla_wL$, as (2) is; Algorithm 4 "
-    r"has $\nabla_WL_c$. So all clients begin along the global gradient, and stay at a stationary point of the global "
-    "loss.)",
+    says=r"FedLin: with the correction $V_c = \nabla_wL_c(w^t) - \frac1C\sum_{c=1}^C\nabla_wL_c(w^t)$ the client's "
+    r"iteration is $w_c^{s+1} = w_c^s - \lambda(\nabla_wL(w_c^s) - V_c)$, $s = 0, \ldots, s_*-1$.",
     measure=measure_fedlin,
-    mutants=[{"own": False}, {"sign": -1.0}, {"sign": 0.0}, {"rate": 1.01}],
+    readings=(
+        LITERAL,
+        Reading(
+            "local loss",
+            r"With the same $V_c$, $w_c^{s+1} = w_c^s - \lambda(\nabla_wL_c(w_c^s) - V_c)$, $s = 0, \ldots, s_*-1$.",
+            {"own": True},
+            "(4) modifies the client's iteration on its local loss, and line 9 of Algorithm 4 has $L_c$.",
+            ({"sign": -1.0}, {"sign": 0.0}, {"rate": 1.01}),
+        ),
+    ),
     vary=("sign", "rate"),
     uses=("fedlrt/eq-2",),
-    expect="holds",
+    importance="detail",
+    because="The formula has the gradient of L; Algorithm 4 and the text around it have that of $L_c$.",
+    expect="depends on the reading",
     grade="search",
     method="algorithm",
 )
-def eq_4(runs: list[Local], own: bool = True, sign: float = 1.0, rate: float = 1.0) -> Evidence:
+def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 1.0) -> Evidence:
     """Every client's recursion against what clients of FedLin send, its first step, and where it stays."""
     promises = []
     for one in runs:
@@ -194,7 +220,7 @@ def eq_4(runs: list[Local], own: bool = True, sign: float = 1.0, rate: float = 1
                 along.append((client if own else one.whole).gradient({"W": W})["W"] - sign * (slope - mean))
                 W = W - rate * one.rate * along[-1]
             if one.stationary:
-                promises.append(same("a client stays at a stationary point", W, one.start))
+                promises.append(same("a client stays at a stationary point", W, one.start, one.by_hand))
             promises.append(same("(4) is the local step of FedLin", W, end))
             promises.append(same("the first step is along the global gradient", along[0], mean))
     return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
@@ -259,8 +285,8 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
 @claim(
     "fedlrt/claim-fedlin",
     where="Section 2, after eq. (4)",
-    says=r"The correction leads, with a constant (small enough) learning rate, to the minimiser of (1) for convex "
-    r"losses and else to a stationary point, at the cost of one communication round more.",
+    says="With constant learning rates the correction leads to global convergence to the minimiser of (1) for "
+    "convex L, and else to convergence to a stationary point, at the cost of one more communication round.",
     measure=measure_limits,
     mutants=[{"method": "FedAvg"}, {"shift": 1e-3}, {"more": 0}],
     vary=("shift",),
@@ -315,8 +341,9 @@ def measure_drift(context: Context) -> list[Drift]:
 @claim(
     "fedlrt/claim-drift",
     where="Section 2, client-drift effect",
-    says="FedAvg's limit may be far from the global minimiser, as the mean of the local minimisers may; the more so "
-    "with many local iterations or very different local losses.",
+    says="FedAvg's local updates converge to local minima and spoil the global training, as the mean of the local "
+    "minimisers may be far from the global one. This is the more pronounced the more local iterations $s_*$ "
+    "there are, or the more the $L_c$ differ.",
     measure=measure_drift,
     mutants=[{"limit": 1.01}, {"order": -1.0}, {"power": 0.0}],
     vary=("limit",),

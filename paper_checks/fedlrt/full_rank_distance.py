@@ -14,7 +14,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation, beside, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.promises import Promise, judge_promises
@@ -114,9 +114,15 @@ def measure_beside(context: Context) -> list[Beside]:
 @claim(
     "fedlrt/claim-close-to-full",
     where="Section 3.1, end, with Theorem 5",
-    says=r"Algorithm 1's solution is close to a full-rank solution, by Theorem 5, which asks for gradients close to "
-    r"$\mathcal M_r$. (Close is read as: nearer to it, at least, than the start is.)",
+    says="Algorithm 1 is a federated low-rank scheme whose solution is close to a full-rank solution, see Theorem 5.",
     measure=measure_beside,
+    readings=(
+        Reading(
+            "nearer than the start",
+            "After some rounds Algorithm 1 is nearer to the full-rank method's weights than the common start is.",
+            why="Theorem 5 is about one step and names no constants; what is no nearer than the start is not close.",
+        ),
+    ),
     control=Form("The statement for targets within the bases of the start.", {"inside": True}),
     correction=Form(
         r"What matters is the part $\epsilon$ of the clients' corrected gradients outside the wide bases (closeness to "
@@ -129,6 +135,9 @@ def measure_beside(context: Context) -> list[Beside]:
     ),
     vary=("missed", "cut"),
     uses=("fedlrt/thm-5",),
+    importance="result",
+    because="Gradients close to rank r may lie outside the bases, and then FeDLRT does not follow the full-rank "
+    "method.",
     expect="corrected",
     grade="proof",
     method="algorithm",

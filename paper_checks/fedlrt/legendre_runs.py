@@ -30,7 +30,7 @@ WEAKEST = 0.15
 
 
 @dataclass(frozen=True)
-class Reading:
+class Choice:
     """One choice of what the paper leaves open; a start has normal entries of a size over the root of n, cut to a rank.
 
     Attributes:
@@ -119,7 +119,7 @@ def normal_start(seed: int, n: int, scale: float) -> Tensor:
     return torch.from_numpy(scale * np.random.default_rng([seed, 5]).standard_normal((1, n, n)) / np.sqrt(n))
 
 
-def follow(clients: Sequence[ProductGram], start: Tensor, reading: Reading, local: Descent, rounds: int,
+def follow(clients: Sequence[ProductGram], start: Tensor, reading: Choice, local: Descent, rounds: int,
            until: float = 0.0) -> Run:  # fmt: skip
     """FeDLRT for some rounds, or until it is within a distance."""
     W_star, H = minimisers(clients)
@@ -138,7 +138,7 @@ def follow(clients: Sequence[ProductGram], start: Tensor, reading: Reading, loca
 
 
 @cache
-def homogeneous_run(seed: int, reading: Reading, rounds: int, until: float = 0.0) -> Run:
+def homogeneous_run(seed: int, reading: Choice, rounds: int, until: float = 0.0) -> Run:
     """FeDLRT on the homogeneous test."""
     clients = one_target(seed, reading.basis, reading.clients, reading.split)
     return follow(
@@ -146,7 +146,7 @@ def homogeneous_run(seed: int, reading: Reading, rounds: int, until: float = 0.0
     )
 
 
-def on_grid_run(grid: Grid, start: Tensor, reading: Reading, local: Descent, rounds: int, until: float) -> Run:
+def on_grid_run(grid: Grid, start: Tensor, reading: Choice, local: Descent, rounds: int, until: float) -> Run:
     """FeDLRT by `legendre_grid`, for long runs."""
     settings = Rounds(
         reading.rank, reading.correction, local.rate(), local.steps, reading.tau, rounds, until
@@ -156,14 +156,14 @@ def on_grid_run(grid: Grid, start: Tensor, reading: Reading, local: Descent, rou
 
 
 @cache
-def long_run(seed: int, reading: Reading, rounds: int, until: float = 0.0) -> Run:
+def long_run(seed: int, reading: Choice, rounds: int, until: float = 0.0) -> Run:
     """The same as `homogeneous_run`, on a grid; points dealt at random."""
     grid = one_target_on_grid(seed, reading.basis, reading.clients)
     return on_grid_run(grid, normal_start(seed, 20, reading.scale), reading, HOMOGENEOUS, rounds, until)
 
 
 @cache
-def long_heterogeneous_run(seed: int, reading: Reading, rounds: int, until: float = 0.0) -> Run:
+def long_heterogeneous_run(seed: int, reading: Choice, rounds: int, until: float = 0.0) -> Run:
     """FeDLRT on the heterogeneous test with all points at every client, as one client of the mean loss."""
     start = normal_start(seed, 10, reading.scale)
     return on_grid_run(mean_target_on_grid(seed, reading.basis), start, reading, HETEROGENEOUS, rounds, until)
@@ -223,7 +223,7 @@ def limits(seed: int, basis: str, split: str) -> Limits:
 
 
 @cache
-def heterogeneous_run(seed: int, reading: Reading, rounds: int, until: float = 0.0) -> Run:
+def heterogeneous_run(seed: int, reading: Choice, rounds: int, until: float = 0.0) -> Run:
     """FeDLRT on the heterogeneous test."""
     clients = own_targets(seed, reading.basis, reading.split)
     return follow(

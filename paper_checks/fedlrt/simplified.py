@@ -106,9 +106,11 @@ def measure_splits(context: Context) -> list[Split]:
 @claim(
     "fedlrt/assumption-1",
     where="Section 3.2, Assumption 1, eq. (14), and the paragraph after it; Appendix G.1",
-    says=r"(14), $\|\nabla_{\tilde S}G\| - \|\nabla_SG\| < \delta\|\nabla_{\tilde S}L\|$ with $\delta \ll 1$, says "
-    r"that the block of S captures most of the dynamics: the part outside of it is at most $\delta\|\nabla_{\tilde S}"
-    r"L\|$ (as Appendix G uses it).",
+    says=r"There is $\delta \ll 1$ such that at each coefficient update of a client $\|\nabla_{\tilde S}G(\tilde "
+    r"U\tilde S_c^s\tilde V^\top)\| - \|\nabla_SG(\tilde U\tilde S_c^s\tilde V^\top)\| < "
+    r"\delta\|\nabla_{\tilde S}L(\tilde U\tilde S\tilde V^\top)\|$ for $G = L$ and $G = L_c$, $c = 1, \ldots, "
+    "C$. That is, most of the dynamics are captured by the coefficients of rank r; Appendix G.1 draws from "
+    r"it that the rest of the gradient is at most $\delta\|\nabla_{\tilde S}L\|$.",
     measure=measure_splits,
     control=Form(
         r"(14) gives less than $2\sqrt\delta\|\nabla_{\tilde S}L\|$ for G = L at the start.", {"form": "root"}
@@ -122,6 +124,10 @@ def measure_splits(context: Context) -> list[Split]:
         mutants=({"form": "printed"}, {"share": 0.98}),
     ),
     vary=("share",),
+    kind="assumption",
+    importance="result",
+    because=r"If the norms of all and of the block differ by $\delta$, what is left out can be as large as about "
+    r"$\sqrt{2\delta}$.",
     expect="corrected",
     grade="proof",
     method="exact instances",
@@ -152,8 +158,9 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
 @claim(
     "fedlrt/thm-4",
     where="Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)",
-    says=r"Under Assumption 1 and $0 < \lambda \le 1/(12Ls_*)$, Algorithm 5: $L(W_r^{t+1}) - L(W_r^t) \le "
-    r"-s_*\lambda(1 - \delta^2 - 12s_*\lambda L + \delta^2s_*\lambda)\|\nabla_{\tilde S}L\|^2 + L\vartheta$.",
+    says=r"Under Assumption 1, if $0 < \lambda \le \frac1{12Ls_*}$, Algorithm 5 leads to "
+    r"$L(U^{t+1}S^{t+1}V^{t+1,\top}) - L(U^tS^tV^{t,\top}) \le -C\|\nabla_{\tilde S}L(\tilde W_r)\|^2 + "
+    r"L\vartheta$ with $C = s_*\lambda(1 - \delta^2 - 12s_*\lambda L + \delta^2s_*\lambda)$.",
     measure=measure_simplified,
     control=Form(
         r"With $\|\nabla_{\hat S}L_c\| \le \delta\|\nabla_{\tilde S}L\|$ instead of (14), $-2\delta^2$ instead of the "
@@ -173,6 +180,9 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
     vary=("constant",),
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
+    importance="result",
+    because="Assumption 1 does not bound what is left out of the correction, and truncation can cost more than "
+    r"$L\vartheta$.",
     expect="corrected",
     grade="proof",
     method="worst case",
@@ -212,8 +222,9 @@ def thm_4(
 @claim(
     "fedlrt/cor-1",
     where="Section 3.2, Corollary 1; Appendix G.2, Corollary 2, eq. (47)",
-    says=r"Under Assumption 1, Algorithm 5, $0 < \lambda \le 1/(s_*(12L+\delta^2))$: $\min_{t \le T}\|\nabla_{\tilde S}"
-    r"L(W_r^t)\|^2 \le \frac{96L}T(L(W_r^1) - L(W_r^{T+1})) + 96L^2\vartheta$.",
+    says=r"Under Assumption 1 Algorithm 5 guarantees for $0 < \lambda \le \frac1{s_*(12L+\delta^2)}$: "
+    r"$\min_{t=1,\ldots,T}\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|^2 \le \frac{96L}T(L(U^1S^1V^{1,\top}) - "
+    r"L(U^{T+1}S^{T+1}V^{T+1,\top})) + 96L^2\vartheta$.",
     measure=measure_simplified,
     control=Form(
         r"With $\|\nabla_{\hat S}L_c\| \le \delta\|\nabla_{\tilde S}L\|$, $1/48 \le s_*\lambda L \le 1/12$, and the "
@@ -232,6 +243,8 @@ def thm_4(
     vary=("factor",),
     also=("fedlrt/cor-2",),
     uses=("fedlrt/thm-4",),
+    importance="result",
+    because=r"It rests on Theorem 4; and small rates descend too little for a bound without $1/\lambda$.",
     expect="corrected",
     grade="proof",
     method="worst case",
@@ -275,8 +288,9 @@ def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
 @claim(
     "fedlrt/cor-2-proof",
     where="Appendix G.2, proof of Corollary 2",
-    says=r"With $\lambda s_* = \frac1{12L+\delta^2}$ the bound of Theorem 4 gives $\|\nabla_{\tilde S}L(W_r^t)\|^2 \le "
-    r"96L(L(W_r^t) - L(W_r^{t+1}) + L\vartheta)$.",
+    says=r"Plugging $\lambda s_* = \frac1{12L+\delta^2}$ into the bound of Theorem 4 gives $\|\nabla_{\tilde "
+    r"S}L(W_r^t)\|^2 \le 96L(L(W_r^t) - L(W_r^{t+1}) + L\vartheta)$, with $\frac14 - \delta^2 \le \frac14$ "
+    r"and $\frac1{12L+\delta^2} \le \frac1{12L}$.",
     measure=measure_brackets,
     control=Form(
         r"With $\lambda s_* = 1/(24L)$, $\delta \le 1/2$ and no last term in the bracket.",
@@ -292,6 +306,8 @@ def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
     ),
     vary=("constant",),
     uses=("fedlrt/thm-4",),
+    because=r"At this rate the bracket of Theorem 4 is negative as soon as $L \ge 1/6$: no descent is left to divide "
+    "by.",
     expect="corrected",
     grade="proof",
     method="units",

@@ -54,8 +54,8 @@ _STRONGER = (
 @claim(
     "fedlrt/thm-11-hat-first",
     where="Appendix G.1, bound of the first term of eq. (44)",
-    says=r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde W_r)\rangle \le \delta^2s_*\lambda\|\tilde U^TF(\tilde "
-    r"W_r)\tilde V\|^2$ by Assumption 1.",
+    says=r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde W_r)\rangle \le \delta^2s_*\lambda\|\nabla_{\tilde "
+    r"S}L(\tilde W_r)\|^2 = \delta^2s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Assumption 1.",
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
@@ -67,6 +67,7 @@ _STRONGER = (
     ),
     vary=("share",),
     uses=("fedlrt/assumption-1",),
+    because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect="corrected",
     grade="search",
     method="worst case",
@@ -86,8 +87,9 @@ def thm_11_hat_first(
 @claim(
     "fedlrt/thm-11-hat-second",
     where="Appendix G.1, bound of the second term of eq. (44)",
-    says=r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\tilde U^TF(\tilde W_r)\tilde V\|^2$ "
-    "by Jensen's inequality and Assumption 1.",
+    says=r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}L(\tilde W_r)\|^2 "
+    r"= \frac L2\delta^2(s_*\lambda)^2\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Jensen's inequality and "
+    "Assumption 1.",
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
@@ -97,6 +99,7 @@ def thm_11_hat_first(
     ),
     vary=("half",),
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
+    because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect="corrected",
     grade="search",
     method="worst case",
@@ -122,9 +125,11 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
 @claim(
     "fedlrt/thm-11-combine",
     where="Appendix G.1, end of the proof of Theorem 11",
-    says=r"$-x(1 - 12xL)\|U^TFV\|^2 + \delta x\|\tilde g\|^2 + \delta x^2\|\tilde g\|^2 \le -x(1 - 12xL)\|\tilde g\|^2 "
-    r"+ \delta x\|\tilde g\|^2 + \delta x^2\|\tilde g\|^2 = -x(1 - \delta^2 - 12xL + \delta^2x)\|\tilde g\|^2$ with "
-    r"$x = s_*\lambda$, $\tilde g = \tilde U^TF\tilde V$, by $\|U^TFV\| \le \|\tilde g\|$.",
+    says=r"$-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top FV\|^2 + \delta s_*\lambda\|\tilde U^\top F\tilde V\|^2 + "
+    r"\delta(s_*\lambda)^2\|\tilde U^\top F\tilde V\|^2$ is by $\|U^\top FV\| \le \|\tilde U^\top F\tilde "
+    r"V\|$ at most $-(s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top F\tilde V\|^2$ with the same two terms, "
+    r"which equals $-(s_*\lambda)(1 - \delta^2 - 12(s_*\lambda)L + \delta^2(s_*\lambda))\|\tilde U^\top "
+    r"F\tilde V\|^2$.",
     measure=measure_combined,
     control=Form(r"The first step for $\|U^TFV\| = \|\tilde g\|$.", {"keep": ("within",)}),
     correction=Form(
@@ -137,6 +142,8 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     ),
     vary=("loss", "half"),
     uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
+    because=r"Step (I) needs the reverse inequality of norms; and the last line has $\delta^2$ for $\delta$, one with "
+    "the other sign.",
     expect="corrected",
     grade="proof",
     method="inequality",

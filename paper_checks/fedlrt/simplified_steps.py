@@ -56,8 +56,8 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
 @claim(
     "fedlrt/eq-39",
     where="Appendix G, eq. (39)",
-    says=r"$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c}$ is $\nabla_SL(W_r^t) - \nabla_SL_c(W_r^t)$ in "
-    "the upper left block and 0 elsewhere.",
+    says=r"$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c} = \begin{bmatrix}\nabla_SL(U^tS^tV^{t,\top}) "
+    r"- \nabla_SL_c(U^tS^tV^{t,\top}) & 0\\0 & 0\end{bmatrix}$.",
     measure=measure_traces,
     mutants=[{"sign": -1.0}, {"full": True}, {"share": 1.01}],
     vary=("share",),
@@ -79,9 +79,9 @@ def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool
 @claim(
     "fedlrt/eq-39b",
     where="Appendix G, after eq. (39)",
-    says=r"$\check V_c = [U^T|0](F(\tilde W_r) - F_c(\tilde W_r))[V; 0] = \tilde U^TE(F_c(\tilde W_r) - F(\tilde W_r))"
-    r"E\tilde V$ with $E = \operatorname{diag}(I, 0)$ and $F = -\nabla L$ (read: both sides $2r \times 2r$, E inside "
-    "the bases).",
+    says=r"$\check V_c = [U^\top|0](F(\tilde W_r) - F_c(\tilde W_r))\begin{bmatrix}V\\0\end{bmatrix} = \tilde "
+    r"U^\top\begin{bmatrix}I & 0\\0 & 0\end{bmatrix}(F_c(\tilde W_r) - F(\tilde W_r))\begin{bmatrix}I & 0\\0 "
+    r"& 0\end{bmatrix}\tilde V$.",
     measure=measure_traces,
     control=Form("The second expression in that reading.", {"keep": ("second",)}),
     correction=Form(
@@ -93,6 +93,8 @@ def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool
     ),
     vary=("second",),
     uses=("fedlrt/eq-39",),
+    importance="detail",
+    because="The two expressions have opposite signs, and their shapes meet with the blocks outside the bases only.",
     expect="corrected",
     grade="search",
     method="algorithm",
@@ -117,9 +119,9 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
 @claim(
     "fedlrt/eq-40",
     where="Appendix G, eq. (40)",
-    says=r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^TF_c(\tilde W_{r,c}^s)\tilde V + D_c) = \tilde S_c^s + "
-    r"\lambda\tilde U^TF_c(\tilde W_{r,c}^s)\tilde V + \check V_c$ with $D_c$ the block of $F_c(\tilde W_r) - "
-    r"F(\tilde W_r)$.",
+    says=r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) + \begin{bmatrix}I & 0\\0 "
+    r"& 0\end{bmatrix}(F_C(\tilde W_r) - F(\tilde W_r))\begin{bmatrix}I & 0\\0 & 0\end{bmatrix})\tilde V = "
+    r"\tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s))\tilde V + \check V_c$.",
     measure=measure_traces,
     control=Form("The block outside of the upper left one.", {"keep": ("outside",)}),
     correction=Form(
@@ -130,6 +132,8 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
         mutants=({"first": 1.0}, {"second": 1.0}, {"power": 0}),
     ),
     uses=("fedlrt/eq-39",),
+    importance="detail",
+    because=r"The correction has the opposite sign of Algorithm 5's, and in the second expression no $\lambda$.",
     expect="corrected",
     grade="search",
     method="algorithm",
@@ -156,8 +160,8 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
 @claim(
     "fedlrt/eq-42",
     where="Appendix G.1, eq. (42)",
-    says=r"$\hat S = \tilde S - \operatorname{diag}(S, 0)$ holds the three blocks outside of S; $\hat S = 0$ at the "
-    "start of the local iterations.",
+    says=r"$\tilde S$ is split into the non-augmented r by r matrix S and the three off-diagonal blocks that the "
+    r"augmentation gives: $\hat S = \tilde S - \begin{bmatrix}S & 0\\0 & 0\end{bmatrix}$.",
     measure=measure_traces,
     mutants=[{"fixed": True}, {"share": 0.99}],
     vary=("share",),
@@ -186,9 +190,11 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
 @claim(
     "fedlrt/eq-43-44",
     where="Appendix G.1, proof of Theorem 11, up to eqs. (43) and (44)",
-    says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac L2\|"
-    r"\tilde W_r^* - \tilde W_r\|^2 = \langle\tilde S^* - \tilde S, -\nabla_{\tilde S}L\rangle + \frac L2\|\tilde S^* "
-    r"- \tilde S\|^2$, which is the sum of (43) for S and (44) for $\hat S$.",
+    says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac "
+    r"L2\|\tilde W_r^* - \tilde W_r\|^2 = \langle\tilde S^* - \tilde S, -\nabla_{\tilde S}L(\tilde "
+    r"W_r)\rangle + \frac L2\|\tilde S^* - \tilde S\|^2$, split into (43) $\langle S^* - S, -\nabla_SL(\tilde "
+    r"W_r)\rangle + \frac L2\|S^* - S\|^2$ and (44) $\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde "
+    r"W_r)\rangle + \frac L2\|\hat S^* - \hat S\|^2$.",
     measure=measure_traces,
     control=Form("The equality and the split.", {"keep": ("equal", "split")}),
     correction=Form(
@@ -199,6 +205,8 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
     ),
     vary=("half", "mixed"),
     uses=("fedlrt/lemma-4",),
+    importance="detail",
+    because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
     expect="corrected",
     grade="search",
     method="algorithm",
@@ -230,7 +238,8 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
 @claim(
     "fedlrt/eq-45",
     where="Appendix G.1, eq. (45)",
-    says=r"$S_c^{s+1} = S_c^s + \lambda U^T(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$ for the block.",
+    says=r"The update (40) reads for S: $S_c^{s+1} = S_c^s + \lambda U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde "
+    r"W_r) + F(\tilde W_r))V$.",
     measure=measure_traces,
     mutants=[{"own": 1.0}, {"mean": 0.99}, {"sign": -1.0}],
     vary=("mean", "sign"),
@@ -254,8 +263,8 @@ def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float
 @claim(
     "fedlrt/eq-46",
     where="Appendix G.1, eq. (46)",
-    says=r"$\langle S^* - S, -\nabla_SL(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2 \le -s_*\lambda(1 - 12s_*\lambda L)"
-    r"\|U^TF(\tilde W_r)V\|^2$ by Theorem 2.",
+    says=r"$\langle S^* - S, -\nabla_SL(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2 \le -(s_*\lambda)(1 - "
+    r"12(s_*\lambda)L)\|U^\top F(\tilde W_r)V\|^2$, by Theorem 2.",
     measure=measure_traces,
     control=Form(
         r"The inner product with the opposite sign, where $\|\nabla_{\hat S}L_c\| \le \|\nabla_SL\|$ at the start.",
@@ -271,6 +280,7 @@ def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float
     ),
     vary=("constant", "half"),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
+    because="The inner product has the other sign, and the drift of the block also follows moves outside of it.",
     expect="corrected",
     grade="proof",
     method="worst case",

@@ -10,7 +10,7 @@ import sympy
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Dropped, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.bases import Flow, entrywise, symbolic_flow
 from paper_checks.methods.identity import Point, generic_points, judge_identity, rational
@@ -98,11 +98,21 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
 @claim(
     "fedlrt/lemma-2",
     where="Appendix D, Lemma 2, eqs. (18) and (19)",
-    says=r"With $K = US$, $L = VS^\top$ (printed $V = VS^\top$) and $USV^\top$ of rank r: after one explicit Euler"
-    r" step of (15), the augmentation (16) is $\tilde UR = \mathrm{qr}([U_0|-\nabla_UL])$ and $\tilde VR = "
-    r"\mathrm{qr}([V_0|-\nabla_VL])$: the same spaces (the bases within them may differ by a rotation).",
+    says=r"Let $USV \in \mathcal M_r$ follow the projected gradient flow (5) by the splitting (15) with $K = US$ "
+    r"and $V = VS^\top$, and K and L take an explicit Euler step (18) with learning rate $\lambda$. Then (16) "
+    r"can be expressed as (19): $\tilde UR = \mathrm{qr}([U_0|-\nabla_UL(U_0S_0V_0^\top)]) \in \mathbb R^{n "
+    r"\times 2r}$ and $\tilde VR = \mathrm{qr}([V_0|-\nabla_VL(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$.",
     measure=measure_steps,
-    mutants=[{"singular": True}, {"beside": False}, {"tilt": 1e-3}],
+    mutants=[{"beside": False}, {"tilt": 1e-3}],
+    readings=(
+        Reading(
+            "L for V",
+            r"The same for $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$; the bases of (16) and of (19) "
+            "span the same spaces.",
+            why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$, and the proof is about spans.",
+        ),
+    ),
+    hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),
     vary=("tilt",),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
     expect="holds",
@@ -122,8 +132,8 @@ def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt
 @claim(
     "fedlrt/lemma-2-step-20",
     where="Appendix D, proof of Lemma 2, eq. (20)",
-    says=r"$\mathrm{span}[U_0|K(t_1)] = \mathrm{span}[U_0|U_0 - \lambda\nabla_KL] = \mathrm{span}[U_0|-\lambda"
-    r"\nabla_KL] = \mathrm{span}[U_0|-\nabla_KL]$ ($K(0)$ is $U_0S_0$, printed $U_0$; the spans are the same).",
+    says=r"$\mathrm{span}([U_0|K(t_1)]) = \mathrm{span}([U_0|U_0 - \lambda\nabla_KL(K(0)V_0^\top)]) = "
+    r"\mathrm{span}([U_0|-\lambda\nabla_KL(K(0)V_0^\top)]) = \mathrm{span}([U_0|-\nabla_KL(K(0)V_0^\top)])$.",
     measure=measure_steps,
     mutants=[{"beside": False}, {"rate": 0.0}, {"tilt": 1e-3}],
     vary=("tilt",),
@@ -157,7 +167,8 @@ SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and w
 @claim(
     "fedlrt/lemma-2-step-21",
     where="Appendix D, proof of Lemma 2, eq. (21)",
-    says=r"$\dot K = (US)^\cdot = \dot US + U\dot S = -(I - P_U)GV - P_UGV = (P_U - I)GV - P_UGV = -GV$ with (5).",
+    says=r"$\dot K = (US)^\cdot = \dot US + U\dot S = -(I - UU^\top)GVS^{-1}S - UU^\top GV = -(I - P_U)GV - P_UGV "
+    r"= (P_U - I)GV - P_UGV = -GV$ with $G = \nabla_WL(USV^\top)$, by (5).",
     measure=measure_symbols,
     mutants=[{"sign": -1}, {"left": True}, {"within": 0.99}],
     vary=("within",),
@@ -190,8 +201,9 @@ def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: b
 @claim(
     "fedlrt/lemma-2-step-chain",
     where="Appendix D, proof of Lemma 2, after eq. (21)",
-    says=r"$\nabla_UL(USV^\top) = GVS^\top$; so $-\nabla_UL\,S^{-\top} = -GV = \dot K$, and $\mathrm{span}(-\nabla_UL) "
-    r"= \mathrm{span}(\dot K)$ because S has full rank.",
+    says=r"$\nabla_UL(USV^\top) = \nabla_WL(USV^\top)\nabla_U(USV^\top) = \nabla_WL(USV^\top)VS^\top$. So "
+    r"$-\nabla_UL(USV^\top)S^{-\top} = -\nabla_WL(USV^\top)V = \dot K$, and as S has full rank "
+    r"$\mathrm{span}(-\nabla_UL(USV^\top)) = \mathrm{span}(\dot K)$.",
     measure=measure_symbols,
     mutants=[{"plain": True}, {"inverse": "S^-1"}, {"scale": 1.01}, {"rank": "any"}],
     vary=("scale",),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import compared, together
 from paper_checks.fedlrt.counting import (
     COSTS,
+    FULL_RANK,
     LOW_RANK,
     METHODS,
     Polynomial,
@@ -63,19 +64,36 @@ TABLE_1: dict[str, dict[str, Any]] = {
     "FeDLRT, full": _low_rank_row(4, 10),
 }
 """The entries of the methods whose algorithms the paper gives, inside their O()."""
+OTHERS: dict[str, dict[str, Any]] = {
+    "FeDLR": {"client compute": _terms(sbnn=1, nnn=1), "client memory": _terms(nn=2),
+              "server compute": _terms(nn=1, nnn=1), "server memory": _terms(nr=4), "communication": _terms(nr=4)},
+    "Riemannian FL": {"client compute": _terms(nnr=2, nrr=4, nr=2), "client memory": _terms(nn=2),
+                      "server compute": _terms(nr=2, nnr=1), "server memory": _terms(nr=4),
+                      "communication": _terms(nr=4)},
+}  # fmt: skip
+"""The entries of the low-rank methods of other papers."""
 ROUNDS = (1, 2, 2, 2, 3)
 
 
 @claim(
     "fedlrt/claim-order-of-magnitude",
     where="Abstract",
-    says="Communication and client compute fall by up to an order of magnitude. (What concerns costs: some rank of a "
-    f"layer of the width {WIDTH} of Figure 3 at which both are a tenth of FedLin's, per round and local step, by "
-    "counting and by Table 1. The accuracy that remains is a claim of the training section.)",
+    says="In computer vision benchmarks client compute and communication costs are reduced by up to an order of "
+    "magnitude, with minimal impact on global accuracy.",
     measure=count_costs,
     mutants=[{"factor": 1000.0}, {"least": 0.1}],
+    readings=(
+        Reading(
+            "what a layer costs",
+            f"For some rank of a layer of the width {WIDTH} of Figure 3 communication and client compute, in a round "
+            f"of "
+            "one local step, are a tenth of FedLin's, by counting and by Table 1.",
+            why="Which ranks keep the accuracy of the benchmarks is a matter of training.",
+        ),
+    ),
     vary=("least",),
     uses=("fedlrt/table-1",),
+    importance="result",
     expect="holds",
     grade="search",
     method="counting",
@@ -99,42 +117,55 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]], fact
 @claim(
     "fedlrt/table-1",
     where="Table 1",
-    says=r"The entries of FedAvg, FedLin and the variants of FeDLRT, read with their constants, by which they differ: "
-    r"communication $2n^2$, $4n^2$, $6nr+6r^2$, $6nr+8r^2$, $6nr+10r^2$ numbers per client and round. (FeDLR and "
-    "Riemannian FL are methods of other papers, for which this one gives no algorithm.)",
+    says=r"Client compute, client memory, server compute, server memory and communication, each inside $O(\cdot)$: "
+    "FedAvg $s_*bn^2$, $2n^2$, $n^2$, $2n^2$, $2n^2$; FedLin the same with communication $4n^2$; FeDLRT "
+    "$s_*b(4nr + 4r^2)$, $4(nr + 2r^2)$, $2nr + (8 + 4n)r^2 + 8r^3$, $2nr + 4r^2$, $6nr + 6r^2$; with "
+    "simplified correction compute $s_*b(4nr + 4r^2) + r^2$ and communication $6nr + 8r^2$, with full "
+    "correction $s_*b(4nr + 4r^2) + 4r^2$ and $6nr + 10r^2$. Communication rounds 1, 2, 2, 2, 3.",
     measure=count_costs,
-    control=Form(
-        "As orders, the constants inside $O(\\cdot)$ free: every entry of the five columns of costs bounds what is "
-        "counted, for all $1\\le r\\le n/2$, local steps and batch sizes; and the numbers of communication rounds.",
-        {"constants": ()},
+    mutants=[{"thinner": "nr"}, {"thinner": "steps"}, {"rounds": (1, 2, 2, 2, 2)}, {"full_rank": "nr"}],
+    readings=(
+        LITERAL,
+        Reading(
+            "with their constants",
+            "The same with the constants of the entries in communication and memory, as numbers for a client and "
+            "round; "
+            "compute as orders.",
+            {"constants": ("communication", "client memory", "server memory")},
+            "Only by their constants do FedAvg and FedLin, and the variants of FeDLRT, differ; Figure 3 is drawn from "
+            "them.",
+            ({"rounds": (1, 2, 2, 2, 2)},),
+        ),
     ),
     correction=Form(
-        r"Communication: $2n^2$, $4n^2$, $6nr+5r^2$, $6nr+7r^2$, $6nr+13r^2$; memory "
-        r"of a client in its local steps: $2n^2$, $3n^2$ with the correction, $4nr+8r^2$ as printed without it, and "
-        r"$4nr+9r^2$, $4nr+12r^2$ with it; of the server at truncation: $4nr+4r^2$. So the full correction's "
-        r"communication, FedLin's memory, that of the corrected clients and the server's exceed the numbers in the "
-        r"entries. As orders, constants inside $O(\cdot)$ free, every entry holds; compute is judged so alone.",
+        r"Communication: $2n^2$, $4n^2$, $6nr+5r^2$, $6nr+7r^2$, $6nr+13r^2$; memory of a client in its local steps: "
+        r"$2n^2$, $3n^2$ with the correction, $4nr+8r^2$ as printed without it, and $4nr+9r^2$, $4nr+12r^2$ with it; "
+        r"of "
+        "the server at truncation: $4nr+4r^2$. So the full correction's communication, FedLin's memory, that of the "
+        "corrected clients and the server's exceed the numbers in the entries.",
         {"squares": (5.0, 7.0, 13.0), "held": ((2, 8), (3, 9), (3, 12)), "bases": 4.0,
          "constants": ("communication", "client memory", "server memory")},
         (
             {"squares": (6.0, 7.0, 13.0)}, {"squares": (5.0, 8.0, 13.0)}, {"squares": (5.0, 7.0, 10.0)},
-            {"linear": 4.0}, {"bases": 2.0}, {"held": ((2, 8), (2, 9), (2, 12))}, {"thinner": "nr"},
-            {"thinner": "steps"}, {"rounds": (1, 2, 2, 2, 2)},
+            {"linear": 5.0, "squares": (9.0, 11.0, 17.0)}, {"bases": 2.0}, {"held": ((2, 8), (2, 9), (2, 12))},
+            {"rounds": (1, 2, 2, 2, 2)},
         ),
+        asks="neither",
     ),
-    vary=("linear", "bases"),
-    kind="artefact",
+    kind="number",
     uses=("fedlrt/alg-1", "fedlrt/alg-3", "fedlrt/alg-4", "fedlrt/alg-5"),
-    expect="corrected",
+    importance="result",
+    because=r"As orders all hold; counted, a round sends $6nr + 5r^2$, $7r^2$ and $13r^2$, and more bases are held.",
+    expect="depends on the reading",
     grade="proof",
     method="counting",
 )  # fmt: skip
 def table_1(
     costs: Mapping[str, Mapping[str, Polynomial]], linear: float = 6.0, squares: tuple[float, ...] = (6.0, 8.0, 10.0),
     held: tuple[tuple[int, int], ...] = ((2, 8), (2, 8), (2, 8)), bases: float = 2.0, thinner: str = "",
-    rounds: tuple[int, ...] = ROUNDS, constants: tuple[str, ...] = ("communication",),
+    rounds: tuple[int, ...] = ROUNDS, constants: tuple[str, ...] = (), full_rank: str = "",
 ) -> Evidence:  # fmt: skip
-    """Each entry against the count: exactly where its constants are taken, else as a bound up to a factor.
+    """Each entry against the count, as polynomials: term by term with constants, else as a bound up to a factor.
 
     Args:
         costs: counted.
@@ -145,63 +176,67 @@ def table_1(
         thinner: an entry with a factor less, as a mutant: `nr`, or `steps`.
         rounds: communication rounds of the five methods.
         constants: columns that are read with their constants.
+        full_rank: `nr` for a communication of FedAvg and FedLin that is linear in n, as a mutant.
     """
     table = {method: dict(row) for method, row in TABLE_1.items()}
     for method, square, (_, small) in zip(LOW_RANK, squares, held, strict=True):
-        table[method]["communication"] = _terms(nr=1, rr=1) | {(1, 1, 0, 0): linear, (0, 2, 0, 0): square}
+        table[method]["communication"] = {(1, 1, 0, 0): linear, (0, 2, 0, 0): square}
         table[method]["client memory"] = _terms(nr=4, rr=small)
         table[method]["server memory"] = {(1, 1, 0, 0): bases, (0, 2, 0, 0): 4}
         if thinner == "nr":
             table[method]["server compute"] = _terms(nr=2, rr=8, rrr=8)
         if thinner == "steps":
             table[method]["client compute"] = _terms(bnr=4, brr=4)
-    for method, (large, _) in zip(("FedAvg", "FedLin"), (held[0], held[2]), strict=True):
+    for method, (large, _) in zip(FULL_RANK, (held[0], held[2]), strict=True):
         table[method]["client memory"] = _terms(nn=large)
-    size = Sizes(4)
+        if full_rank == "nr":
+            table[method]["communication"] = _terms(nr=4)
+    size = Sizes(11)
     cells = {}
     for (method, row), trips in zip(table.items(), rounds, strict=True):
-        obtained = len(count(method, replace(size, n=11)).trips)
+        obtained = len(count(method, size).trips)
         cells[f"{method}, rounds"] = Cell(Rounded.exact(trips), Rounded.exact(obtained), {"method": method})
         for cost in COSTS:
             entry, counted = row[cost], costs[method][cost]
             if cost in constants:
-                case = {"method": method, "cost": cost, "n": size.n, "r": size.r}
-                stated = Fraction(evaluate(entry, size.n, size.r))
-                cells[f"{method}, {cost}"] = Cell(
-                    Rounded.exact(stated), Rounded.exact(evaluate(counted, size.n, size.r)), case
-                )
+                for powers in sorted({*entry, *counted}, reverse=True):
+                    pair = [Rounded.exact(Fraction(of.get(powers, 0))) for of in (entry, counted)]
+                    at = {"method": method, "cost": cost, "n": 4, "r": 1}
+                    cells[f"{method}, {cost}, factor of {written({powers: 1})[1:]}"] = Cell(pair[0], pair[1], at)
             else:
                 beyond = within(counted, entry)
-                cells[f"{method}, {cost} as an order"] = Cell(
-                    Rounded.exact(0), Rounded.exact(int(beyond is not None)), {"beyond": str(beyond)}
-                )
+                found = Rounded.exact(int(beyond is not None))
+                cells[f"{method}, {cost} as an order"] = Cell(Rounded.exact(0), found, {"beyond": str(beyond)})
     told = "; ".join(f"{method}: {cost} {written(costs[method][cost])}" for method in LOW_RANK for cost in COSTS)
-    return judge_printed(
-        cells, f"five methods, six columns, at n = {size.n}, r = {size.r}; counted for all 2r <= n: {told}"
-    )
+    return judge_printed(cells, f"five methods, six columns, as polynomials for all 2r <= n; counted: {told}")
 
 
 @claim(
     "fedlrt/claim-linear-n",
     where="Table 1, caption; Section 3.3",
-    says="Memory, compute and communication of the variants of FeDLRT, at clients and server, scale linearly in n. "
-    "(That no other low-rank scheme has this together with compression and correction is a matter of Table 1's own "
-    "entries: FeDLR and Riemannian FL have terms of n^2 or n^3 there.)",
+    says="The variants of FeDLRT are the only low-rank schemes of the table with memory, compute and "
+    "communication costs that scale linearly in n, together with automatic compression and variance "
+    "correction.",
     measure=count_costs,
-    mutants=[{"degree": 0.0}, {"degree": 2.0}, {"variants": ("FedLin",)}],
+    mutants=[{"degree": 0.0}, {"degree": 2.0}, {"variants": ("FedLin",)}, {"others": ("FeDLRT",)}],
     vary=("degree",),
     uses=("fedlrt/table-1",),
+    importance="result",
     expect="holds",
     grade="search",
     method="counting",
 )
 def claim_linear_n(costs: Mapping[str, Mapping[str, Polynomial]], degree: float = 1.0,
-                   variants: tuple[str, ...] = tuple(LOW_RANK)) -> Evidence:  # fmt: skip
-    """The largest power of n in what is counted, at a given rank."""
+                   variants: tuple[str, ...] = tuple(LOW_RANK),
+                   others: tuple[str, ...] = tuple(OTHERS)) -> Evidence:  # fmt: skip
+    """The largest power of n in what is counted, at a given rank; of the other schemes in the table's entries."""
     promises = [
         Promise(f"power of n in {cost}", float(max(i for i, *_ in costs[variant][cost])), degree)
         for variant in variants for cost in COSTS
     ]  # fmt: skip
+    for other in others:
+        powers = [i for entry in {**TABLE_1, **OTHERS}[other].values() for i, *_ in entry]
+        promises.append(Promise("another low-rank scheme costs more", degree + 1.0, max(powers), at_most=True))
     return judge_promises(promises, "exact polynomials in n, r, local steps and batch size, 2r <= n")
 
 
@@ -214,17 +249,16 @@ class Crossing:
 
     Attributes:
         panel: Which cost.
-        low: The low-rank method.
-        full: The other one.
+        low: The low-rank method; full: the other one.
         ranks: Of equal cost, as `counted` and by `Table 1`.
-        gain: How many times less the low-rank method costs at rank 1, as counted.
+        gains: How many times less the low-rank method costs at rank 1, likewise.
     """
 
     panel: str
     low: str
     full: str
     ranks: Mapping[str, float]
-    gain: float
+    gains: Mapping[str, float]
 
 
 def find_crossings(context: Context) -> list[Crossing]:
@@ -233,59 +267,85 @@ def find_crossings(context: Context) -> list[Crossing]:
     found = []
     for panel in PANELS:
         for low, full in PAIRS:
-            ranks = {name: amortised(of[low][panel], of[full][panel], WIDTH)
-                     for name, of in (("counted", costs), ("Table 1", TABLE_1))}  # fmt: skip
-            gain = evaluate(costs[full][panel], WIDTH, 1) / Fraction(evaluate(costs[low][panel], WIDTH, 1))
-            found.append(Crossing(panel, low, full, ranks, float(gain)))
+            ranks, gains = {}, {}
+            for name, of in (("counted", costs), ("Table 1", TABLE_1)):
+                ranks[name] = amortised(of[low][panel], of[full][panel], WIDTH)
+                gains[name] = evaluate(of[full][panel], WIDTH, 1) / evaluate(of[low][panel], WIDTH, 1)
+            found.append(Crossing(panel, low, full, ranks, gains))
     return found
 
 
 @claim(
     "fedlrt/fig-3",
     where="Figure 3 and its caption",
-    says="For $n = 512$, $s_* = 1$ and one data point the costs in communication, client compute and client memory "
-    r"drop by orders of magnitude after the amortisation point of $r\approx200$, 40 % of full rank. (After: at lower "
-    "ranks, a hundred times at $r = 1$. Costs counted in a round; FedLin's, the comparator of Section 3.3, against "
-    "both corrections; about 200 is read as within a quarter of it. Counted, simplified and full correction: 225.5 "
-    "and 189.4 for communication, 200.7 and 150.1 for client compute, 203.0 and 184.5 for client memory. Table 1's "
-    "communication with the full correction, $6nr + 10r^2 = 4n^2$, gives $0.4n = 204.8$ exactly. What is counted "
-    "matters: with matrix products alone compute is equal at 174 and 123, with all that a client holds at once "
-    r"memory is at 296 and 216. Table 1's other entries taken as formulas, which $O(\cdot)$ does not ask for, cross "
-    "at 218 for communication, 102 and 94 for compute and 158 for memory; without correction, against FedAvg, 139, "
-    "129 and 158 are counted.)",
+    says="Communication cost, compute cost of a client and client memory for $s_* = 1$, a single data point and n = "
+    "512: "
+    r"the costs drop by orders of magnitude after the amortisation point of $r \approx 200$, which is 40 % of full "
+    r"rank.",
     measure=find_crossings,
-    mutants=[{"point": 100.0}, {"against": "FedAvg"}, {"of": "Table 1"}, {"exact": 0.39}, {"factor": 1000.0}],
-    vary=("point", "exact", "factor"),
-    kind="artefact",
+    mutants=[{"of": "Table 1", "panels": ("communication",), "lows": ("FeDLRT, full",), "point": 220.0}],
+    readings=(
+        Reading(
+            "Table 1 in all panels",
+            r"By Table 1's entries at $s_* = b = 1$ every cost of FeDLRT with simplified or full correction equals "
+            "FedLin's at a rank of about 200, 40 % of n, and is a hundred times smaller at rank 1.",
+            why="The text names FedLin as what is compared, and the caption the same costs as Table 1, in its "
+            "variables.",
+        ),
+        Reading(
+            "counted in all panels",
+            "The same for the costs counted in a round.",
+            {"of": "counted"},
+            r"Entries inside $O(\cdot)$ need not be what was plotted.",
+        ),
+        Reading(
+            "communication with full correction",
+            "By Table 1's entries the communication of FeDLRT with full correction equals FedLin's at about 200, 40 % "
+            "of "
+            "n, and is a hundred times smaller at rank 1.",
+            {"panels": ("communication",), "lows": ("FeDLRT, full",)},
+            "$6nr + 10r^2 = 4n^2$ gives the 40 % of the caption exactly.",
+            ({"point": 220.0}, {"point": 185.0}, {"share": 0.41}, {"factor": 1000.0}),
+        ),
+    ),
+    vary=("point", "share", "factor"),
+    best={"factor": Best(340.2, "proved: $4n^2/(6n + 10)$ at n = 512")},
+    kind="number",
     uses=("fedlrt/table-1",),
-    expect="holds",
+    because="Only the full correction's communication crosses at 0.4n; by Table 1 compute does at 0.2n, memory at "
+    "0.3n.",
+    expect="depends on the reading",
     grade="search",
     method="counting",
 )
 def fig_3(
-    crossings: list[Crossing], point: float = 200.0, share: float = 0.25, exact: float = 0.4, factor: float = 100.0,
-    against: str = "FedLin", of: str = "counted",
+    crossings: list[Crossing], point: float = 200.0, share: float = 0.4, factor: float = 100.0, of: str = "Table 1",
+    panels: tuple[str, ...] = PANELS, lows: tuple[str, ...] = ("FeDLRT, simplified", "FeDLRT, full"),
 ) -> Evidence:  # fmt: skip
-    """Ranks of equal cost near the printed one, Table 1's communication at its share of n, and the gain at rank 1."""
+    """Ranks of equal cost within 5 % of the printed one and half a unit of its last digit of 40 %; gains at rank 1."""
     promises = []
     for one in crossings:
-        if one.full == against:
-            promises.append(Promise("rank of equal cost", abs(one.ranks[of] - point), share * point, at_most=True))
-            promises.append(Promise("times less at rank 1", factor, one.gain, at_most=True))
-        if (one.panel, one.low) == ("communication", "FeDLRT, full"):
-            promises.append(Promise("Table 1's communication", one.ranks["Table 1"], exact * WIDTH, 1e-9))
+        if one.panel not in panels or one.low not in lows:
+            continue
+        rank, gain, shown = one.ranks[of], one.gains[of], "client compute" if of == "Table 1" else "communication"
+        case = {"n": WIDTH} if (one.panel, one.low) == (shown, "FeDLRT, full") else None
+        promises.append(Promise("share of full rank where costs are equal", abs(rank / WIDTH - share), 0.005, 0.0, True,
+                                case))  # fmt: skip
+        promises.append(Promise("rank of equal cost", abs(rank - point), 0.05 * point, at_most=True))
+        promises.append(Promise("times less at rank 1", factor, gain, at_most=True))
     told = "; ".join(
-        f"{one.panel}, {one.low} and {one.full}: counted {one.ranks['counted']:.1f}, Table 1 "
-        f"{one.ranks['Table 1']:.1f}, {one.gain:.0f} times less at rank 1" for one in crossings
-    )  # fmt: skip
+        f"{one.panel}, {one.low} and {one.full}: counted {one.ranks['counted']:.1f}, Table 1 {one.ranks['Table 1']:.1f}"
+        for one in crossings
+    )
     return judge_promises(promises, f"n = {WIDTH}, one local step, one sample; {told}")
 
 
 @claim(
     "fedlrt/claim-simplified-cheaper",
     where="Section 3.3",
-    says="The client's cost with the simplified correction is slightly below that with the full one, in compute and "
-    "communication; the asymptotics are the same; the main advantage is one communication round less.",
+    says="The client's cost with the simplified correction is slightly below that with the full one, as gradients "
+    "of coefficients that are not augmented suffice; the asymptotic behaviour is the same. Its main "
+    "advantage is the smaller number of communication rounds.",
     measure=count_costs,
     mutants=[{"cheaper": "FeDLRT, full", "than": "FeDLRT, simplified"}, {"fewer": 0}, {"cheaper": "FedLin"}],
     vary=("fewer",),
@@ -314,23 +374,19 @@ def claim_simplified_cheaper(costs: Mapping[str, Mapping[str, Polynomial]], chea
 @claim(
     "fedlrt/claim-memory-200",
     where="Appendix D",
-    says=r"Reparametrising by $K = US$ and $L = VS^\top$ raises the client's memory by 200 %, since three versions of "
-    r"the low-rank layer are tracked: $USV^\top$, $KV_0^\top$, $U_0L^\top$. (To leading order in $r/n$, every version "
-    "with arrays of its own.)",
+    says="The reparametrisation by K and L implies a memory cost increase of 200 % on the client, since three "
+    "versions of the low-rank layer need to be tracked.",
     measure=lambda context: sympy.symbols("n r", positive=True),
-    mutants=[{"increase": 1.0}, {"increase": 3.0}, {"versions": 2}, {"shared": True}],
+    mutants=[{"increase": 1.0}, {"increase": 3.0}, {"versions": 2}],
     vary=("increase",),
     expect="holds",
     grade="proof",
     method="limit",
 )
-def claim_memory_200(symbols: tuple[sympy.Symbol, sympy.Symbol], increase: float = 2.0, versions: int = 3,
-                     shared: bool = False) -> Evidence:  # fmt: skip
-    """Numbers held for the versions over those for U, S, V; ``shared``: the versions hold U_0 and V_0 together."""
+def claim_memory_200(symbols: tuple[sympy.Symbol, sympy.Symbol], increase: float = 2.0, versions: int = 3) -> Evidence:
+    r"""Numbers held for $KV_0^\top$ and $U_0L^\top$, with arrays of their own, over those for U, S, V, as n grows."""
     n, r = symbols
-    layer = 2 * n * r + r**2
-    others = [n * r if shared else 2 * n * r for _ in range(versions - 1)]
-    more = sympy.simplify(sum(others) / layer)
+    more = sympy.simplify((versions - 1) * 2 * n * r / (2 * n * r + r**2))
     found = sympy.limit(more, n, sympy.oo)
     at = more.subs({n: WIDTH, r: WIDTH // 8})
     scope = (

@@ -64,8 +64,10 @@ def measure_truncated(context: Context) -> list[Truncated]:
 @claim(
     "fedlrt/thm-2",
     where="Section 3.2, Theorem 2, eq. (12); Appendix F, Theorem 9, eqs. (35) and (38)",
-    says=r"Algorithm 1 with full correction and truncation threshold $\vartheta$, $0 < \lambda \le 1/(12Ls_*)$: "
-    r"$L(W_r^{t+1}) - L(W_r^t) \le -s_*\lambda(1 - 12s_*\lambda L)\|\nabla_{\tilde S}L\|^2 + L\vartheta$.",
+    says=r"Let $U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ be the factors before and after a round of "
+    r"Algorithm 1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le "
+    r"\frac1{12Ls_*}$. Then $L(U^{t+1}S^{t+1}V^{t+1,\top}) - L(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - "
+    r"12s_*\lambda L)\|\nabla_{\tilde S}L(\tilde U\tilde S\tilde V^\top)\|^2 + L\vartheta$.",
     measure=measure_truncated,
     control=Form(
         r"$\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2$ instead of $L\vartheta$.", {"loss": "gradient"}
@@ -81,6 +83,9 @@ def measure_truncated(context: Context) -> list[Truncated]:
     vary=("constant", "share", "leading"),
     also=("fedlrt/thm-9", "fedlrt/eq-38"),
     uses=("fedlrt/thm-8",),
+    importance="result",
+    because=r"L bounds no gradient: truncation can cost $\vartheta\|\nabla L\| + L\vartheta^2/2$, more than "
+    r"$L\vartheta$.",
     expect="corrected",
     grade="proof",
     method="worst case",

@@ -93,7 +93,8 @@ def measure_pairs(context: Context) -> list[Pair]:
 @claim(
     "fedlrt/lemma-4",
     where="Appendix F.2, Lemma 4, eq. (28)",
-    says=r"$L(Y_1) - L(Y_2) \le -\langle Y_1 - Y_2, F(Y_2)\rangle + \frac L2\|Y_1 - Y_2\|^2$ with $F = -\nabla L$.",
+    says=r"For $Y_1, Y_2 \in \mathbb R^{n \times n}$ and an L-smooth L with constant L: $L(Y_1) - L(Y_2) \le "
+    r"-\langle Y_1 - Y_2, F(Y_2)\rangle + \frac L2\|Y_1 - Y_2\|^2$, where $F(Y) = -\nabla_YL(Y)$.",
     measure=measure_pairs,
     mutants=[{"half": 0.49}, {"sign": 1.0}, {"power": 1.5}],
     vary=("half", "sign"),
@@ -139,7 +140,8 @@ def measure_sums(context: Context) -> Searched:
 @claim(
     "fedlrt/lemma-5",
     where="Appendix F.2, Lemma 5, eq. (29)",
-    says=r"$\|x_1 + x_2\|^2 \le (1+\gamma)\|x_1\|^2 + (1 + \frac1\gamma)\|x_2\|^2$ for $\gamma > 0$.",
+    says=r"For $x_1, x_2 \in \mathbb R^d$ and $\gamma > 0$: $\|x_1 + x_2\|^2 \le (1+\gamma)\|x_1\|^2 + (1 + "
+    r"\frac1\gamma)\|x_2\|^2$.",
     measure=measure_sums,
     mutants=[{"first": 0.99}, {"second": 0.99}, {"share": 0.99}],
     vary=("share",),
@@ -181,7 +183,7 @@ def measure_vectors(context: Context) -> list[Array]:
 @claim(
     "fedlrt/lemma-6",
     where="Appendix F.2, Lemma 6, eq. (30)",
-    says=r"$\|\sum_{c=1}^C x_c\|^2 \le C\sum_{c=1}^C\|x_c\|^2$.",
+    says=r"For C vectors $x_1, \ldots, x_C \in \mathbb R^d$: $\|\sum_{c=1}^Cx_c\|^2 \le C\sum_{c=1}^C\|x_c\|^2$.",
     measure=measure_vectors,
     mutants=[{"factor": 0.99}, {"power": 0.99}],
     vary=("factor", "power"),
@@ -203,8 +205,7 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
 @claim(
     "fedlrt/lemma-7",
     where="Appendix F.2, Lemma 7",
-    says=r"$L(\tilde W_r) = L(W_r^t)$: the augmentation of the bases does not change the loss, as "
-    r"$\tilde S = \operatorname{diag}(S^t, 0)$.",
+    says=r"$L(\tilde W_r) = L(W_r^t)$ for the loss before and after basis augmentation.",
     measure=measure_rounds,
     mutants=[{"padding": 1e-3}, {"flip": True}],
     vary=("padding",),
@@ -229,9 +230,10 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Ev
 @claim(
     "fedlrt/eq-32",
     where="Appendix F.2, proof of Theorem 7, eq. (32)",
-    says=r"$\tilde W_r^* = \tilde W_r - \frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} - "
-    r"\frac\lambda C\sum_cP_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V} = \tilde W_r - \frac\lambda C"
-    r"\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$, with $F = -\nabla L$ (Appendix C).",
+    says=r"$\tilde W_r^* = \frac1C\sum_{c=1}^C\tilde W_{r,c}^{s_*} = \tilde W_r - \frac\lambda "
+    r"C\sum_{c=1}^C\sum_{s=0}^{s_*-1}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V} - \frac\lambda "
+    r"C\sum_{c=1}^CP_{\tilde U}(F(\tilde W_r) - F_c(\tilde W_r))P_{\tilde V} = \tilde W_r - \frac\lambda "
+    r"C\sum_{c=1}^C\sum_{s=0}^{s_*-1}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$.",
     measure=measure_rounds,
     control=Form("The two right sides are equal: the corrections cancel in the mean.", {"keep": ("cancel",)}),
     correction=Form(
@@ -241,6 +243,8 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Ev
         mutants=({"sign": -1.0}, {"share": 1.001}, {"projected": False}),
     ),
     vary=("share",),
+    importance="detail",
+    because="F is the negative gradient (Appendix C), so that the steps are added and not subtracted.",
     expect="corrected",
     grade="search",
     uses=("fedlrt/eq-26",),
@@ -266,9 +270,10 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
 @claim(
     "fedlrt/eq-33",
     where="Appendix F.2, proof of Theorem 7, eq. (33)",
-    says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac L2"
-    r"\|\tilde W_r^* - \tilde W_r\|^2 = -\langle A, F(\tilde W_r)\rangle + \frac L2\|A\|^2$ with $A = \frac\lambda C"
-    r"\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}$ and $F = -\nabla L$.",
+    says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac "
+    r"L2\|\tilde W_r^* - \tilde W_r\|^2 = -\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde "
+    r"W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle + \frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde "
+    r"W_{r,c}^s)P_{\tilde V}\|^2$.",
     measure=measure_rounds,
     control=Form("The change is at most the last expression.", {"keep": ("ends",)}),
     correction=Form(
@@ -280,6 +285,8 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
     ),
     vary=("half",),
     uses=("fedlrt/lemma-4", "fedlrt/eq-32"),
+    importance="detail",
+    because="F is the negative gradient: the inner product in the middle has the other sign, as in Lemma 4.",
     expect="corrected",
     grade="search",
     method="algorithm",
@@ -306,8 +313,9 @@ def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
     "fedlrt/eq-36",
     where="Appendix F.2, proof of Theorem 9, eq. (36)",
     says=r"For some $h \in [0,1]$: $L(W_r^{t+1}) = L(\tilde W_r^*) + \langle -F(hW_r^{t+1} + (1-h)\tilde W_r^*), "
-    r"W_r^{t+1} - \tilde W_r^*\rangle \le L(\tilde W_r^*) + \|F(\cdot)\|\,\|W_r^{t+1} - \tilde W_r^*\| \le "
-    r"L(\tilde W_r^*) + L\vartheta$.",
+    r"W_r^{t+1} - \tilde W_r^*\rangle \le L(\tilde W_r^*) + \|F(hW_r^{t+1} + (1-h)\tilde "
+    r"W_r^*)\|\,\|W_r^{t+1} - \tilde W_r^*\| \le L(\tilde W_r^*) + L\vartheta$, by L-smoothness and "
+    r"$\vartheta \ge \|W_r^{t+1} - \tilde W_r^*\|$.",
     measure=measure_rounds,
     control=Form("The equality and the first inequality.", {"keep": ("equal", "product")}),
     correction=Form(
@@ -317,6 +325,7 @@ def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
         mutants=({"cost": "L theta"}, {"share": 0.99}, {"h": 0.45}, {"sign": 1.0}),
     ),
     vary=("share",),
+    because="Smoothness bounds how fast the gradient changes, not the gradient, which the last step needs.",
     expect="corrected",
     grade="proof",
     method="algorithm",
@@ -343,8 +352,9 @@ def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: flo
 @claim(
     "fedlrt/thm-9-proof",
     where="Appendix F.2, end of the proof of Theorem 9",
-    says=r"$L(W_r^{t+1}) - L(W_r^t)$ is the sum of the differences of truncation, local steps and augmentation, whose "
-    r"bounds in (36), Theorem 8 and Lemma 7 add up to $L\vartheta - s_*\lambda(1 - 12s_*\lambda L)\|g\|^2$.",
+    says=r"$L(W_r^{t+1}) - L(W_r^t) = (L(W_r^{t+1}) - L(\tilde W_r^*)) + (L(\tilde W_r^*) - L(\tilde W_r)) + "
+    r"(L(\tilde W_r) - L(W_r^t))$, and by (36), Theorem 8 and Lemma 7 this is at most $L\vartheta - "
+    r"(s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_rounds,
     mutants=[{"truncation": 0.99}, {"steps": 0.99}, {"constant": 12.1}],
     vary=("truncation", "steps", "constant"),

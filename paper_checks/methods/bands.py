@@ -1,13 +1,12 @@
-"""Equivalence bands: a prediction passes if the confidence interval lies within half the distance to its nearest rival.
+"""Equivalence bands: a prediction passes if the confidence interval lies within 2 % of it, or within a resolution.
 
-The rivals are all forms of a statement that are ever judged (printed, mutants, correction, control). The band of a
-quantity depends on the set of rivals only, so it is the same whichever form is judged and whatever the budget.
+The band of a quantity follows from what is predicted, never from other forms of the statement. A prediction of 0 has no
+2 %: there, and where a measurement cannot tell 2 %, the resolution is stated and stands in the scope.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
 
@@ -16,6 +15,10 @@ from paper_checks.lines import line_of
 from paper_checks.methods.sides import UndefinedError, number
 
 Predictions = Mapping[str, float]
+CLEARLY = 3.0
+"""Half widths, with their bias, beyond which an interval excludes a prediction without doubt."""
+SHARE = 0.02
+"""Of a quantity, what it may lie off its prediction: little enough that a form 5 % off is noticed."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,9 @@ class Interval:
         if ends[0] > ends[1] or number(self.level, "a level") < 0 or number(self.bias, "a bias") < 0:
             raise UndefinedError(f"no interval: [{self.low}, {self.high}], level {self.level}, bias {self.bias}")
 
-    def may_be(self, value: float) -> bool:
-        """Whether a value lies in the interval, up to the bias."""
-        return self.low - self.bias <= value <= self.high + self.bias
+    def may_be(self, value: float, times: float = 1.0) -> bool:
+        """Whether a value lies in the interval, up to the bias; or in one so many times as wide."""
+        return abs(value - self.middle) <= times * (self.half_width + self.bias)
 
     @property
     def middle(self) -> float:
@@ -57,47 +60,48 @@ class Interval:
         return 0.5 * (self.high - self.low)
 
 
-def half_distances(rivals: Sequence[Predictions]) -> dict[str, float]:
-    """Half the smallest distance between different rival values of each quantity.
+def bands(predicted: Predictions, share: float = SHARE, resolution: float = 0.0) -> dict[str, float]:
+    """How far each quantity may lie from its prediction: a share of that, or the resolution if that is more.
 
-    A quantity on which all rivals agree takes the smallest half distance of the others: it cannot tell rivals apart,
-    but it must still not contradict them.
+    Args:
+        predicted: what a form says.
+        share: of a prediction.
+        resolution: what the measurement can tell, in the unit of the quantities.
 
     Raises:
-        ValueError: all rivals agree everywhere, so that no measurement could tell them apart.
+        UndefinedError: a form predicts no number, or 0 without a resolution.
     """
-    halves: dict[str, float] = {}
-    for name in rivals[0]:
-        if any(isnan(rival[name]) for rival in rivals):
+    found = {}
+    for name, value in predicted.items():
+        if isinstance(value, complex) or isnan(value):
             raise UndefinedError(f"a form predicts no number for {name}")
-        values = sorted({rival[name] for rival in rivals if isfinite(rival[name])})
-        same = 1e-9 * max(map(abs, values), default=0.0)
-        gaps = [b - a for a, b in itertools.pairwise(values) if b - a > same]
-        halves[name] = 0.5 * min(gaps, default=inf)
-    smallest = min(halves.values())
-    if not isfinite(smallest):
-        raise ValueError("the forms of this statement predict the same values everywhere: nothing can be tested")
-    return {name: half if isfinite(half) else smallest for name, half in halves.items()}
+        found[name] = max(share * abs(value), resolution) if isfinite(value) else resolution
+        if not found[name]:
+            raise UndefinedError(f"{name}: a band around {value:g} needs the resolution of the measurement")
+    return found
 
 
 def judge_bands(
     measured: Mapping[str, Interval],
     predicted: Predictions,
-    rivals: Sequence[Predictions],
     *,
     scope: str,
+    share: float = SHARE,
+    resolution: float = 0.0,
     witness: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Evidence:
     """Judges a form by its predictions.
 
-    Passes if every interval lies within the band around its prediction; is violated if one lies outside; is undecided
-    if one straddles the end of its band. The level spent is the sum of the intervals' own.
+    Passes if every interval lies within the band around its prediction; is violated if one lies outside, or excludes
+    its prediction by as much again as the interval and its bias are wide, thrice; is undecided if one straddles the end
+    of its band. The level spent is the sum of the intervals' own.
 
     Args:
         measured: interval of each quantity.
         predicted: what the form says.
-        rivals: what every form says, this one included.
         scope: what was covered.
+        share: of a prediction, what the measurement can tell.
+        resolution: what it can tell where that is more, in the unit of the quantities.
         witness: the plain numbers behind each quantity.
 
     Raises:
@@ -107,21 +111,23 @@ def judge_bands(
     if not measured:
         return Evidence(True, scope, obtained="no quantity", cases=0)
     level = sum(interval.level for interval in measured.values())
-    halves = half_distances(rivals)
+    halves = bands({name: predicted[name] for name in measured}, share, resolution)
+    scope = f"{scope}; told apart: {share:.0%}{f', or {resolution:g} where that is more' if resolution else ''}"
     worst, room = "", inf
     failed, straddling = "", ""
     for name, interval in measured.items():
         value, half = predicted[name], halves[name]
-        if isinstance(value, complex) or isnan(value):
-            raise UndefinedError(f"{name}: the form predicts no number")
         inside = half - max(abs(interval.low - value), abs(interval.high - value)) if isfinite(value) else -inf
         outside = max(interval.low - value, value - interval.high) - half if isfinite(value) else inf
-        if outside > 0 and not failed:
+        excluded = not interval.may_be(value, CLEARLY)
+        if excluded:
+            inside = min(inside, -abs(value - interval.middle))
+        if (outside > 0 or excluded) and not failed:
             failed = name
-        elif inside < 0 and outside <= 0:
+        elif inside < 0 and outside <= 0 and not excluded:
             straddling = straddling or name
-        if inside / half < room:
-            worst, room = name, inside / half
+        if inside / (half or 1.0) < room:
+            worst, room = name, inside / (half or 1.0)
     shown = failed or straddling or worst
     printed = f"{shown}: {predicted[shown]:.6g} (band {halves[shown]:.2g})"
     obtained = f"{measured[shown].middle:.6g} within {measured[shown].half_width:.2g}"

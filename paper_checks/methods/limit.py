@@ -16,7 +16,7 @@ from scipy.stats import t
 
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
-from paper_checks.methods.bands import Interval, Predictions, half_distances, judge_bands
+from paper_checks.methods.bands import CLEARLY, SHARE, Interval, Predictions, bands, judge_bands
 from paper_checks.methods.domain import drawn_in_words
 from paper_checks.methods.sides import UndefinedError
 
@@ -67,9 +67,10 @@ def mean_interval(draws: NDArray[np.float64], level: float) -> Interval:
 def judge_limit(
     ladders: Mapping[str, Ladder],
     predicted: Predictions,
-    rivals: Sequence[Predictions],
     *,
     scope: str,
+    share: float = SHARE,
+    resolution: float = 0.0,
     settings: Mapping[str, Mapping[str, object]] | None = None,
     level: float = LEVEL,
 ) -> Evidence:
@@ -78,12 +79,14 @@ def judge_limit(
     Args:
         ladders: draws of each quantity.
         predicted: limits of the form that is judged.
-        rivals: limits of every form.
         scope: what was covered, in words; numbers of quantities and draws and the dimensions are added.
+        share: of a prediction, what can be told.
+        resolution: what can be told where that is more, in the unit of the quantities.
         settings: parameters behind each quantity, for the witness.
         level: probability that one of the intervals misses.
     """
-    each, halves = level / max(len(ladders), 1), half_distances(rivals)
+    each = level / max(len(ladders), 1)
+    halves = bands({name: predicted[name] for name in ladders}, share, resolution)
     intervals = {
         name: _at_the_end(name, ladder, predicted[name], halves[name], each) for name, ladder in ladders.items()
     }
@@ -99,7 +102,9 @@ def judge_limit(
     )
     alone = dict.fromkeys(ladder.settled for ladder in ladders.values() if len(ladder.rungs) == 1)
     scope = "; ".join((scope, *(f"one dimension is enough where {reason}" for reason in alone)))
-    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured}", witness=numbers)
+    return judge_bands(
+        intervals, predicted, scope=f"{scope}; {measured}", share=share, resolution=resolution, witness=numbers
+    )
 
 
 def _at_the_end(name: str, ladder: Ladder, limit: float, half: float, level: float) -> Interval:
@@ -117,12 +122,14 @@ def _at_the_end(name: str, ladder: Ladder, limit: float, half: float, level: flo
         return replace(last, bias=EDGE * R ** (-2.0 / 3.0) * max(1.0, abs(last.middle)))
     before = mean_interval(ladder.rungs[-2][1], level)
     moved, noise = abs(last.middle - before.middle), last.half_width + before.half_width
-    if abs(last.middle - limit) <= half:  # else another form is judged, and refuted by its band
+    last = replace(last, bias=moved + before.half_width)
+    # A limit that the last rung excludes is of another form, which its band refutes.
+    if abs(last.middle - limit) <= half and last.may_be(limit, CLEARLY):
         if moved - noise > half:
             raise UndefinedError(f"{name}: the mean still moves by {moved:.2g} up to R = {R:.4g}, more than its band")
         if abs(last.middle - limit) - abs(before.middle - limit) > noise:
             raise UndefinedError(f"{name}: the mean moves away from {limit:.6g} up to R = {R:.4g}")
-    return replace(last, bias=moved + before.half_width)
+    return last
 
 
 def _span(values: Sequence[int]) -> str:

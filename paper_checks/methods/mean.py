@@ -6,7 +6,7 @@ known of the law beside the draws is therefore data, and stands on the card.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log, sqrt
 
@@ -17,7 +17,7 @@ from scipy.stats import binom, t
 
 from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
-from paper_checks.methods.bands import Interval, Predictions, judge_bands
+from paper_checks.methods.bands import SHARE, Interval, Predictions, judge_bands
 from paper_checks.methods.domain import drawn_in_words
 from paper_checks.methods.limit import mean_interval
 from paper_checks.methods.sides import UndefinedError, number
@@ -125,10 +125,11 @@ def robust_interval(draws: Draws, deviation: float, level: float) -> Interval:
 def judge_means(
     draws: Mapping[str, Draws],
     predicted: Predictions,
-    rivals: Sequence[Predictions],
     *,
     scope: str,
     tails: Tails,
+    share: float = SHARE,
+    resolution: float = 0.0,
     settings: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Evidence:
     """Judges predicted expectations against independent draws, at the level of one claim in total.
@@ -136,9 +137,10 @@ def judge_means(
     Args:
         draws: independent draws of each quantity.
         predicted: expectations of the form that is judged.
-        rivals: expectations of every form.
         scope: what was covered, in words; the numbers of quantities and draws and what is known of their law are added.
         tails: what is known of their law.
+        share: of a prediction, what can be told.
+        resolution: what can be told where that is more, in the unit of the quantities.
         settings: parameters behind each quantity, for the witness.
     """
     level = LEVEL / len(draws)
@@ -149,4 +151,6 @@ def judge_means(
     }
     fewest = min(len(sample) for sample in draws.values())
     measured = f"{len(draws)} quantities, at least {fewest} draws each; {tails.in_words(fewest)}"
-    return judge_bands(intervals, predicted, rivals, scope=f"{scope}; {measured}", witness=numbers)
+    return judge_bands(
+        intervals, predicted, scope=f"{scope}; {measured}", share=share, resolution=resolution, witness=numbers
+    )

@@ -25,7 +25,7 @@ r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{(1/4 + \log 2)\lambda^2\|X\
 @claim(
     "rolora/def-A.1",
     where="Appendix A.2, Definition A.1",
-    says=r"$\|\xi\|_{\psi_2} = \inf\{t > 0 : E\exp(\xi^2/t^2) \le 2\}$; for $\xi \sim N(0,1)$ it is $\sqrt{8/3}$.",
+    says=r"$\|\xi\|_{\psi_2} = \inf\{t > 0 : E[\exp(\xi^2/t^2)] \le 2\}$; for $\xi \sim N(0,1)$ it is $\sqrt{8/3}$.",
     measure=lambda context: generic_points(context, sympy.symbols("x:1"), 1),
     mutants=[{"square": 2.5}, {"limit": 3.0}],
     vary=("square",),
@@ -63,9 +63,10 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
 
 @claim(
     "rolora/def-A.2",
-    where="Appendix A.2, Definition A.2, with the constants after eq. (58)",
-    says=r"$\|\xi\|_{\psi_1} = \inf\{t > 0 : E\exp(|\xi|/t) \le 2\}$; a constant c has norm $|c|/\log 2$. "
-    r"(Checked with it, not printed there: $\|\xi^2\|_{\psi_1} = \|\xi\|_{\psi_2}^2$.)",
+    where="Appendix A.2, Definition A.2, with the constants after eq. (58), where the exponential stands before the "
+    "bracket",
+    says=r"$\|\xi\|_{\psi_1} = \inf\{t > 0 : E[\exp(|\xi|/t)] \le 2\}$; for a constant $\|c\|_{\psi_1} = "
+    r"\inf_t\exp\{|c|/t \le 2\} = |c|/\log2$.",
     measure=lambda context: finite_laws(context, False, 20),
     mutants=[{"base": 3.0}, {"power": 1.0}],
     vary=("base", "power"),
@@ -104,7 +105,8 @@ def product_ratios(context: Context) -> Array:
 @claim(
     "rolora/lem-A.3",
     where="Appendix A.2, Lemma A.3",
-    says=r"$\|\xi v\|_{\psi_1} \le \|\xi\|_{\psi_2}\|v\|_{\psi_2}$ for any sub-Gaussian $\xi, v$, independent or not.",
+    says=r"For sub-Gaussian random variables $\xi$ and v, $\xi v$ is sub-exponential and $\|\xi v\|_{\psi_1} \le "
+    r"\|\xi\|_{\psi_2} \cdot \|v\|_{\psi_2}$.",
     measure=product_ratios,
     mutants=[{"factor": 0.99}],
     vary=("factor",),
@@ -141,8 +143,8 @@ def sum_ratios(context: Context) -> Array:
 @claim(
     "rolora/lem-A.4",
     where="Appendix A.2, Lemma A.4",
-    says=r"$\|\sum X_i\|_{\psi_2}^2 \le C\sum\|X_i\|_{\psi_2}^2$ for independent centred sub-Gaussian $X_i$, C "
-    r"absolute.",
+    says=r"For independent mean-zero sub-Gaussian $X_1, \ldots, X_N$ the sum is sub-Gaussian with "
+    r"$\|\sum_{i=1}^NX_i\|_{\psi_2}^2 \le C\sum_{i=1}^N\|X_i\|_{\psi_2}^2$, C some absolute constant.",
     measure=sum_ratios,
     mutants=[{"C": 1.8}, {"C": 1.0}],
     vary=("C",),
@@ -167,8 +169,8 @@ def lem_A_4(ratios: Array, C: float = BEST_C) -> Evidence:
 @claim(
     "rolora/cor-A.5",
     where="Appendix A.2, Corollary A.5",
-    says=r"$\|a^\top x\|_{\psi_2} \le C'\|a\|$ for standard normal x and fixed a, with $C' = \sqrt{8C/3}$ for the C of "
-    "Lemma A.4 for normal variables.",
+    says=r"For x with independent standard normal entries and any fixed a, $\|a^\top x\|_{\psi_2} \le C'\|a\|$, $C'$ "
+    r"some absolute constant: $\sqrt{8C/3}$ with the C of Lemma A.4 for standard normal variables.",
     measure=lambda context: generic_points(context, sympy.symbols("a:3"), 3),
     mutants=[{"C": 0.99}, {"C": 1.01}],
     vary=("C",),
@@ -204,8 +206,8 @@ def circle_nets(_: Context) -> Array:
 @claim(
     "rolora/def-A.6",
     where="Appendix A.2, Definition A.6",
-    says=r"$\mathcal N \subseteq \mathcal A$ is an $\epsilon$-net if every point of $\mathcal A$ is within $\epsilon$ "
-    "of a point of it.",
+    says=r"For $\epsilon > 0$ a subset $\mathcal N$ of $\mathcal A \subseteq \mathbb R^d$ is an $\epsilon$-net of "
+    r"$\mathcal A$ if for every $x \in \mathcal A$ there is $x' \in \mathcal N$ with $\|x - x'\| \le \epsilon$.",
     measure=circle_nets,
     mutants=[{"factor": 0.99}, {"smallest": True}],
     vary=("factor",),
@@ -230,8 +232,8 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidenc
 @claim(
     "rolora/lem-A.7",
     where="Appendix A.2, Lemma A.7",
-    says=r"$\|a\| \le \frac1{1-\epsilon}\sup_{x \in \mathcal N}\langle a, x\rangle$ for every $\epsilon$-net of the "
-    r"sphere, $\epsilon \in [0, 1)$.",
+    says=r"For $a \in \mathbb R^d$, $\epsilon \in [0, 1)$ and any $\epsilon$-net $\mathcal N$ of the sphere $\mathcal "
+    r"S^{d-1}$: $\|a\| \le \frac1{1-\epsilon}\sup_{x \in \mathcal N}\langle a, x\rangle$.",
     measure=circle_nets,
     mutants=[{"share": 0.1}, {"power": 3.0}],
     vary=("share", "power"),
@@ -281,8 +283,9 @@ def tails(_: Context) -> Array:
 @claim(
     "rolora/thm-A.8",
     where="Appendix A.2, Theorem A.8",
-    says=r"Bernstein: $P(|\sum X_i| \ge t) \le 2\exp(-c\min(t^2/\sum\|X_i\|_{\psi_1}^2, t/\max\|X_i\|_{\psi_1}))$ for "
-    "independent centred sub-exponential variables, c > 0 absolute.",
+    says=r"Bernstein: for independent mean-zero sub-exponential $X_1, \ldots, X_N$ and every $t \ge 0$, $P(|\sum_iX_i| "
+    r"\ge t) \le 2\exp(-c\min(t^2/\sum_i\|X_i\|_{\psi_1}^2, t/\max_i\|X_i\|_{\psi_1}))$, $c > 0$ an absolute "
+    "constant.",
     measure=tails,
     mutants=[{"c": 1.5}, {"pick": "max"}],
     vary=("c",),

@@ -90,12 +90,14 @@ def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, r
 @claim(
     "rolora/alg-1",
     where="Algorithm 1 with Section 4",
-    says=r"Clients update B with A frozen, the server averages B; then A with B frozen, averaged; the mean update of "
-    r"the clients is the server's after each half, eqs. (3) and (4), and each communication round carries one factor.",
+    says="For t = 1 to T: every client fixes $A^t$, sets $B_i^{t+1}$ = GD-update($A^t$, $B^t$) and sends it; the "
+    r"server broadcasts $B^{t+1} = \frac1N\sum_iB_i^{t+1}$; every client fixes $B^{t+1}$, sets $A_i^{t+1}$ = "
+    r"GD-update($A^t$, $B^{t+1}$) and sends it; the server broadcasts $A^{t+1} = \frac1N\sum_iA_i^{t+1}$.",
     measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter)),
     mutants=[{"rate": 1.01}, {"refreshed": False}, {"factors": 2.0}],
     vary=("rate",),
     kind="algorithm",
+    importance="result",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -121,9 +123,9 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
 
 @claim(
     "rolora/alg-lora",
-    where="Section 3 (FedAVG of LoRA) with eqs. (1) and (2)",
-    says=r"Clients update A and B together, the server averages each by itself; the product of the means is not the "
-    r"mean of the products.",
+    where="Sections 3.2 and 6 (FedAVG of LoRA)",
+    says="In iteration t the server receives $A_i^t$ and $B_i^t$ of every client and aggregates by $A^t = "
+    r"\mathrm{Avg}(A_i^t)$ and $B^t = \mathrm{Avg}(B_i^t)$, which leads to an inaccurate aggregation of the models.",
     measure=lambda context: rounds_of(context, lambda adapter: FedLoRA(LOCAL, adapter)),
     mutants=[{"rate": 1.01}, {"cross": 0.0}, {"cross": -1.0}, {"factors": 1.0}],
     vary=("rate", "cross"),
@@ -157,9 +159,10 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
 
 @claim(
     "rolora/alg-ffa",
-    where="Section 3 (FFA-LoRA) and Section 5.1 (its linear version)",
-    says=r"A is drawn once and never updated, B is trained and averaged, so that averaging is exact; in the linear "
-    r"model every client minimises over b at $a^0$ and one average is the end.",
+    where="Sections 3.2 and 6 (FFA-LoRA) and Section 5.1 (its linear version)",
+    says=r"Clients train B and keep A frozen; in iteration t the server aggregates by $B^t = \mathrm{Avg}(B_i^t)$, so "
+    r"that $\Delta W$ is computed precisely. In the linear model a of all clients is fixed to $a^0$, every $b_i$ "
+    "minimises $l_i$, and they are aggregated.",
     measure=lambda context: (
         rounds_of(context, lambda adapter: FFALoRA(LOCAL, adapter)),
         exact_iterations(context, population=False, frozen=True),
@@ -210,9 +213,9 @@ def run_flexlora(context: Context) -> FlexRun:
 
 @claim(
     "rolora/alg-flexlora",
-    where="Section 3 and Table 6 (FlexLoRA)",
-    says=r"Clients update A and B together; the server averages the products and cuts the mean to rank r by its "
-    r"singular values.",
+    where="Sections 3.2 and 6 (FlexLoRA)",
+    says=r"The product of every client's matrices gives $\Delta W_i$; the next global B and A come from a truncated "
+    r"SVD of the average of the $\Delta W_i$.",
     measure=run_flexlora,
     mutants=[{"rate": 1.01}, {"cut": 1}, {"scale": 1.001}],
     vary=("rate", "scale"),
@@ -332,9 +335,10 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
 @claim(
     "rolora/alg-2",
     where="Algorithm 2 with Section 5.1 and eq. (14)",
-    says=r"Every client minimises its loss over b at $a^{t-1}$, the server averages; every client sends its gradient "
-    r"in a at that mean, $\frac2mX_i^\top X_i(ab^\top - a^*b^{*\top})b$, the server steps by $\eta$ along their mean "
-    r"and normalises; d numbers on each of two trips.",
+    says=r"For t = 1 to T: $a \leftarrow a^{t-1}$, $b \leftarrow b^{t-1}$; $\tilde b_i \leftarrow "
+    r"\mathrm{argmin}_bl_i(a, b)$ for every i; $\bar b = \frac1N\sum_i\tilde b_i$; $\nabla_al_i(a, \bar b)$ for every "
+    r"i; $\hat a^+ \leftarrow a - \frac\eta N\sum_i\nabla_al_i(a, \bar b)$, $\hat a \leftarrow \hat a^+/\|\hat "
+    r"a^+\|$; $a^t \leftarrow \hat a$, $b^t \leftarrow \bar b$.",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
     vary=("factor",),
@@ -352,8 +356,7 @@ def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b
 @claim(
     "rolora/alg-2h",
     where="Algorithm 2 in Appendix A.5 (different clients, population loss)",
-    says=r"$b_i = (a^{*\top}a)b_i^*$, and a becomes $a - 2\eta(a\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)$, "
-    r"normalised.",
+    says=r"Algorithm 2 with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$.",
     measure=lambda context: exact_iterations(context, population=True),
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
     vary=("factor",),

@@ -1,4 +1,4 @@
-"""Sections 4 and 6.1 and Appendix B: sizes of messages, numbers of layers and rounds, recomputed from the networks."""
+"""Section 6.1 and Appendix B: numbers of layers and rounds, and sizes, recomputed from the networks."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
-from algorithms.adapter import Adapter
-from algorithms.descent import Descent
-from algorithms.federation import Federation
-from algorithms.fedlora import FedLoRA
-from algorithms.ffa_lora import FFALoRA
-from algorithms.rolora import RoLoRA
-from algorithms.rounds import one_round
-from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
-from paper_checks.context import Context
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
-from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE, share_of_outputs
+from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE
 from paper_checks.rolora.tables import (
     TABLE_4,
     TABLE_5,
@@ -31,116 +21,16 @@ from paper_checks.rolora.tables import (
     LayerSet,
     Schedule,
 )
-from toymodels.quadratic import random_quadratics
 
 printed = Rounded.printed
 exact = Rounded.exact
 
 
-Traffic = Mapping[str, Mapping[str, Sequence[int]]]
-
-
-def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
-    """Numbers sent in the communication rounds of one iteration, from the ledger of the algorithms as they run.
-
-    Args:
-        context: seeds the problems, which do not matter.
-
-    Returns:
-        For inputs and outputs of one matrix, by method and direction: numbers per client in each communication round.
-    """
-    local, adapter = Descent(1, 0.01), Adapter(2)
-    found: dict[tuple[int, int], Traffic] = {}
-    for shape in ((6, 6), (6, 4), (4, 10)):
-        problem = random_quadratics(shape, 2, context.rng(f"{shape}"))
-        counts: dict[str, dict[str, list[int]]] = {}
-        methods: dict[str, Any] = {
-            "LoRA": FedLoRA(local, adapter), "FFA-LoRA": FFALoRA(local, adapter), "RoLoRA": RoLoRA(local, adapter),
-        }  # fmt: skip
-        for name, algorithm in methods.items():
-            fed = Federation(problem.clients)
-            one_round(algorithm.round, fed, algorithm.start(fed, Tree(problem.start)))
-            counts[name] = {
-                direction: [
-                    sum(e.entries // e.clients for e in fed.ledger.entries
-                        if (e.round, e.trip, e.direction) == (1, trip, direction))
-                    for trip in range(1, fed.ledger.trips(1) + 1)
-                ]
-                for direction in ("up", "down")
-            }  # fmt: skip
-        found[shape] = counts
-    return found
-
-
-@claim(
-    "rolora/txt-half-cost",
-    where="Section 6.1 (and Section 4), effect of the number of fine-tuning parameters; Section 3.1 for the shapes",
-    says=r"With the same fine-tuning parameters the communication cost of RoLoRA and of FFA-LoRA is always half of "
-    r"that of LoRA (for $W_0 \in R^{d \times d}$, as Section 3.1 has it and as all adapted matrices of the paper are: "
-    r"in every communication round). For other shapes RoLoRA sends half of what LoRA does over an iteration of two "
-    r"rounds, but not in each; FFA-LoRA sends the share $\sum d_{out}/\sum(d_{in} + d_{out})$, which for all seven "
-    r"matrices of Llama-2-7B's layers is 0.544.",
-    measure=count_traffic,
-    mutants=[{"square": False}, {"over": "round"}, {"ffa": "half"}, {"share": 0.45}],
-    vary=("share",),
-    expect="holds",
-    grade="proof",
-    method="printed",
-)  # fmt: skip
-def txt_half_cost(
-    traffic: Mapping[tuple[int, int], Traffic], square: bool = True, over: str = "iteration", ffa: str = "outputs",
-    share: float = 0.5,
-) -> Evidence:  # fmt: skip
-    """Numbers on the way, up and down, after the start (at which each method sends its first factors once).
-
-    Args:
-        traffic: from the ledger.
-        square: whether the statement is for square matrices alone; what is said of the others is judged beside it.
-        over: for other shapes, each communication round, or the two of an iteration together.
-        ffa: for other shapes, whether FFA-LoRA is said to send the share, or the share of the outputs.
-        share: of what LoRA sends.
-    """
-    cells, half = {}, Fraction(share)
-    for (inputs, outputs), counts in traffic.items():
-        stated = inputs == outputs or not square
-        for direction in ("up", "down"):
-            (whole,) = counts["LoRA"][direction]
-            for method in ("FFA-LoRA", "RoLoRA"):
-                rounds = counts[method][direction]
-                of_outputs = method == "FFA-LoRA" and ffa == "outputs" and not stated
-                part = Fraction(outputs, inputs + outputs) if of_outputs else half
-                together = over == "iteration" and not stated
-                sent = [Fraction(sum(rounds), len(rounds))] if together else [Fraction(n) for n in rounds]
-                for number, size in enumerate(sent, start=1):
-                    name = (
-                        f"{inputs} x {outputs}, {method}, {direction}, {'iteration' if together else 'round'} {number}"
-                    )
-                    cells[name] = Cell(exact(part * whole), exact(size), {})
-    adapted = {
-        "RoBERTa-Large, W_v and W_q": (ROBERTA_LARGE, ("W_v", "W_q")),
-        "Llama-2-7B, attention": (LLAMA_2_7B, TABLE_9.layers.matrices),
-    }
-    cells |= {
-        f"FFA-LoRA, {name}": Cell(exact(half), exact(share_of_outputs(model, matrices)), {})
-        for name, (model, matrices) in adapted.items()
-    }
-    widest = {
-        name: float(share_of_outputs(model, tuple(model.shapes)))
-        for name, model in (("RoBERTa-Large", ROBERTA_LARGE), ("Llama-2-7B", LLAMA_2_7B))
-    }
-    told = ", ".join(f"{name} {value:.3f}" for name, value in widest.items())
-    scope = (
-        f"the algorithms' own ledger for matrices of {', '.join(f'{a} x {b}' for a, b in traffic)}, rank 2, and "
-        f"the adapted matrices of the tables; share of FFA-LoRA with every weight matrix of a layer adapted: {told}"
-    )
-    return judge_printed(cells, scope)
-
-
 @claim(
     "rolora/table-4",
     where="Table 4 and its caption, Appendix B.1",
-    says="Table 4: the rounds are for 3 clients; with more clients they are decreased so that the number of samples "
-    "used stays the same; a round has 20 local epochs (an epoch read as one pass over the client's own data).",
+    says="Table 4: the rounds are for 3 clients; with more clients they are decreased accordingly, to keep the number "
+    "of samples used in fine-tuning; 20 local epochs.",
     measure=lambda context: TABLE_4,
     control=Form("The statement for 3 clients.", {"many": (3,)}),
     correction=Form(
@@ -153,7 +43,10 @@ def txt_half_cost(
         mutants=({"unit": "epochs"}, {"few": 60}, {"few": 2.5}),
     ),
     vary=("few",),
-    kind="artefact",
+    kind="number",
+    importance="detail",
+    because="An epoch is a pass over the client's share: all clients together use the same number of samples in a "
+    "round.",
     expect="corrected",
     grade="proof",
     method="printed",
@@ -200,11 +93,12 @@ def parameters(where: LayerSet, rank: int = 4) -> int:
 @claim(
     "rolora/table-5",
     where="Table 5 and row P2 of Table 7",
-    says="Table 5: Table 1 was made with the layer sets of budget P2.",
+    says="Tables 5 and 7: the layer sets with LoRA of Table 1, budget P2, are the same in both.",
     measure=lambda context: (TABLE_5, TABLE_7),
     mutants=[{"budget": "P1"}, {"budget": "P3"}],
     vary=("shift",),
-    kind="artefact",
+    kind="number",
+    importance="detail",
     expect="holds",
     grade="proof",
     method="printed",
@@ -230,7 +124,7 @@ def table_5(
     measure=lambda context: TABLE_7,
     mutants=[{"budgets": ("P2", "P1", "P3")}, {"budgets": ("P1", "P3", "P2")}, {"layers": 23}],
     vary=("factor",),
-    kind="artefact",
+    kind="number",
     expect="holds",
     grade="proof",
     method="printed",
@@ -290,7 +184,9 @@ KILOBYTES = (1000.0, 1024.0)
         {"kilobytes": (1024**2 / 1000,), "sizes": (4,), "copies": (1,)},
     ),
     vary=("hidden",),
-    kind="artefact",
+    kind="number",
+    importance="detail",
+    because="In no size of numbers and no KB are the sent sizes 187.5 and 250: they are 1000 times those in MiB.",
     expect="refuted",
     grade="proof",
     method="printed",
@@ -367,12 +263,12 @@ def judge_configuration(
 @claim(
     "rolora/table-9",
     where="Table 9, for Tables 2 and 10",
-    says="Table 9: 10 rounds; LoRA on W_k, W_v, W_q, W_o of layers 26 to 31 of Llama-2-7B (checked: the layers exist, "
-    "and the rounds are whole iterations of RoLoRA; nothing more can be).",
+    says="Table 9: 10 rounds, batch size 1, 30 local epochs; LoRA on W_k, W_v, W_q, W_o of layers 26 to 31.",
     measure=lambda context: TABLE_9,
     mutants=[{"layers": 31}, {"rounds_of_iteration": 3}],
     vary=("layers",),
-    kind="artefact",
+    kind="setting",
+    importance="detail",
     expect="holds",
     grade="proof",
     method="printed",
@@ -385,12 +281,12 @@ def table_9(setup: Configuration, layers: float = 32, rounds_of_iteration: int =
 @claim(
     "rolora/table-11",
     where="Table 11, for Table 12; the rank is not stated",
-    says="Table 11: 100 rounds; LoRA on W_k, W_v, W_q, W_o of layers 24 to 31 of Llama-2-7B (checked: the layers "
-    "exist, and the rounds are whole iterations of RoLoRA; nothing more can be).",
+    says="Table 11: 100 rounds, batch size 1, 30 local epochs; LoRA on W_k, W_v, W_q, W_o of layers 24 to 31.",
     measure=lambda context: TABLE_11,
     mutants=[{"layers": 31}, {"rounds_of_iteration": 3}],
     vary=("layers",),
-    kind="artefact",
+    kind="setting",
+    importance="detail",
     expect="holds",
     grade="proof",
     method="printed",

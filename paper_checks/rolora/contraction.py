@@ -1,4 +1,4 @@
-r"""Appendix A.3, Lemma A.11 with eqs. (80), (100), (101), (109) and (117) to (123): one step brings a nearer to $a^*$.
+r"""Appendix A.3, Lemma A.11 with eqs. (80), (100), (101) and (116) to (123): one step brings a nearer to $a^*$.
 
 Units: $\|b^*\| = 1$, so that $\eta$ is $s = \eta\|b^*\|^2 \le 1$; $D = 1 - (\delta^0)^2$, $\beta = \|\bar b\|^2$.
 """
@@ -6,13 +6,14 @@ Units: $\|b^*\| = 1$, so that $\eta$ is $s = \eta\|b^*\|^2 \le 1$; $D = 1 - (\de
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import UNIT, Axis, Cases, Searched
+from paper_checks.methods.domain import UNIT, Axis, Cases, Searched, tried_in_words
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 
 AXES = (
@@ -71,9 +72,11 @@ def search_steps(context: Context) -> Searched:
 @claim(
     "rolora/lem-A.11",
     where="Appendix A.3, Lemma A.11 (Lemma 5.3), eqs. (80) and (123)",
-    says=r"For $\delta^t \le \cdots \le \delta^0$, $\epsilon', \tilde\epsilon < (1-(\delta^0)^2)/16$, $m = \Omega(q)$, "
-    r"$\eta \le 1/L_{max}^2$: $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with probability at "
-    r"least $1 - 2q^{-10}$.",
+    says=r"Let $\|b^*\| \le L_{max}$, $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$ and m be the number of "
+    r"samples for each updating step. If $m = \Omega(\max\{\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
+    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2}\})$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, for any "
+    r"t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with "
+    "probability at least $1 - 2q^{-10}$.",
     measure=search_steps,
     control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
@@ -89,6 +92,8 @@ def search_steps(context: Context) -> Searched:
     vary=("sharp", "limit", "rate"),
     also=("rolora/eq-80", "rolora/eq-123"),
     uses=("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-117"),
+    importance="result",
+    because=r"Near $a^*$ the step multiplies the angle by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step.",
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -148,6 +153,7 @@ def lem_A_11(
     ),
     vary=("sum_of_lengths",),
     uses=("rolora/eq-96",),
+    because=r"A lower bound of $\|\bar b\|$ bounds the modulus only while $1 - 2\eta\|\bar b\|^2$ is not too negative.",
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -182,14 +188,74 @@ def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, les
     )  # fmt: skip
 
 
+def worst_losses(_: Context) -> np.ndarray:
+    r"""Angle, step, shares of $\epsilon'$ and $\tilde\epsilon$ in D/16, and where the mean of the minimisers is."""
+    angles = (1e-3, 0.1, 0.3, 0.7071, 0.9, 0.99, 0.9999)
+    shares = (1e-9, 1e-3, 0.3, 0.999)
+    return np.array(list(product(angles, (1e-6, 0.01, 0.3, 1.0), shares, shares, (-1.0, -0.4, 0.0, 0.7, 1.0))))
+
+
+@claim(
+    "rolora/eq-116",
+    where="Appendix A.3, eq. (116), on the events of (43) and (76); their probability is that of Lemma A.10",
+    says=r"$\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + "
+    r"\epsilon')\|b^*\|^2$.",
+    measure=worst_losses,
+    mutants=[{"first": 3.9}, {"second": 1.9}, {"one": 0.9}],
+    vary=("first", "second", "one"),
+    best={
+        "second": Best(
+            2.004,
+            r"proved: $\delta\sqrt{1 - \delta^2} + \epsilon'\delta^2 \le "
+            r"(\epsilon' + \sqrt{1 + \epsilon'^2})/2$ and $\epsilon' < 1/16$",
+        )
+    },
+    uses=("rolora/eq-102", "rolora/eq-107", "rolora/eq-110"),
+    expect="holds",
+    grade="search",
+    method="inequality",
+)
+def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0) -> Evidence:
+    r"""What $\|\hat a^+\|^2$ lacks of 1, over the step, for the worst deviation of the gradient.
+
+    With $\bar b = bb^*$, c the cosine and $\rho$ the length of the deviation, $\hat a^+$ is at least
+    $|a - 2sb((b - c)a - \delta u)| - s\rho$ long.
+
+    Args:
+        grid: angles, steps, thresholds, places.
+        first: printed as 4, before $\tilde\epsilon$.
+        second: printed as 4, before $\epsilon'$.
+        one: printed as 1 in $(\epsilon' + 1)^2$.
+    """
+    sine, s, share, tilde_share, place = grid.T
+    room, cosine = (1.0 - sine**2) / 16.0, np.sqrt(1.0 - sine**2)
+    level, tilde = share * room, tilde_share * room
+    gap = place * level * sine
+    b, rho = cosine + gap, 2.0 * tilde * (1.0 + level) ** 2 * sine
+    over = -4.0 * b * gap + 4.0 * s * b**2 * (gap**2 + sine**2)  # (|a - s E grad|^2 - 1) / s
+    lost = -over + 2.0 * np.sqrt(1.0 + s * over) * rho - s * rho**2
+    bound = first * tilde * (level + one) ** 2 + second * (level**2 + level)
+    return judge_inequality(
+        lost, bound, 1e-14 * (np.abs(lost) + bound), size=4.0 * np.abs(b * gap) + 4.0 * s * b**2,
+        case=lambda index: dict(zip(("sine", "s", "share", "tilde_share", "place"), grid[index].tolist(), strict=True)),
+        domain=tried_in_words(
+            ("delta", sine, UNIT), ("s", s, UNIT), ("eps' over its bound", share, UNIT),
+            ("eps~ over its bound", tilde_share, UNIT), ("place of the mean", place, (-1.0, 1.0)),
+        ),
+        scope=f"{len(grid)} angles, steps and thresholds up to D/16, the deviation that shortens the most",
+        printed=f"1 - |a+|^2 <= s ({first:g} eps~ (eps' + 1)^2 + {second:g} (eps'^2 + eps'))",
+    )  # fmt: skip
+
+
 @claim(
     "rolora/eq-117",
     where="Appendix A.3, eqs. (117) to (122)",
-    says=r"$\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\| \le \delta^tC$ with $C = \frac{1 - "
-    r"2\eta((1-(\delta^0)^2) - \epsilon')"
-    r"\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - 4\eta(\tilde\epsilon(\epsilon'+1)^2 + "
-    r"\epsilon'^2 + \epsilon')\|b^*\|^2}} \le \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$, since $1 - (\delta^0)^2 > "
-    r"\max(4(\tilde\epsilon(\epsilon'+1)^2 + \epsilon'^2 + \epsilon'), 2\epsilon' + 2\tilde\epsilon(\epsilon'+1)^2)$.",
+    says=r"$\delta^{t+1} \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \delta^tC$, $C = \frac{1 - 2\eta((1-(\delta^0)^2) - "
+    r"\epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - "
+    r"4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}}$. One can choose "
+    r"$\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ such that $1 - (\delta^0)^2 > "
+    r"\max(4(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + \epsilon'), 2\epsilon' + "
+    r"2\tilde\epsilon(\epsilon'+1)^2)$; then $C \le \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
     measure=search_steps,
     control=Form("The lines after (117).", {"first": False}),
     correction=Form(
@@ -200,6 +266,7 @@ def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, les
     ),
     vary=("limit", "room"),
     uses=("rolora/eq-90", "rolora/eq-100", "rolora/eq-116"),
+    because=r"(117) drops the modulus of (101): C is negative for the largest step and a small $\delta^0$.",
     expect="corrected",
     grade="proof",
     method="inequality",

@@ -17,7 +17,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.probability import Counted
 from paper_checks.methods.promises import Promise, judge_promises
@@ -97,9 +97,12 @@ FIXED = (
 @claim(
     "rolora/lem-5.3",
     where="Section 5.1, Lemma 5.3, eq. (9)",
-    says=r"Under the hypotheses of Lemma A.11 and $\eta \le 1/L_{max}^2$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
-    r"\eta(1-(\delta^0)^2)\|b^*\|^2}$ with probability at least $1 - 2q^{-10}$ (the square and the norm in (9) are "
-    "placed as in (80)).",
+    says=r"Let $\|b^*\| \le L_{max}$ and $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$, m the number of samples "
+    r"for each updating step, $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$, $\tilde\epsilon = "
+    r"\frac{\epsilon_3}{1-\epsilon_0}$. If $m = \Omega(q)$ for $q = \max(\frac{\log "
+    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, $\epsilon', \tilde\epsilon < "
+    r"\frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
+    r"\eta(1-\delta^0)^2}\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
     measure=lambda context: (first_steps(context), fixed_runs(context)),
     control=Form("The angle distance does not grow.", {"rate": 0.0}),
     correction=Form(
@@ -111,22 +114,37 @@ FIXED = (
         r"samples in all of them. "
         r"At $\eta = 1/\|b^*\|^2$ and $\delta^0 = 0.28$ the first step shrinks $\delta$ to 0.743 of itself for "
         r"infinitely many samples, where 0.28 is stated, and 0.694 if (9) is read with $(1 - \delta^0)^2$.",
-        {"limit": 0.5, "fixed": True},
+        {"limit": 0.5, "fixed": True, "reading": "appendix"},
         mutants=({"limit": 0.9}, {"rate": 3.0}, {"share": 0.95}),
         asks="neither",
     ),
     vary=("rate",),
     also=("rolora/eq-9",),
     uses=("rolora/lem-A.11",),
+    importance="result",
+    because=r"Near $a^*$ the step multiplies the angle by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step.",
+    readings=(
+        LITERAL,
+        Reading(
+            "as in (80)",
+            r"Under the same hypotheses $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with "
+            r"probability at least $1 - 2q^{-10}$.",
+            {"reading": "appendix"},
+            "Lemma A.11, the same lemma, has it so; (9) is no statement that keeps its units.",
+            ({"rate": 3.0},),
+        ),
+    ),
     expect="corrected",
     grade="proof",
     method="probability",
 )
 def lem_5_3(
-    found: tuple[list[FirstSteps], list[FixedRun]], limit: float = 1.0, rate: float = 1.0, reading: str = "appendix",
+    found: tuple[list[FirstSteps], list[FixedRun]], limit: float = 1.0, rate: float = 1.0, reading: str = "literal",
     fixed: bool = False, share: float = 0.3,
 ) -> Evidence:  # fmt: skip
-    """How often a first step is larger than stated; the confidence interval must reach the stated probability.
+    r"""How often a first step is larger than stated; the confidence interval must reach the stated probability.
+
+    With $\|b^*\| = 1$ it does not matter where $\|b^*\|^2$ stands in (9).
 
     Args:
         found: first steps, and runs on fixed samples.
@@ -140,9 +158,9 @@ def lem_5_3(
     kept = [one for one in found[0] if one.s <= limit]
     for one in kept:
         both = {name: sum(f**2 > bound(name, rate * one.s, one.sine) for f in one.factors)
-                for name in ("appendix", "inner")}  # fmt: skip
+                for name in ("appendix", "literal")}  # fmt: skip
         low, high = Counted(both[reading], len(one.factors)).interval(LEVEL / len(kept))
-        told.append(f"s = {one.s:g}: {both['appendix']} of {len(one.factors)} ({both['inner']} with (1 - delta)^2)")
+        told.append(f"s = {one.s:g}: {both['appendix']} of {len(one.factors)} ({both['literal']} with (1 - delta)^2)")
         if worst is None or low > worst[0]:
             worst = (low, high, one)
     if worst is None:
@@ -152,7 +170,7 @@ def lem_5_3(
         f"one client, d = 2, m from q = 6658 to ten times that, eps_0 = eps_1 = 0.1, eps_2 = 0.03; steps "
         f"that are too small: {'; '.join(told)}"
     )
-    witness = {"s": one.s, "sine": one.sine, "samples": one.samples, "q": THRESHOLDS.q}
+    witness = {"s": one.s, "sine": f"{one.sine:g}", "samples": one.samples, "q": THRESHOLDS.q}
     runs = [run for run in found[1] if fixed and run.share <= share and run.s <= limit]
     if runs:
         missed = max(excess(run, rate) for run in runs)
@@ -177,8 +195,8 @@ class Course:
         sine: angle distance at the start.
         target: the accuracy wanted.
         samples: of each client; 0 for infinitely many.
-        ends: number of iterations as a share of the theorem's (rounded up) to angle distance, squared error of the
-            product, loss on the samples.
+        ends: number of iterations as a share of the theorem's (rounded up) with c = s, or FREE for c = 1/2, to angle
+            distance, squared error of the product, loss on the samples.
     """
 
     s: float
@@ -188,11 +206,15 @@ class Course:
     ends: dict[float, tuple[float, ...]]
 
 
+FREE = 0.0
+"""In place of a share: the iterations with c = 1/2, whatever the step is."""
+
+
 def run_courses(context: Context) -> list[Course]:
     """The whole range of steps without sampling, some of it with samples."""
     found = []
-    short = (0.99, 0.28, 0.18)  # one iteration, to be followed by hand
-    for s, sine, target in (short, *product((0.95, 0.02, 0.25, 0.5), (0.28, 0.05, 0.8), (1e-3, 1e-8))):
+    short = ((0.99, 0.28, 0.18), (0.02, 0.28, 0.18))  # one iteration, and two with c = 1/2: to be followed by hand
+    for s, sine, target in (*short, *product((0.95, 0.02, 0.25, 0.5), (0.28, 0.05, 0.8), (1e-3, 1e-8))):
         for m in (0, 1000) if 0.25 <= s <= 0.5 and target > 1e-4 and sine > 0.05 else (0,):
             asked = 2.0 / (s * (1.0 - sine**2)) * log(sine / target)
             ends = {}
@@ -206,36 +228,44 @@ def run_courses(context: Context) -> list[Course]:
                     for _ in range(turns):
                         delta = population_map(delta, s)
                     ends[share] = (delta, delta**2, delta**2)
+            if not m:
+                delta = sine
+                for _ in range(ceil(4.0 / (1.0 - sine**2) * log(sine / target))):
+                    delta = population_map(delta, s)
+                ends[FREE] = (delta, delta**2, delta**2)
             found.append(Course(s, sine, target, m, ends))
     return found
 
 
-def case_of(one: Course) -> dict[str, str] | None:
+def case_of(one: Course, tied: bool) -> dict[str, str] | None:
     """The run in short decimals, if it can be followed by hand."""
-    return None if one.samples else {"s": f"{one.s:g}", "sine": f"{one.sine:g}", "target": f"{one.target:g}"}
+    return None if one.samples else {
+        "s": f"{one.s:g}", "sine": f"{one.sine:g}", "target": f"{one.target:g}", "c": f"{one.s:g}" if tied else "0.5",
+    }  # fmt: skip
 
 
-def course_scope(kept: Sequence[Course]) -> str:
+def course_scope(kept: Sequence[Course], tied: bool) -> str:
     """What was covered."""
+    sampled = ", and with 3 clients of 1000 samples, d = 5, for eps = 1e-3" if any(one.samples for one in kept) else ""
     return (
-        f"{len(kept)} runs: s from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, delta_0 "
-        f"from 0.05 to "
-        f"0.8, eps from 1e-8 to {max(one.target for one in kept):g}; by the exact map without sampling, and with 3 "
-        "clients of 1000 samples, d "
-        "= 5, for eps = 1e-3; "
-        "c = s"
+        f"{len(kept)} runs: s from {min(one.s for one in kept):g} to {max(one.s for one in kept):g}, delta_0 from 0.05 "
+        f"to 0.8, eps from 1e-8 to {max(one.target for one in kept):g}; by the exact map without sampling{sampled}; "
+        f"c = {'s' if tied else '1/2'}"
     )
 
 
 @claim(
     "rolora/thm-5.4",
     where="Section 5.1, Theorem 5.4",
-    says=r"For $\eta \le 1/L_{max}^2$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$, $c \in "
-    r"(0,1)$, and "
-    r"enough samples, with probability at least $1 - 2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$ and "
-    r"$\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$.",
+    says=r"In the setting of Section 5.1, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: if $\eta \le "
+    r"\frac1{L_{max}^2}$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$ for $c \in (0, 1)$, $m = "
+    r"\Omega(q)$ and $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, then with probability at least $1 - "
+    r"2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 + "
+    r"\epsilon')\epsilon\|a^*b^{*\top}\|$.",
     measure=lambda context: (run_courses(context), fixed_runs(context)),
-    control=Form(r"With infinitely many samples, $c = \eta\|b^*\|^2 \le 1/2$.", {"limit": 0.5, "sampled": False}),
+    control=Form(
+        r"With infinitely many samples, $c = \eta\|b^*\|^2 \le 1/2$.", {"limit": 0.5, "sampled": False, "tied": True}
+    ),
     correction=Form(
         r"For $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2$, on the events of Lemmas A.9 and A.10 as corrected in "
         r"each of the T iterations, and for the second inequality on that of Lemma A.9 for $b^{T+1}$, at $a^T$. "
@@ -245,22 +275,38 @@ def course_scope(kept: Sequence[Course]) -> str:
         r"of each client have it with probability at least $1 - p$, once for all iterations. (c must be tied to the "
         r"step: for $\eta \to 0$ nothing moves. For c near 1 the rate near $a^*$ is $2c - 1$, and T is too small; one "
         r"needs $T \approx \log(\delta^0/\epsilon)/(2(1-c))$.)",
-        {"limit": 0.5, "fixed": 0.3},
+        {"limit": 0.5, "fixed": 0.3, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}, {"fixed": 0.95}),
     ),
     uses=("rolora/lem-5.3",),
+    importance="result",
+    because=r"c is tied to nothing, and short steps do not get far; with $c = \eta\|b^*\|^2$ it fails near 1.",
+    readings=(
+        LITERAL,
+        Reading(
+            "c of the step",
+            r"With $\eta \le \frac1{L_{max}^2}$, $c = \eta\|b^*\|^2$ in $(0, 1)$, $T \ge "
+            r"\frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$, $m = \Omega(q)$ and $\epsilon', \tilde\epsilon < "
+            r"\frac{1-(\delta^0)^2}{16}$, with probability at least $1 - 2Tq^{-10}$: $\sin\theta(a^T, a^*) \le "
+            r"\epsilon$ and $\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$.",
+            {"tied": True},
+            r"The factor of Lemma 5.3 is $\sqrt{1 - c(1-(\delta^0)^2)}$, as Appendix A.4 writes it, with this c.",
+            ({"share": 0.2},),
+        ),
+    ),
     expect="corrected",
     grade="proof",
     method="algorithm",
 )
 def thm_5_4(
-    found: tuple[list[Course], list[FixedRun]], limit: float = 1.0, sampled: bool = True, share: float = 1.0,
-    fixed: float = 0.0,
+    found: tuple[list[Course], list[FixedRun]], tied: bool = False, limit: float = 1.0, sampled: bool = True,
+    share: float = 1.0, fixed: float = 0.0,
 ) -> Evidence:  # fmt: skip
     r"""Ends of runs of T iterations.
 
     Args:
         found: runs, and runs on fixed samples.
+        tied: whether c is that of the step; otherwise c = 1/2, without sampling.
         limit: largest step.
         sampled: whether runs on samples are judged.
         share: of the number of iterations in the theorem.
@@ -269,54 +315,79 @@ def thm_5_4(
     courses, runs = found
     promises = [Promise("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
                 for run in runs if run.share <= fixed]  # fmt: skip
-    kept = [one for one in courses if one.s <= limit and share in one.ends and (sampled or not one.samples)]
+    ends = share if tied else FREE
+    kept = [one for one in courses if one.s <= limit and ends in one.ends and (sampled or not one.samples)]
     for one in kept:
-        sine, product_error, _ = one.ends[share]
-        case = case_of(one)
+        sine, product_error, _ = one.ends[ends]
+        case = case_of(one, tied)
         promises.append(Promise("sine of the angle at most eps", sine, one.target, at_most=True, case=case))
         # On samples eps' = 0.1 for 3 x 1000 samples is generous; without sampling b is g and eps' may be 0.
         allowed = (1.1 if one.samples else 1.0) * one.target
         promises.append(Promise("error of the product", sqrt(product_error), allowed, at_most=True, case=case))
-    return judge_promises(promises, course_scope(kept))
+    return judge_promises(promises, course_scope(kept, tied))
 
 
 @claim(
     "rolora/s5-rolora-loss",
     where="Section 5.1, after Proposition 5.5",
-    says=r"By Theorem 5.4 the expected global loss of RoLoRA is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, where "
-    r"FFA-LoRA's is dominated by $\|b^*\|^2(\delta^0)^2$.",
+    says=r"By Theorem 5.4 RoLoRA achieves $\epsilon$-accurate recovery; its expected global loss is at most $(1 + "
+    r"\epsilon)\|b^*\|^2\epsilon^2$, where the loss caused by the angle is $\|b^*\|^2(\delta^0)^2$ for FFA-LoRA.",
     measure=run_courses,
-    control=Form(r"Where $\delta^T \le \epsilon$ is reached.", {"given": True}),
     correction=Form(
         r"For $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2$. Given $\delta^T \le \epsilon$, and samples "
         r"independent of "
         r"$a^T$, the expected loss is $(1 + \tilde c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), so "
         r"for $m \ge 4$ "
         r"at most $\|b^*\|^2\epsilon^2$.",
-        {"limit": 0.5},
+        {"limit": 0.5, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}),
     ),
     uses=("rolora/thm-5.4",),
-    expect="corrected",
+    importance="result",
+    because="The iterations of Theorem 5.4, with a c that is tied to nothing, do not reach the accuracy.",
+    readings=(
+        LITERAL,
+        Reading(
+            "at recovery",
+            r"Where $\delta^T \le \epsilon$ the expected global loss of RoLoRA, on samples that $a^T$ is independent "
+            r"of and for $m \ge 4$, is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, where FFA-LoRA's by the angle is "
+            r"$\|b^*\|^2(\delta^0)^2$.",
+            {"given": True},
+            r"The loss is named as what $\epsilon$-accurate recovery means; m is large in Section 5.1.",
+            ({"one": 0.9},),
+        ),
+    ),
+    expect="depends on the reading",
     grade="proof",
     method="algorithm",
 )
-def s5_rolora_loss(courses: list[Course], limit: float = 1.0, given: bool = False, share: float = 1.0) -> Evidence:
+def s5_rolora_loss(
+    courses: list[Course],
+    tied: bool = False,
+    limit: float = 1.0,
+    given: bool = False,
+    share: float = 1.0,
+    one: float = 1.0,
+) -> Evidence:
     r"""Losses at the ends of the same runs, and the closed form of the expectation at a given angle.
 
     Args:
         courses: runs.
+        tied: whether c is that of the step; otherwise c = 1/2, without sampling.
         limit: largest step.
         given: whether only runs that reach the accuracy are judged.
         share: of the number of iterations in the theorem.
+        one: printed as 1 in $1 + \\epsilon$.
     """
     promises = []
-    kept = [one for one in courses if one.s <= limit and share in one.ends]
-    kept = [one for one in kept if not given or one.ends[share][0] <= one.target]
-    for one in kept:
-        allowed = (1.0 + one.target) * one.target**2
-        promises.append(Promise("loss", one.ends[share][2], allowed, at_most=True, case=case_of(one)))
-        promises.append(Promise("below FFA-LoRA's", one.ends[share][2], one.sine**2, at_most=True))
-    for N, m in product((1, 2, 10), (4, 5, 100)):
-        promises.append(Promise("expected loss over delta^2", 1.0 + ffa_correction(N, m), 1.0, 1e-12, at_most=True))
-    return judge_promises(promises, course_scope(kept))
+    ends = share if tied or given else FREE
+    kept = [run for run in courses if run.s <= limit and ends in run.ends]
+    kept = [run for run in kept if not given or run.ends[ends][0] <= run.target]
+    for run in kept:
+        reached, allowed = run.ends[ends][2], (one + run.target) * run.target**2
+        promises.append(Promise("loss", reached, allowed, at_most=True, case=case_of(run, tied)))
+        promises.append(Promise("below FFA-LoRA's", reached, run.sine**2, at_most=True))
+    for (N, m), eps in product(product((1, 2, 10), (4, 5, 100)), (1e-3, 1e-8)):
+        left = 1.0 + ffa_correction(N, m)
+        promises.append(Promise("expected loss at delta = eps", left, one + eps, 1e-12, at_most=True))
+    return judge_promises(promises, course_scope(kept, tied or given))

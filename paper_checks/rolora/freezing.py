@@ -19,7 +19,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -46,12 +46,19 @@ def draw_entries(context: Context) -> list[Point]:
 
 @claim(
     "rolora/eq-10",
-    where="Section 5.1, eq. (10)",
-    says=r"$\|Xa^*b^{*\top} - Xa^0b^\top\|^2 = \sum_{p=1}^d(a^*b_p^* - a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$ (the "
-    "lower limit reads $p = i$ in the text; i is not defined, and the sum is read from 1).",
+    where="Section 5.1, eq. (10); the lower limit is printed as p = i, and there is no i",
+    says=r"The objective $\|Xa^*b^{*\top} - Xa^0b^\top\|^2$ can be transformed to $\sum_{p=i}^d(a^*b_p^* - "
+    r"a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
     measure=draw_entries,
     mutants=[{"first": 2}, {"sign": 1}, {"gram": False}, {"weight": 2.0}],
     vary=("weight",),
+    readings=(
+        Reading(
+            "the sum from 1",
+            r"$\|Xa^*b^{*\top} - Xa^0b^\top\|^2 = \sum_{p=1}^d(a^*b_p^* - a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
+            why="$b_p$ is the p-th entry of b, of which there are d; i is not defined.",
+        ),
+    ),
     expect="holds",
     grade="proof",
     method="identity",
@@ -125,7 +132,7 @@ def draw_frozen(context: Context) -> list[Frozen]:
 @claim(
     "rolora/s5-saturate",
     where="Section 5.1, after eq. (10)",
-    says=r"If $a^0$ is not parallel to $a^*$, the objective (10) can never be reduced to zero by the choice of b.",
+    says="If $a^0$ is not initialised parallel to $a^*$, the objective (10) can never be reduced to zero.",
     measure=draw_frozen,
     control=Form(
         r"The statement for $b^* \ne 0$ and independent $Xa^*$, $Xa^0$.", {"injective": True, "nonzero": True}
@@ -139,6 +146,7 @@ def draw_frozen(context: Context) -> list[Frozen]:
         asks="weaker",
     ),
     vary=("share",),
+    because="One sample, or $b^* = 0$, is fitted exactly by some b, whatever $a^0$ is.",
     expect="corrected",
     grade="proof",
     method="exact instances",
@@ -208,15 +216,15 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
 @claim(
     "rolora/prop-5.5",
     where="Section 5.1, Proposition 5.5, eq. (11); Appendix A.4.1, eq. (244)",
-    says=r"FFA-LoRA's expected global loss is $E[\frac1{Nm}\sum_i\|X_ia^*b^{*\top} - X_ia^0b^{FFA\top}\|^2] = (1 "
-    r"+ \tilde "
-    r"c)\|b^*\|^2(\delta^0)^2$ with $\tilde c = O(\frac1{Nm})$ as N and m grow (for $m \ge 3$, which is not stated; "
-    r"infinite for m of 1 and 2 and $N \ge 2$).",
+    says=r"In the setting of Section 5.1, for any $(a^*, b^*)$, $a^0$ and $\delta^0 \in (0, 1)$, FFA-LoRA has the "
+    r"expected global loss $E[\frac1{Nm}\sum_{i=1}^N\|X_ia^*b^{*\top} - X_ia^0(b^{FFA})^\top\|^2] = (1 + \tilde "
+    r"c)\|b^*\|^2(\delta^0)^2$ with $\tilde c = O(\frac1{Nm})$ as N and m approach infinity.",
     measure=simulate_freezing,
     mutants=[{"of": "nothing"}, {"of": "population"}, {"clients_power": 2.0}, {"samples_power": 2.0}],
     vary=("share", "constant"),
     uses=("rolora/eq-241",),
     also=("rolora/eq-11", "rolora/eq-244"),
+    importance="result",
     expect="holds",
     grade="proof",
     method="mean",
@@ -237,7 +245,7 @@ def prop_5_5(
         return {name: share * (1.0 + corrections[of](N, m)) for name, (N, m, _) in SETTINGS.items()}
 
     return judge_means(
-        data, predict(of, share), [predict(**constants) for constants in prop_5_5.rivals()],
+        data, predict(of, share), share=0.05,
         tails=Tails({name: loss_deviation(N, m) for name, (N, m, _) in SETTINGS.items()}),
         scope=f"{scope}: N m |c| is at most 1, at N = 1, and c is negative from m = 4 on; mean losses of the toolkit's "
         "FFA-LoRA at delta_0 = 0.7",
@@ -283,11 +291,12 @@ def build_layers(context: Context) -> list[Layers]:
 @claim(
     "rolora/eq-12",
     where="Section 5.2, eq. (12)",
-    says=r"$f_i(x_i) = \mathrm{ReLU}(x_iAB)W_{out}$ with $A \in R^{d\times r}$, $B \in R^{r\times d}$, $W_{out} \in "
-    r"R^{d\times c}$; A and B are trained, $W_{out}$ is not.",
+    says=r"$f_i(x_i) = \mathrm{ReLU}(x_iAB)W_{out}$ with weights $W_{out} \in \mathbb R^{d \times c}$, $A \in \mathbb "
+    r"R^{d \times r}$ and $B \in \mathbb R^{r \times d}$; only B and A are tunable, $W_{out}$ is fixed.",
     measure=build_layers,
     mutants=[{"slope": 1.0}, {"inner": True}, {"slope": 0.01}],
     vary=("slope",),
+    kind="setting",
     expect="holds",
     grade="search",
     method="algorithm",

@@ -102,7 +102,8 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
 @claim(
     "rolora/eq-189",
     where="Appendix A.4.1, eqs. (189) to (204)",
-    says=r"$E[u_1^\top u_1] = \frac{\alpha^2m + 1 - \alpha^2}{N^2}$, with $E[r_2^2/r_1] = 1$.",
+    says=r"$E[u_1^\top u_1] = \frac1{N^2}E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = \frac{\alpha^2m + (1 - "
+    r"\alpha^2)}{N^2}$, with $E[r_2^2/r_1] = 1$.",
     measure=measure_moments("u1'u1", "r2^2/r1"),
     mutants=[{"power": 1}, {"noise": 2.0}, {"weight": 0.5}],
     vary=("noise", "weight"),
@@ -119,7 +120,7 @@ def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.
 @claim(
     "rolora/eq-227",
     where="Appendix A.4.1, eqs. (227) to (229)",
-    says=r"$E[v^\top u_1] = \frac{\alpha^2m + 1 - \alpha^2}N$.",
+    says=r"$E[v^\top u_1] = \frac1NE[s_1(X_1a^*)^\top(X_1a)] = \frac{\alpha^2m + (1 - \alpha^2)}N$.",
     measure=measure_moments("v'u1"),
     mutants=[{"power": 2}, {"noise": 2.0}, {"weight": 0.5}],
     vary=("noise", "weight"),
@@ -135,9 +136,8 @@ def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.
 
 @claim(
     "rolora/eq-230",
-    where="Appendix A.4.1, eqs. (230) to (236)",
-    says=r"$E[v^\top u_2] = \frac mN(N - 1)\alpha^2$ (the $z_2$ before the second term of (232) multiplies 0; for "
-    r"$m \ge 2$, which is not stated).",
+    where="Appendix A.4.1, eqs. (230) to (236); the factor $z_2$ before the second term of (232) multiplies 0",
+    says=r"$E[v^\top u_2] = \alpha mE[z_2] = \frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2$.",
     measure=measure_moments("v'u2"),
     mutants=[{"others": 0.0}, {"power": 1}, {"factor": 2.0}],
     vary=("others", "factor"),
@@ -154,7 +154,7 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
 @claim(
     "rolora/eq-237",
     where="Appendix A.4.1, eqs. (237) to (240)",
-    says=r"$E[u_1^\top u_2] = \frac{(N - 1)m\alpha^2}{N^2}$ (for $m \ge 2$, which is not stated).",
+    says=r"$E[u_1^\top u_2] = \frac1{N^2}E[(X_1a^*)^\top(X_1a)] \cdot (N - 1)E[s_i] = \frac{(N - 1)m\alpha^2}{N^2}$.",
     measure=measure_moments("u1'u2"),
     mutants=[{"others": 0.0}, {"power": 1}, {"clients_power": 1}],
     vary=("others",),
@@ -171,7 +171,8 @@ def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: in
 @claim(
     "rolora/eq-207",
     where="Appendix A.4.1, eqs. (207) and (208)",
-    says=r"$E[(s_2 + \ldots + s_N)^2] = \sum_{i=2}^NE[s_i^2] + \sum_{i=1,j=1,i\ne j}^NE[s_is_j]$.",
+    says=r"$E[z_2^2] = E[\frac{(s_2 + \ldots + s_N)^2}{N^2}] = \frac1{N^2}(\sum_{i=2}^NE[s_i^2] + \sum_{i=1,j=1,i\ne "
+    "j}^NE[s_is_j])$.",
     measure=lambda context: generic_points(context, sympy.symbols("s1:5"), 4),
     control=Form("The statement for a single client, where both sums are empty.", {"most": 1}),
     correction=Form(
@@ -181,6 +182,8 @@ def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: in
         mutants=({"lower": 3}, {"lower": 1}, {"double": 0.5}),
     ),
     vary=("double",),
+    importance="detail",
+    because="The indices of the double sum start at 1, so that the products with $s_1$ are counted too.",
     expect="corrected",
     grade="proof",
     method="identity",
@@ -205,9 +208,9 @@ FEW = "1 to 4 clients, every m >= 3 (not stated; infinite for m of 1 and 2 and t
 @claim(
     "rolora/eq-205",
     where="Appendix A.4.1, eqs. (205) to (226)",
-    says=r"$E[u_2^\top u_2] = \frac m{N^2}\left[(N - 1)^2\alpha^2 + (N - 1)\frac{1 - \alpha^2}{m - 2}\right]$, "
-    r"with $E[s_i] = \alpha$, $E[s_i^2] = \alpha^2 + \frac{1 - \alpha^2}{m - 2}$ and $E[R^2] = E[1/\chi^2_m] = "
-    r"\frac1{m - 2}$ (for $m \ge 3$, which is not stated; infinite for m of 1 and 2 and $N \ge 2$).",
+    says=r"$E[u_2^\top u_2] = mE[z_2^2] = \frac m{N^2}[(N - 1)^2\alpha^2 + (N - 1)\frac{1 - \alpha^2}{m - 2}]$, with "
+    r"$E[s_i] = \alpha$, $E[s_i^2] = \alpha^2 + (1 - \alpha^2)\frac1{m - 2}$ and $E[R^2] = E[\frac1{\|x_{i,1}\|^2}] = "
+    r"\frac1{m - 2}$.",
     measure=measure_moments("u2'u2", "s", "s^2", "R^2"),
     mutants=[{"two": 1.0}, {"others": 0.0}],
     vary=("two", "others"),
@@ -235,10 +238,9 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
 
 @claim(
     "rolora/eq-241",
-    where="Appendix A.4.1, eqs. (241) to (243)",
-    says=r"The six terms add up to $\frac1mE\|X_1a^* - \bar sX_1a\|^2 = (1 - \alpha^2)\left[1 + \frac{N(4 - m) - "
-    r"2}{N^2m(m - 2)}\right] = (\delta^0)^2(1 + \tilde c)$ (for $m \ge 3$, which is not stated; infinite for m of 1 "
-    r"and 2 and $N \ge 2$; for one client the bracket is $1 - \frac1m$, for every m).",
+    where="Appendix A.4.1, eqs. (241) to (243), whose first line has no expectation sign",
+    says=r"$\frac1m(v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2)$ is, in "
+    r"expectation, $(1 - \alpha^2)[1 + \frac{N(4 - m) - 2}{N^2m(m - 2)}] = (\delta^0)^2(1 + \tilde c)$.",
     measure=measure_moments("loss", "v'v", "u1'u1", "u2'u2", "v'u1", "v'u2", "u1'u2"),
     mutants=[{"four": 3.9}, {"two": 1.9}, {"power": 1}, {"cross": 1.0}],
     vary=("four", "two", "cross"),
@@ -271,9 +273,9 @@ def draw_entries(context: Context) -> list[Point]:
 @claim(
     "rolora/eq-182",
     where="Appendix A.4.1, eqs. (182) to (186)",
-    says=r"$b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = s_ib^{*\top}$ minimises "
-    r"over b, their mean is "
-    r"$\bar sb^*$, and $\|X_ia^*b^{*\top} - X_ia\bar b^\top\|^2 = \|X_ia^* - \bar sX_ia\|^2\|b^*\|^2$.",
+    says=r"Minimising the objective gives $b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = "
+    r"s_ib^{*\top}$, so that $\bar b = \frac1N\sum_is_ib^* = \bar sb^*$ and $\|X_ia^*b^{*\top} - X_ia\bar b^\top\|^2 "
+    r"= \|(X_ia^* - \bar sX_ia)b^{*\top}\|^2 = \|X_ia^* - \bar sX_ia\|^2\|b^*\|^2$.",
     measure=draw_entries,
     mutants=[{"factor": 1.01}, {"power": 1}, {"swapped": True}],
     vary=("factor",),

@@ -7,8 +7,8 @@ $\sqrt mT$ has Student's law with m degrees of freedom, $mR$ is $\chi^2_{m-1}$, 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import ceil, inf, log, log1p
 
@@ -17,12 +17,12 @@ import sympy
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.bands import Predictions
+from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.mean import Tails, judge_means
-from paper_checks.rolora.laws import BEST_C5, expected, squares_and_inverses, student_tail
+from paper_checks.rolora.expectations import ALPHA, BETA, M, expectation, scalar_product, scale, symbols_of
+from paper_checks.rolora.laws import BEST_C5, student_tail
 from paper_checks.rolora.minimiser import FACTORS, Setting, tried_settings
 
 Array = NDArray[np.float64]
@@ -58,10 +58,12 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
 @claim(
     "rolora/lem-A.10",
     where="Appendix A.3, Lemma A.10, eq. (44)",
-    says=r"For $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$ (and $m = \Omega(q)$, which is not stated but needed "
-    r"for Lemma A.9 in the proof), with probability at least $1 - 2q^{-10}$: $\|\nabla_a l(a,\bar b) - E\nabla_a "
-    r"l(a,\bar b)\| \le 2\tilde\epsilon(\epsilon'^2 + \epsilon')\delta^t\|b^*\|^2$, $\tilde\epsilon = \epsilon_3/(1 - "
-    r"\epsilon_0)$.",
+    says=r"Let $a = a^t$. For $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$ and $q = \max(\frac{\log "
+    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, with probability at least $1 - "
+    r"2q^{-10}$: $\|\nabla_al(a,\bar b) - E[\nabla_al(a,\bar b)]\| \le 2\tilde\epsilon((\epsilon')^2 + "
+    r"\epsilon')\delta^t\|b^*\|^2$, where $\tilde\epsilon = \frac{\epsilon_3}{1-\epsilon_0}$ and $\epsilon' = "
+    r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, "
+    "1)$.",
     measure=gradient_settings,
     control=Form("The statement for thresholds of at least 1/2.", {"floor": 0.5}),
     correction=Form(
@@ -77,6 +79,8 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     vary=("share",),
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
+    because=r"The deviation is of the order $\tilde\epsilon\delta^t$, as (76) has it; the factor $\epsilon'^2 + "
+    r"\epsilon'$ goes to 0.",
     expect="corrected",
     grade="proof",
     method="probability",
@@ -128,114 +132,119 @@ def lem_A_10(
     return found
 
 
-MEAN_SETTINGS = {
-    "own samples, N = 1, m = 6": (1, 6, True), "own samples, N = 3, m = 6": (3, 6, True),
-    "fresh samples, N = 1, m = 6": (1, 6, False), "fresh samples, N = 3, m = 6": (3, 6, False),
-}  # fmt: skip
-ACROSS = ", across a"
+CLIENTS = (1, 2, 3)
+MEAN = sympy.Symbol("b")
+r"""A given $\bar b$, in units of $b^*$."""
 
 
-def gradient_means(context: Context) -> dict[str, Array]:
-    r"""$a^\top\nabla_a l(a,\bar b) - 2a^\top(a\bar b^\top - a^*b^{*\top})\bar b$, and $\nabla_a l$ across a; unit b*.
+def sampled_gradient(N: int, b: sympy.Expr) -> tuple[sympy.Expr, sympy.Expr]:
+    r"""Along a, and across it in the plane of a and $a^*$: $\nabla_al(a, bb^*)$ in units of $\|b^*\|^2$."""
+    along = across = sympy.Integer(0)
+    for i in range(1, N + 1):
+        h, g, w = symbols_of(i)
+        along += h**2 * b - scalar_product(i)
+        across += (b - ALPHA) * h * g - BETA * (g**2 + w)
+    return 2 * b * along / (N * M), 2 * b * across / (N * M)
 
-    Across a, in the plane of a and a*, the expectation given b is $-2\delta(b^{*\top}\bar b)$; it is taken over b too.
+
+def own_mean(N: int) -> sympy.Expr:
+    r"""The mean of the clients' minimisers from their own samples, in units of $b^*$."""
+    return sum((scale(i) for i in range(1, N + 1)), sympy.Integer(0)) / N
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """Exact expectations in m and alpha, along a and across it, by number of clients; beta^2 is 1 - alpha^2.
+
+    Attributes:
+        own: gradient minus the right side of (49) with the same samples in both.
+        given: gradient for a given mean of the minimisers.
+        points: values of m, of the cosine and the sine, and of that mean.
     """
-    found = {}
-    for name, (N, m, own) in MEAN_SETTINGS.items():
-        rng, draws = context.rng(name), context.size(100_000, 400_000)
-        z, x = rng.standard_normal((2, draws, N, m))
-        squares, crossed = (z**2).mean(axis=2), (z * x).mean(axis=2)
-        s = (COSINE + SINE * crossed / squares).mean(axis=1)
-        if not own:
-            z, x = rng.standard_normal((2, draws, N, m))
-            squares, crossed = (z**2).mean(axis=2), (z * x).mean(axis=2)
-            across = (s - COSINE) * crossed.mean(axis=1) - SINE * (x**2).mean(axis=(1, 2))
-            found[name + ACROSS] = 2.0 * s * across
-        slope = 2.0 * s * ((s - COSINE) * squares.mean(axis=1) - SINE * crossed.mean(axis=1))
-        found[name] = slope - 2.0 * s * (s - COSINE)
-    return found
+
+    own: Mapping[int, tuple[sympy.Expr, sympy.Expr]]
+    given: Mapping[int, tuple[sympy.Expr, sympy.Expr]]
+    points: tuple[Point, ...]
 
 
-def mean_of(name: str, same: float, factor: float) -> float:
-    """Expectation of that; for a client's own samples by Student's law."""
-    if name.endswith(ACROSS):
-        return -factor * SINE * COSINE
-    N, m, own = MEAN_SETTINGS[name]
-    return same * 2.0 * SINE**2 / (N * (m - 2)) * (2.0 * (N - 1) / (N * m) - 1.0) if own else 0.0
-
-
-@cache
-def slope_deviation(name: str) -> float:
-    r"""Standard deviation of a draw of that setting, from second moments.
-
-    Given z, the mean $\bar t$ of $t_i = c_i/q_i$ and $\bar c$ are jointly normal with variances
-    $A = \sum_i 1/(mq_i)/N^2$ and $\bar q/(Nm)$, and covariance $1/(Nm)$.
-    """
-    N, m, own = MEAN_SETTINGS[name.removesuffix(ACROSS)]
-    C, S, each = COSINE, SINE, 1.0 / (N * m)
-    T2 = 1.0 / (N * (m - 2))
-    T4 = (3.0 * N / ((m - 2) * (m - 4)) + 3.0 * N * (N - 1) / (m - 2) ** 2) / N**4
-    if name.endswith(ACROSS):
-        square = 4 * S**2 * (each * (C**2 * T2 + S**2 * T4) + (1 + 2 * each) * (C**2 + S**2 * T2))
-    elif own:
-        square = 4 * S**2 * _own_square(N, m)
-    else:
-        square = 4 * S**2 * each * (C**2 * (2 * T2 + 1) + S**2 * (2 * T4 + T2))
-    return float(np.sqrt(square - mean_of(name, 1.0, 2.0) ** 2))
-
-
-def _own_square(N: int, m: int) -> float:
-    r"""$E[(C + S\bar t)^2Y^2]$ for $Y = \bar t(\bar q - 1) - \bar c$."""
-    q, w = squares_and_inverses(N)
-    A, mean, each = sum(w) / sympy.Integer(N**2), sum(q) / sympy.Integer(N), sympy.Rational(1, N * m)
-    variance = A * (mean - 1) ** 2 - 2 * each * (mean - 1) + each * mean
-    crossed = A * (mean - 1) - each
-    C, S = map(sympy.nsimplify, (COSINE, SINE))
-    return expected(C**2 * variance + S**2 * (A * variance + 2 * crossed**2), N, m)
+def expected_gradients(_: Context) -> Gradients:
+    """The expectations of polynomials in normal variables, and points on the circle."""
+    own, given = {}, {}
+    for N in CLIENTS:
+        b = own_mean(N)
+        stated = 2 * (b - ALPHA) * b, -2 * BETA * b
+        pairs = zip(sampled_gradient(N, b), stated, strict=True)
+        own[N] = tuple(expectation(left - right, N) for left, right in pairs)
+        given[N] = tuple(expectation(part, N) for part in sampled_gradient(N, MEAN))
+    points = [
+        {M: sympy.Integer(m), ALPHA: rational(cosine), BETA: rational(sine), MEAN: rational(b)}
+        for m, cosine, sine, b in ((6, "0.8", "0.6", "0.5"), (3, "0.6", "0.8", "2"), (10, "-0.28", "0.96", "-1"))
+    ]
+    return Gradients(own, given, tuple(points))
 
 
 @claim(
     "rolora/eq-48",
-    where="Appendix A.3, eqs. (48) and (49)",
-    says=r"$E[\nabla_a l(a,\bar b)] = 2(a\bar b^\top - a^*b^{*\top})\bar b$, given $\bar b$, for samples in $\nabla_a "
-    r"l$ that are independent of it (in Lemma 5.3 m counts the samples of each updating step). With the same $X_i$ in "
-    r"both steps, as Algorithm 2 reads literally (lines 5 and 9), the expectations of both sides differ along a, by "
-    r"$\frac{2\delta^2\|b^*\|^2}{N(m-2)}(1 - \frac{2(N-1)}{Nm})$ for $m \ge 3$; for one client $a^\top\nabla_a "
-    r"l(a,\bar b) = 0$ exactly.",
-    measure=gradient_means,
-    mutants=[{"same": 0.0}, {"same": 2.0}, {"factor": 1.0}],
-    vary=("factor", "same"),
+    where="Appendix A.3, eqs. (48) and (49), in Algorithm 2",
+    says=r"$E[\nabla_al(a,\bar b)] = \frac2{Nm}\sum_{i=1}^Nm(a\bar b^\top - a^*b^{*\top})\bar b = "
+    r"2(a\bar b^\top - a^*b^{*\top})\bar b$.",
+    measure=expected_gradients,
+    readings=(
+        LITERAL,
+        Reading(
+            "b given",
+            r"For samples in $\nabla_al$ that $\bar b$ is independent of, given $\bar b$: $E[\nabla_al(a,\bar b)] = "
+            r"2(a\bar b^\top - a^*b^{*\top})\bar b$.",
+            {"samples": "fresh"},
+            r"The right side has $\bar b$ and no samples; Lemma 5.3 counts the samples of each updating step.",
+            ({"factor": 1.0}, {"factor": 4.0}),
+        ),
+    ),
+    correction=Form(
+        r"With the same $X_i$ in both steps, as in lines 5 and 9 of Algorithm 2, and $m \ge 3$, the expectations "
+        r"of both sides differ: along a by $\frac{2\delta^2\|b^*\|^2}{N(m-2)}(\frac{2(N-1)}{Nm} - 1)$, across it in "
+        r"the plane of a and $a^*$ by $\frac{2\delta(a^\top a^*)\|b^*\|^2}{Nm}$. For one client $a^\top\nabla_al = "
+        r"0$ on all samples.",
+        {"same": 1.0},
+        mutants=({"same": 2.0}, {"same": 0.9}),
+        asks="neither",
+    ),
+    vary=("factor",),
     uses=("rolora/eq-45",),
-    expect="holds",
-    grade="statistical",
-    method="mean",
+    because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side is not.",
+    expect="depends on the reading",
+    grade="proof",
+    method="identity",
 )
-def eq_48(draws: dict[str, Array], factor: float = 2.0, same: float = 1.0) -> Evidence:
-    """Simulated gradients along and across a, against the expectation and, for the same samples, the closed form.
+def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: float = 2.0) -> Evidence:
+    """Exact expectations for 1 to 3 clients.
 
     Args:
-        draws: of every setting.
+        found: expectations.
+        samples: whether b is of the samples of the gradient, or given.
+        same: factor of the difference for the same samples; 0 states (49) for them.
         factor: printed as 2.
-        same: factor of the difference for the same samples; 0 states (49) for them too.
     """
-
-    def predict(same: float, factor: float, **_: object) -> Predictions:
-        return {name: mean_of(name, same, factor) for name in draws}
-
-    settings = {name: {"N": float(N), "m": float(m), "sine": SINE} for name, (N, m, _) in MEAN_SETTINGS.items()}
-    return judge_means(
-        draws, predict(same, factor), [predict(**form) for form in eq_48.rivals()], settings=settings,
-        tails=Tails({name: slope_deviation(name) for name in draws}),
-        scope="delta = 3/5, unit b*, m = 6; fresh samples along a and across it, the same ones along a",
-    )  # fmt: skip
+    lines = []
+    for N in CLIENTS:
+        if samples == "own":
+            apart = 2 * (1 - ALPHA**2) / (N * (M - 2)) * (sympy.Rational(2 * (N - 1), N) / M - 1)
+            names, formulas = ("along a", "across a"), (apart, 2 * ALPHA * BETA / (N * M))
+            lines += [Equation(f"{name}, N = {N}", left, rational(same) * right)
+                      for name, left, right in zip(names, found.own[N], formulas, strict=True)]  # fmt: skip
+            continue
+        stated = rational(factor) * (MEAN - ALPHA) * MEAN, -rational(factor) * BETA * MEAN
+        pairs = zip(("along a", "across a"), found.given[N], stated, strict=True)
+        lines += [Equation(f"{name}, given b, N = {N}", left, right) for name, left, right in pairs]
+    return judge_identity(lines, found.points, "1 to 3 clients, every m of at least 3, every angle", positive=("m",))
 
 
 @claim(
     "rolora/eq-77",
     where="Appendix A.3, eqs. (77) to (79)",
-    says=r"For $Nm = \Omega(d\log(2/\epsilon_0)/\epsilon_3^2)$: $1 - 2\exp(d\log(1 + 2/\epsilon_0) - "
-    r"c_5\epsilon_3^2Nm) - "
-    r"q^{-10} > 1 - \exp(-Cd) - q^{-10} > 1 - d^{-10} - q^{-10} > 1 - 2q^{-10}$ for a large constant C.",
+    says=r"If $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$, then there is a large constant C with $1 - "
+    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm) - q^{-10} > 1 - \exp(-Cd) - q^{-10} > 1 - d^{-10} - "
+    "q^{-10} > 1 - 2q^{-10}$.",
     measure=lambda context: tuple(Setting(N, d, *e, 1.0) for N, d, e in product(
         (1, 100), (10, 2, 3, 100, 1000), ((0.5, 0.5, 0.5), (0.1, 0.1, 0.1), (0.9, 0.9, 0.9), (0.01, 0.1, 1e-4)))),
     control=Form("The first two inequalities.", {"last": "none"}),
@@ -249,6 +258,7 @@ def eq_48(draws: dict[str, Array], factor: float = 2.0, same: float = 1.0) -> Ev
     ),
     vary=("C", "factor"),
     uses=("rolora/eq-62",),
+    because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
     expect="corrected",
     grade="proof",
     method="inequality",

@@ -13,7 +13,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -44,9 +44,10 @@ def points_of(context: Context) -> list[Point]:
 
 @claim(
     "rolora/eq-45",
-    where="Appendix A.3, eqs. (45) to (47)",
-    says=r"$\nabla_a l(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_ia\bar b^\top\bar b - X_i^\top Y_i\bar b) = "
-    r"\frac2{Nm}\sum_i X_i^\top X_i(a\bar b^\top - a^*b^{*\top})\bar b$ (a in the text of the scan has a bar).",
+    where="Appendix A.3, eqs. (45) to (47); the bar over a, in the scan, is not defined, and the left side has none",
+    says=r"$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top Y_i\bar b) = "
+    r"\frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top X_ia^*b^{*\top}\bar b) = "
+    r"\frac2{Nm}\sum_iX_i^\top X_i(\bar a\bar b^\top - a^*b^{*\top})\bar b$.",
     measure=points_of,
     mutants=[{"factor": 1.0}, {"factor": 4.0}, {"sign": 1}],
     vary=("factor",),
@@ -73,9 +74,11 @@ def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Evidence:
 
 @claim(
     "rolora/eq-50",
-    where="Appendix A.3, eqs. (50) and (51)",
-    says=r"$w^\top\nabla_a l - w^\top E\nabla_a l = \frac2{Nm}\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}^\top M\bar b) - "
-    r"w^\top M\bar b]$ with $M = a\bar b^\top - a^*b^{*\top}$, and the net bound of Lemma A.7.",
+    where="Appendix A.3, eqs. (50) and (51); the summands are those of (52) and (59)",
+    says=r"For an $\epsilon_0$-net $\mathcal N$ of the unit sphere $\|\nabla_al - E[\nabla_al]\| \le "
+    r"\frac1{1-\epsilon_0}\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \le "
+    r"\frac1{1-\epsilon_0}\frac2{Nm}\max_{w \in \mathcal N}|\sum_{i,j}(x_{i,j}^\top w)(x_{i,j}M)\bar b - w^\top M\bar "
+    r"b|$, $M = a\bar b^\top - a^*b^{*\top}$.",
     measure=points_of,
     mutants=[{"inside": False}, {"factor": 1.0}],
     vary=("factor",),
@@ -105,8 +108,10 @@ COSINES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
 @claim(
     "rolora/eq-52",
     where="Appendix A.3, eqs. (52) to (58)",
-    says=r"$\|(x^\top w)(x^\top M\bar b) - w^\top M\bar b\|_{\psi_1} \le c_4\|M\|_{op}\|\bar b\|$ with $c_4 = c_2 + "
-    r"1/\log 2$, through the triangle inequality and $\|c\|_{\psi_1} = |c|/\log 2$.",
+    says=r"The summands of (51) have $\|(x_{i,j}^\top w)(x_{i,j}M\bar b) - w^\top M\bar b\|_{\psi_1} \le "
+    r"\|(x_{i,j}^\top w)(x_{i,j}M\bar b)\|_{\psi_1} + \frac{|w^\top M\bar b|}{\log2} \le c_2\|w\|\|M\|_{op}\|\bar b\| "
+    r"+ \frac{\|w\|\|M\|_{op}\|\bar b\|}{\log2} = c_4\|M\|_{op}\|\bar b\|$, $c_4 = c_2 + \frac1{\log2}$ and $M = "
+    r"a\bar b^\top - a^*b^{*\top}$.",
     measure=lambda context: np.array([[gaussian_product_norm(c), centred_product_norm(c), c] for c in COSINES]),
     mutants=[{"c4": 3.9}, {"c2": 2.6}],
     vary=("c4",),
@@ -155,9 +160,10 @@ def chi_tails(_: Context) -> tuple[Array, Array]:
 @claim(
     "rolora/eq-59",
     where="Appendix A.3, eqs. (59) to (61)",
-    says=r"$P(|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}^\top M\bar b) - w^\top M\bar b]| \ge "
-    r"\epsilon_3Nm\|M\|_{op}\|\bar b\|) "
-    r"\le 2\exp(-c_5\epsilon_3^2Nm)$ for independent summands, $\epsilon_3 \in (0,1)$.",
+    says=r"For any fixed $w \in \mathcal N$, $\epsilon_3 \in (0, 1)$ and some absolute constant $c_5$: "
+    r"$P\{|\sum_{i,j}[(x_{i,j}^\top w)(x_{i,j}M) - w^\top M]\bar b| \ge \epsilon_3Nm\|M\|_{op}\|\bar b\|\} \le "
+    r"2\exp(-c\min(\frac{\epsilon_3^2Nm}{c_4^2}, \frac{\epsilon_3Nm}{c_4})) = 2\exp(-c_5\epsilon_3^2Nm)$, $M = a\bar "
+    r"b^\top - a^*b^{*\top}$.",
     measure=chi_tails,
     mutants=[{"c5": 0.17}, {"power": 1.0}],
     vary=("c5", "power"),
@@ -196,8 +202,9 @@ def column_tails(_: Context) -> Array:
 @claim(
     "rolora/eq-62",
     where="Appendix A.3, eqs. (62) to (64)",
-    says=r"$P(\max_{w \in \mathcal N}|w^\top\nabla_a l - w^\top E\nabla_a l| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|) \le "
-    r"2\exp(d\log(1 + 2/\epsilon_0) - c_5\epsilon_3^2Nm)$.",
+    says=r"$P\{\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} "
+    r"\le \sum_{w \in \mathcal N}P\{\ldots\} \le 2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm)$, $M = "
+    r"a\bar b^\top - a^*b^{*\top}$.",
     measure=column_tails,
     mutants=[{"c5": 1.5}, {"net": 0.0, "c5": 0.6}],
     vary=("c5",),
@@ -227,22 +234,34 @@ def chain_grid(_: Context) -> Array:
 
 @claim(
     "rolora/eq-65",
-    where="Appendix A.3, eqs. (65) to (76)",
-    says=r"On the events of (42) and (62): $\|\nabla_a l - E\nabla_a l\| \le 2\tilde\epsilon\|a(\bar b - g)^\top - "
-    r"(I - aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le \ldots \le 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
+    where="Appendix A.3, eqs. (65) to (76), on the events of (42) and (62)",
+    says=r"$\|\nabla_al - E[\nabla_al]\| \le \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|\ldots| \le "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top - a^*b^{*\top}\|_{op}\|\bar b\| = "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}\|a(\bar b - g)^\top - (I_d - aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le "
+    r"\frac{2\epsilon_3}{1-\epsilon_0}(\|a^\top(\bar b - g)\| + \|(I_d - aa^\top)a^*b^{*\top}\|_{op})\|\bar b\| \le "
+    r"\ldots \le 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
     measure=chain_grid,
-    mutants=[{"one": 0.95}, {"form": "lemma"}, {"power": 2.0}],
     vary=("one", "power"),
     uses=("rolora/eq-38", "rolora/eq-62"),
-    expect="holds",
+    importance="detail",
+    because=r"(68) prints the number $a^\top(\bar b - g)$, which can be 0, for the matrix $a(\bar b - g)^\top$ of "
+    "(67).",
+    correction=Form(
+        r"With $a(\bar b - g)^\top$ in (68), as in (67): every line holds, up to (76).",
+        {"matrix": True},
+        mutants=({"matrix": False}, {"one": 0.95}, {"form": "lemma"}, {"power": 2.0}),
+        asks="weaker",
+    ),
+    expect="corrected",
     grade="search",
     method="inequality",
 )
-def eq_65(grid: Array, one: float = 1.0, form: str = "proof", power: float = 1.0) -> Evidence:
+def eq_65(grid: Array, matrix: bool = False, one: float = 1.0, form: str = "proof", power: float = 1.0) -> Evidence:
     r"""Lines over $2\tilde\epsilon\|b^*\|^2$, with $\bar b = (a^\top a^* + \kappa\delta)b^*$.
 
     Args:
         grid: angles and levels.
+        matrix: whether (68) has a matrix, as (67); the number is 0 for a b* across a, which is the case judged.
         one: printed as 1 in $(\epsilon' + 1)^2$.
         form: the factor of (76), or that of Lemma A.10.
         power: of $\delta$ in (76).
@@ -253,7 +272,8 @@ def eq_65(grid: Array, one: float = 1.0, form: str = "proof", power: float = 1.0
     last = (level + one) ** 2 if form == "proof" else level**2 + level
     lines = [
         sine * np.sqrt(1.0 + kappa**2) * length,  # (66), (67): M = (kappa delta a - delta u) b*^T
-        (kappa * sine + sine) * length,  # (68) to (70)
+        ((kappa if matrix else 0.0) * sine + sine) * length,  # (68)
+        (kappa * sine + sine) * length,  # (69), (70)
         (kappa * sine + sine) * (kappa * sine + np.abs(cosine)),  # (71)
         (kappa * sine + sine) * (kappa * sine + 1.0),  # (72), (73)
         (level**2 * sine + level * sine + level + 1.0) * sine,  # (74)
@@ -263,11 +283,12 @@ def eq_65(grid: Array, one: float = 1.0, form: str = "proof", power: float = 1.0
     return judge_inequality(
         left, right, 1e-12 * (1e-12 + np.abs(right)),
         case=lambda index: {"line": index // len(grid), "sine": float(sine[index % len(grid)]),
-                            "level": float(level[index % len(grid)])},
+                            "level": float(level[index % len(grid)]),
+                            "kappa": float(kappa[index % len(grid)])},
         lines=steps_of(lines),
         domain=tried_in_words(
             ("delta", sine, UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, (-1.0, 1.0))
         ),
-        scope=f"{len(grid)} angles and levels, any sign of a . a*; the vector in (68) is read as in (67), a (b - g)^T",
+        scope=f"{len(grid)} angles and levels, any sign of a . a*",
         printed="every line",
     )  # fmt: skip

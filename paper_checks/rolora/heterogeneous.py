@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import ceil, log
 from typing import Any
 
 import torch
@@ -14,12 +15,13 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.population import SCOPE, iterations
 from toymodels.problem import Problem
 from toymodels.regression import Regressor, regression
+from toymodels.regression_rates import population_map
 
 SIGNS = [torch.tensor(signs, dtype=torch.float64).reshape(2, 2) for signs in product((-1.0, 1.0), repeat=4)]
 """All sign matrices of two samples in two dimensions: their entries have the first two moments of normal ones."""
@@ -58,12 +60,12 @@ def measure_losses(context: Context) -> list[Model]:
 @claim(
     "rolora/eq-245",
     where="Appendix A.5, eqs. (245) and (246)",
-    says=r"The model is $X_iab^\top$ with targets $X_ia^*b_i^{*\top}$, the objective $\frac1N\sum_i l_i(a, b)$ "
-    r"with the "
-    r"population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$, the expectation of the loss on samples.",
+    says=r"$f_i(X_i) = X_iab^\top$ with a unit vector a, local data $Y_i = X_ia^*b_i^{*\top}$, and $\min_{a, "
+    r"b}\frac1N\sum_il_i(a, b)$ with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$.",
     measure=measure_losses,
     mutants=[{"over": "sum"}, {"scale": 1.01}, {"norm_power": 1}],
     vary=("scale",),
+    kind="setting",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -118,8 +120,9 @@ def draw_pairs(context: Context) -> list[Pair]:
 @claim(
     "rolora/a5-minimiser",
     where="Appendix A.5, after eq. (246)",
-    says=r"$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^{*\top}$; the solution is unique, "
-    r"$a' = a^*$ and $b' = \bar b^*$; the least value is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
+    says=r"$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^*$, $\bar b^* = \frac1N\sum_ib_i^*$; "
+    r"the solution is unique, with $a' = a^*$ and $b' = \bar b^*$; the minimum global error is "
+    r"$\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
     measure=draw_pairs,
     control=Form("The statement without the uniqueness.", {"unique": "nothing"}),
     correction=Form(
@@ -131,6 +134,7 @@ def draw_pairs(context: Context) -> list[Pair]:
         mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
     ),
     vary=("excess", "least"),
+    because=r"$(-a^*, -\bar b^*)$ has the same product, so that the minimiser is not unique.",
     expect="corrected",
     grade="proof",
     method="algorithm",
@@ -164,7 +168,8 @@ FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and 
 @claim(
     "rolora/def-A.13",
     where="Appendix A.5, Definition A.13",
-    says=r"For $\gamma > 0$: $\gamma^2 = \frac1N\sum_i\|b_i^* - \bar b^*\|^2$ with $\bar b^* = \frac1N\sum_i b_i^*$.",
+    says=r"For $\gamma > 0$, $\gamma^2 := \frac1N\sum_{i=1}^N\|b_i^* - \bar b^*\|^2$ with $\bar b^* = "
+    r"\frac1N\sum_{i=1}^Nb_i^*$.",
     measure=draw_problems,
     mutants=[{"fewer": 1.0}, {"power": 1}, {"centre": "first"}],
     vary=("fewer",),
@@ -193,13 +198,13 @@ def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre
 @claim(
     "rolora/prop-A.17",
     where="Appendix A.5, Proposition A.17, eq. (274)",
-    says=r"FFA-LoRA, $b^{FFA} = \bar b^*a^{*\top}a^0$, has the global loss $\gamma^2 + \|\bar b^*\|^2\delta_0^2$, "
-    r"for any "
-    r"$a^*$, $b_i^*$, $a^0$ and $\delta_0 \in (0, 1)$.",
+    says=r"For any $(a^*, \{b_i^*\})$, $a^0$ and $\delta_0 \in (0, 1)$ the Freezing-A scheme with $b^{FFA} = \bar "
+    r"b^*a^{*\top}a^0$ has the global loss $\frac1N\sum_il_i(a^0, b^{FFA}) = \gamma^2 + \|\bar b^*\|^2\delta_0^2$.",
     measure=draw_problems,
     mutants=[{"power": 1}, {"share": 1.01}, {"spread": 0.99}],
     vary=("share", "spread"),
     uses=("rolora/def-A.13",),
+    importance="result",
     expect="holds",
     grade="proof",
     method="algorithm",
@@ -247,25 +252,55 @@ def run_to_the_end(context: Context) -> list[Reached]:
     return found
 
 
+SHORT = (0.01, 0.6, 0.5, 0.5)
+"""A run of Theorem A.14: step, first angle distance, c, accuracy over that distance."""
+
+
 @claim(
     "rolora/a5-loss",
     where="Appendix A.5, after the proof of Theorem A.14",
-    says=r"RoLoRA's global loss at $\epsilon$-accurate recovery is at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$, "
-    r"against "
-    r"FFA-LoRA's $\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more iterations make $\epsilon$ as small as one likes.",
+    says=r"By Theorem A.14 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser, with a global loss of "
+    r"at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$, against FFA-LoRA's $\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more "
+    r"iterations make $\epsilon$ arbitrarily small.",
     measure=run_to_the_end,
-    mutants=[{"share": 0.99}, {"spread": 0.99}, {"refitted": False}],
     vary=("share", "spread"),
     uses=("rolora/thm-A.14", "rolora/prop-A.17", "rolora/eq-293"),
-    expect="holds",
+    importance="result",
+    because="The iterations of Theorem A.14, with a c that is tied to nothing, do not reach the accuracy.",
+    readings=(
+        LITERAL,
+        Reading(
+            "at recovery",
+            r"Where $\delta^T \le \epsilon$ RoLoRA's global loss is at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$, "
+            r"against FFA-LoRA's $\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more iterations make $\epsilon$ arbitrarily "
+            "small.",
+            {"given": True},
+            r"The loss is said to be so since $\epsilon$-accurate recovery is achieved.",
+            ({"share": 0.99}, {"spread": 0.99}, {"refitted": False}),
+        ),
+    ),
+    expect="depends on the reading",
     grade="proof",
     method="algorithm",
 )
 def a5_loss(
-    found: list[Reached], share: float = 1.0, spread: float = 1.0, refitted: bool = True, power: int = 2
+    found: list[Reached],
+    given: bool = False,
+    share: float = 1.0,
+    spread: float = 1.0,
+    refitted: bool = True,
+    power: int = 2,
 ) -> Evidence:
     r"""The loss at $(a^T, b^{T+1})$ with $\epsilon = \delta_T$, an equality; $b^T$ of the box is not enough."""
     promises = []
+    if not given:
+        s, delta_0, c, quotient = SHORT
+        T, delta = ceil(log(1.0 / quotient) / (c * (1.0 - delta_0**2))), delta_0
+        for _ in range(T):
+            delta = population_map(delta, s)
+        case = {"step": f"{s:g}", "delta_0": f"{delta_0:g}", "c": f"{c:g}", "quotient": f"{quotient:g}", "T": T}
+        name = "the loss above gamma^2 after the iterations of the theorem, over |mean b*|^2"
+        promises.append(Promise(name, delta**2, (quotient * delta_0) ** 2, at_most=True, case=case))
     for one in found:
         delta, size = one.angles[-1], float((one.problem.facts["mean_B"] ** 2).sum())
         loss = one.loss if refitted else one.loss_of_last

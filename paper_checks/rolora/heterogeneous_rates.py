@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import UNIT, Axis, Searched
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -69,14 +69,12 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
 
 @claim(
     "rolora/asm-A.12",
-    where="Appendix A.5, Assumption A.12",
-    says=r"Assumed, not stated to hold: there is a known $L_{max} < \infty$ with $\|\bar b^*\| \le L_{max}$. Any "
-    r"finite $\bar b^*$ meets it with $L_{max} = \|\bar b^*\|$. Checked is what it is for: with $\eta \le "
-    r"1/(2L_{max}^2)$ the contraction of Lemma A.16 holds for all $\bar b^*$ up to $L_{max}$, but not for all beyond.",
+    where="Appendix A.5, Assumption A.12; judged is what it is for, the contraction of Lemma A.16",
+    says=r"There is $L_{max} < \infty$, known beforehand, with $\|\bar b^*\| \le L_{max}$.",
     measure=search_contraction,
     mutants=[{"reach": 1.1}, {"reach": 1.02}],
     vary=("reach",),
-    kind="definition",
+    kind="assumption",
     expect="holds",
     grade="search",
     method="inequality",
@@ -89,13 +87,14 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
 @claim(
     "rolora/lem-A.16",
     where="Appendix A.5, Lemma A.16, eq. (254)",
-    says=r"If $\|\bar b^*\| \le L_{max}$, $\delta_t \le \ldots \le \delta_0$ and $\eta \le 1/(2L_{max}^2)$, then "
-    r"$\delta_{t+1} \le \delta_t(1 - 2\eta(1 - \delta_0^2)\|\bar b^*\|^2)$.",
+    says=r"If $\|\bar b^*\| \le L_{max}$, $\delta_t \le \delta_{t-1} \le \cdots \le \delta_0$ and $\eta \le "
+    r"\frac1{2L_{max}^2}$, then $\delta_{t+1} \le \delta_t \cdot (1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2)$.",
     measure=search_contraction,
     mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
     vary=("factor", "longest"),
     uses=("rolora/asm-A.12", "rolora/lem-A.15"),
     also=("rolora/eq-254",),
+    importance="result",
     expect="holds",
     grade="proof",
     method="inequality",
@@ -134,11 +133,10 @@ def run_courses(context: Context) -> list[Course]:
 @claim(
     "rolora/thm-A.14",
     where="Appendix A.5, Theorem A.14",
-    says=r"With $\eta \le 1/(2L_{max}^2)$ and $T \ge \frac1{c(1 - \delta_0^2)}\log(\delta_0/\epsilon)$ for $c \in "
-    r"(0, 1)$, "
-    r"$\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*\bar b^{*\top}\| \le "
-    r"\epsilon\|a^*\bar b^{*\top}\|$. The theorem does not define c, nor tie it to the step: read as every $\eta > 0$ "
-    r"and c that it allows.",
+    says=r"In the setting of Section A.5, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: with $\eta \le "
+    r"\frac1{2L_{max}^2}$ and $T \ge \frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$ for $c \in (0, 1)$, "
+    r"$\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*(\bar b^*)^\top\| \le \epsilon\|a^*(\bar "
+    r"b^*)^\top\|$.",
     measure=run_courses,
     control=Form(r"The statement at the longest step, $\eta\|\bar b^*\|^2 = 1/2$.", {"shortest": 0.5}),
     correction=Form(
@@ -149,29 +147,44 @@ def run_courses(context: Context) -> list[Course]:
         r"there is no $1/(1 - \delta_0^2)$, so that a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs "
         r"a number of iterations of the order of log d, not of d. The tangent is multiplied by exactly $1 - "
         r"\frac{2s}{1 + 2s\delta_t^2}$ in every iteration.",
-        {"tied": True},
+        {"tied": True, "tangents": True},
         mutants=({"tie": 2.1}, {"power": 3}, {"slack": 0.5}, {"lead": 2.05}, {"pull": 1.5}, {"cross": 1.0}),
         asks="neither",
     ),
-    vary=("tie", "lead", "pull", "cross"),
+    vary=("tie",),
     uses=("rolora/lem-A.16", "rolora/eq-286", "rolora/eq-293"),
-    expect="corrected",
+    importance="result",
+    because=r"c is tied to nothing: short steps do not get far in a number of iterations that does not know $\eta$.",
+    readings=(
+        LITERAL,
+        Reading(
+            "c of Lemma A.16",
+            r"With $\eta \le \frac1{2L_{max}^2}$, $c = 2\eta\|\bar b^*\|^2$ or less, in $(0, 1)$, and $T \ge "
+            r"\frac1{c(1 - \delta_0^2)}\log(\frac{\delta_0}\epsilon)$: $\sin\theta(a^T, a^*) \le \epsilon$ and "
+            r"$\|a^T(b^{T+1})^\top - a^*(\bar b^*)^\top\| \le \epsilon\|a^*(\bar b^*)^\top\|$.",
+            {"tied": True},
+            "The theorem follows from Lemma A.16, whose factor is that of (286) with this c.",
+            ({"tie": 2.1}, {"power": 3}, {"slack": 0.5}),
+        ),
+    ),
+    expect="depends on the reading",
     grade="proof",
     method="inequality",
 )
 def thm_A_14(
     courses: list[Course], tied: bool = False, tie: float = 2.0, power: int = 2, shortest: float = 0.0,
-    slack: float = 1.0, lead: float = 2.0, pull: float = 1.0, cross: float = 2.0,
+    slack: float = 1.0, tangents: bool = False, lead: float = 2.0, pull: float = 1.0, cross: float = 2.0,
 ) -> Evidence:  # fmt: skip
     r"""Angle after the least whole T; by eq. (293) the second statement is the first times $\|\bar b^*\|$.
 
     Args:
         courses: Runs.
-        tied: Whether c is tied to the step, and the number of iterations by tangents is judged as well.
+        tied: Whether c is tied to the step.
         tie: c over s.
         power: Of $\delta_0$ in the number of iterations.
         shortest: The shortest step that is judged.
         slack: Share of the number of iterations.
+        tangents: Whether the number of iterations by tangents is judged as well.
         lead: The 2 in the denominator by tangents.
         pull: What is taken off there, times s.
         cross: The 2 in front of $s\delta_0^2$.
@@ -186,10 +199,10 @@ def thm_A_14(
         for c in [f"{tie * s!r}", f"{tie * s / 2!r}"] if tied else ["0.5", "0.1", "0.99"]:
             rate = float(c) * (1.0 - delta**power)
             counts[c] = slack * math.log(delta / epsilon) / rate if rate > 0.0 else math.inf
-        if tied:
-            tangents = math.log(delta / epsilon) + 0.5 * math.log((1.0 - epsilon**2) / (1.0 - delta**2))
+        if tangents:
+            logarithm = math.log(delta / epsilon) + 0.5 * math.log((1.0 - epsilon**2) / (1.0 - delta**2))
             share = 1.0 - pull * s + cross * s * delta**2
-            counts["by tangents"] = share / (lead * s) * tangents if lead > 0.0 else math.inf
+            counts["by tangents"] = share / (lead * s) * logarithm if lead > 0.0 else math.inf
         for c, count in counts.items():
             T = math.ceil(min(max(count, 0.0), LONGEST + 1))
             if len(course.deltas) <= T:

@@ -28,8 +28,8 @@ def _of(found: Sequence[Iteration], single: bool) -> list[Iteration]:
 @claim(
     "rolora/lem-A.15",
     where="Appendix A.5, Lemma A.15, eqs. (247) and (248)",
-    says=r"$b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = (a^t - 2\eta(a^t\bar b^\top\bar b - "
-    r"a^*\bar b^{*\top}\bar b))/\|\cdot\|$, where $\bar b^* = \sum_{i=1}^Nb_i^*$.",
+    says=r"$b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \hat a = \frac{a^t - 2\eta(a^t\bar b^\top\bar b - "
+    r"a^*\bar b^{*\top}\bar b)}{\|\hat a^+\|}$, where $\bar b^* = \sum_{i=1}^Nb_i^*$ and $\hat a^+$ is the numerator.",
     measure=iterations,
     control=TWICE,
     correction=Form(
@@ -39,6 +39,8 @@ def _of(found: Sequence[Iteration], single: bool) -> list[Iteration]:
     ),
     vary=("factor",),
     also=("rolora/eq-247",),
+    importance="detail",
+    because=r"$\bar b^*$ is printed as the sum of the $b_i^*$, N times the mean that it is elsewhere.",
     expect="corrected",
     grade="proof",
     method="algorithm",
@@ -61,10 +63,10 @@ def lem_A_15(
 @claim(
     "rolora/eq-249",
     where="Appendix A.5, proof of Lemma A.15, eqs. (249) to (253)",
-    says=r"$b_i = b_i^*a^{*\top}a$; the server averages and gets $\bar b = \sum_ib_i = \sum_ib_i^*a^{*\top}a = "
-    r"\bar b^*a^{*\top}a$; $\nabla_al_i(a, \bar b) = 2(a\bar b^\top\bar b - a^*b_i^{*\top}\bar b)$; the step "
-    r"along their "
-    r"mean is $a - 2\eta(a\bar b^\top\bar b - a^*\bar b^{*\top}\bar b)$, normalised.",
+    says=r"$b_i = \frac{b_i^*a^{*\top}a}{a^\top a} = b_i^*a^{*\top}a$; the server computes the average $\bar b = "
+    r"\sum_ib_i = \sum_ib_i^*a^{*\top}a = \bar b^*a^{*\top}a$; $\nabla_al_i(a, \bar b) = 2(a\bar b^\top\bar b - "
+    r"a^*b_i^{*\top}\bar b)$; $\hat a^+ = a - \frac\eta N\sum_i\nabla_al_i(a, \bar b) = a - 2\eta(a\bar b^\top\bar b "
+    r"- a^*\bar b^{*\top}\bar b)$, $\hat a = \hat a^+/\|\hat a^+\|$.",
     measure=iterations,
     control=TWICE,
     correction=Form(
@@ -75,6 +77,8 @@ def lem_A_15(
     ),
     vary=("factor",),
     uses=("rolora/lem-A.15",),
+    importance="detail",
+    because=r"(250) prints the sum of the $b_i$ for their average: the factor $\frac1N$ is missing.",
     expect="corrected",
     grade="proof",
     method="algorithm",
@@ -104,11 +108,10 @@ def eq_249(
 @claim(
     "rolora/eq-255",
     where="Appendix A.5, proof of Lemma A.16, eqs. (255) to (262)",
-    says=r"With $P = I - a^*a^{*\top}$: $Pa^{t+1} = (Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar b^{*\top}\bar b)/\|"
-    r"\cdot\|$ (257), the third term is 0 (with or without the factor $2\eta$ that is not printed), and "
-    r"$\delta_{t+1} \le "
-    r"\delta_tC$, $C = |1 - 2\eta\bar b^\top\bar b|/\|a(1 - 2\eta\bar b^\top\bar b) + 2\eta a^*\bar b^{*\top}\bar "
-    r"b\|$.",
+    says=r"With $P = I_d - a^*(a^*)^\top$: $Pa^{t+1} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar "
+    r"b^{*\top}\bar b}{\|\ldots\|} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b}{\|\ldots\|}$ since $Pa^* = 0$, and "
+    r"$\delta_{t+1} \le \delta_tC$, $C = \frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar b) + "
+    r"2\eta a^*\bar b^{*\top}\bar b\|}$.",
     measure=iterations,
     mutants=[{"factor": 1.99}, {"third": "a"}, {"power": 1}, {"tight": 0.999}],
     vary=("factor", "tight"),
@@ -165,9 +168,10 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
 @claim(
     "rolora/eq-263",
     where="Appendix A.5, proof of Lemma A.16, eqs. (263) to (269)",
-    says=r"The denominator of $C^2$ is $(1 - 2\eta\bar b^\top\bar b)^2 + 4\eta^2(\bar b^{*\top}\bar b)^2 + 4\eta(1 - "
-    r"2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b = 1 + 4\eta^2\bar b^\top\bar b(\bar b^{*\top}\bar b^* - "
-    r"\bar b^\top\bar b)$, which is at least 1, so that $C^2 \le (1 - 2\eta\|\bar b\|^2)^2$.",
+    says=r"$C^2 = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2 + 4\eta^2(\bar b^{*\top}\bar "
+    r"b)^2 + 4\eta(1 - 2\eta\bar b^\top\bar b)a^\top a^*\bar b^{*\top}\bar b} = \frac{|1 - 2\eta\bar b^\top\bar "
+    r"b|^2}{1 + 4\eta^2\bar b^\top\bar b(\bar b^{*\top}\bar b^* - \bar b^\top\bar b)} \le (1 - 2\eta\bar b^\top\bar "
+    r"b)^2 = (1 - 2\eta\|\bar b\|^2)^2$.",
     measure=draw_points,
     mutants=[{"four": 3.99}, {"sign": -1}, {"cross": 2.0}, {"power": 1}],
     vary=("four", "cross"),
@@ -212,9 +216,9 @@ def search_steps(context: Context) -> Searched:
 @claim(
     "rolora/eq-270",
     where="Appendix A.5, proof of Lemma A.16, eqs. (270) to (273)",
-    says=r"$2\eta\|\bar b\|^2 \le 1$ for $\eta \le 1/(2L_{max}^2)$, and then $C \le 1 - 2\eta\|\bar b\|^2 = 1 - "
-    r"2\eta(1 - "
-    r"\delta_t^2)\|\bar b^*\|^2 \le 1 - 2\eta(1 - \delta_0^2)\|\bar b^*\|^2$.",
+    says=r"$2\eta\|\bar b\|^2 \le 1$ can be ensured by $\eta \le \frac1{2L_{max}^2} \le \frac1{2\|\bar b\|^2}$, and "
+    r"then for $\delta_t \le \cdots \le \delta_0$: $C \le 1 - 2\eta\|\bar b\|^2 = 1 - 2\eta\cos^2\theta(a^*, a)\|\bar "
+    r"b^*\|^2 = 1 - 2\eta(1 - (\delta^t)^2)\|\bar b^*\|^2 \le 1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2$.",
     measure=search_steps,
     mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
     vary=("factor", "longest"),
@@ -253,9 +257,10 @@ def eq_270(
 @claim(
     "rolora/eq-274",
     where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285)",
-    says=r"With $b^{FFA} = \bar b^*a^{*\top}a^0$ the loss splits into $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$, "
-    r"$\|a^*\bar b^{*\top} - a^0b^{FFA\top}\|^2 = \|(I - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2$ and a trace that is 0, "
-    r"which gives $\gamma^2 + \|\bar b^*\|^2\delta_0^2$ (the vector $a$ of (282) is any unit vector).",
+    says=r"$\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - a^0(b^{FFA})^\top\|^2$ splits into "
+    r"$\frac1N\sum_i\|a(b_i^* - \bar b^*)^\top\|^2$, $\|a^*(\bar b^*)^\top - a^0a^{0\top}a^*(\bar b^*)^\top\|^2 = "
+    r"\|(I_d - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2$ and a trace that is 0, which gives $\gamma^2 + \|\bar "
+    r"b^*\|^2\delta_0^2$.",
     measure=iterations,
     mutants=[{"cross": 1.0}, {"split": 1.01}, {"projected": False}, {"last": 0.99}],
     vary=("split", "last"),
@@ -298,9 +303,10 @@ def eq_274(
 @claim(
     "rolora/eq-286",
     where="Appendix A.5, proof of Theorem A.14, eqs. (286) to (292)",
-    says=r"$\delta_0(1 - y)^T \le \epsilon$, $y = c(1 - \delta_0^2)$, is $T\log(1 - y) \le \log(\epsilon/\delta_0)$; "
-    r"$T \ge \frac{\log(\epsilon/\delta_0)}{\log(1 - y)} > \frac{\log(\epsilon/\delta_0)}{-y} = "
-    r"\frac1y\log\frac{\delta_0}\epsilon$, by $\log(1 - x) < -x$.",
+    says=r"$\delta^0(1 - c(1-(\delta^0)^2))^T \le \epsilon$ is $T\log(1 - c(1-(\delta^0)^2)) \le "
+    r"\log(\frac\epsilon{\delta^0})$; $T \ge \frac{\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} > "
+    r"\frac{\log(\epsilon/\delta^0)}{-c(1-(\delta^0)^2)} = \frac1{c(1-(\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$, "
+    r"by $\log(1 - x) < -x$ for $|x| < 1$.",
     measure=search_counts,
     control=Form(r"The statement for $\epsilon > \delta_0$, where no iteration is needed.", {"beyond": True}),
     correction=Form(
@@ -312,6 +318,7 @@ def eq_274(
         asks="neither",
     ),
     vary=("size",),
+    because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -326,9 +333,8 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
 @claim(
     "rolora/eq-293",
     where="Appendix A.5, proof of Theorem A.14, eqs. (293) to (297)",
-    says=r"$\|a^T(b^{T+1})^\top - a^*\bar b^{*\top}\| = \|(I - a^Ta^{T\top})a^*\|\,\|\bar b^*\| \le "
-    r"\epsilon\|\bar b^*\| = "
-    r"\epsilon\|a^*\bar b^{*\top}\|$ for $\delta_T \le \epsilon$.",
+    says=r"$\|a^T(b^{T+1})^\top - a^*\bar b^{*\top}\| = \|(a^T(a^T)^\top - I_d)a^*\bar b^{*\top}\| = \|(I_d - "
+    r"a^T(a^T)^\top)a^*\| \cdot \|\bar b^*\| \le \epsilon\|\bar b^*\| = \epsilon\|a^*\bar b^{*\top}\|$.",
     measure=iterations,
     mutants=[{"power": 2}, {"size": 0.99}, {"refitted": False}],
     vary=("size",),

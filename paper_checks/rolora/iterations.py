@@ -30,8 +30,8 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
 @claim(
     "rolora/eq-167",
     where="Appendix A.4, eq. (167)",
-    says=r"If each of T contractions holds with probability at least $1 - 2q^{-10}$, given those before (fresh "
-    r"samples), all hold with probability at least $1 - 2Tq^{-10}$.",
+    says="If each of the T contractions holds with probability at least $1 - 2q^{-10}$, a union bound gives "
+    r"$P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.",
     measure=draw_unions,
     mutants=[{"factor": 1.99}, {"per_step": False}, {"power": 11}],
     vary=("factor",),
@@ -68,9 +68,10 @@ def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 
 
 @claim(
     "rolora/eq-168",
-    where="Appendix A.4, eqs. (168) to (171)",
-    says=r"$\delta_0(1 - y)^{T/2} \le \epsilon$, $y = c(1 - \delta_0^2)$, is $(1 - y)^{T/2} \le \epsilon/\delta_0$ and "
-    r"$\frac T2\log(1 - y) \le \log(\epsilon/\delta_0)$ ((171) is empty).",
+    where="Appendix A.4, eqs. (168) to (171), of which the last is empty",
+    says=r"$\delta^0(1 - c(1-(\delta^0)^2))^{T/2} \le \epsilon$, $(1 - c(1-(\delta^0)^2))^{T/2} \le "
+    r"\frac\epsilon{\delta^0}$ and $\frac T2\log(1 - c(1-(\delta^0)^2)) \le \log(\frac\epsilon{\delta^0})$ are the "
+    "same.",
     measure=search_counts,
     mutants=[{"root_log": 1.0}, {"power": 1.0}, {"flip": -1}],
     vary=("root_log", "power"),
@@ -86,8 +87,9 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
 @claim(
     "rolora/eq-172",
     where="Appendix A.4, eqs. (172) to (174)",
-    says=r"$T \ge \frac{2\log(\epsilon/\delta_0)}{\log(1 - y)} > \frac{2\log(\epsilon/\delta_0)}{-y} = \frac2y\log"
-    r"\frac{\delta_0}\epsilon$, $y = c(1 - \delta_0^2)$, by $\log(1 - x) < -x$ for $|x| < 1$.",
+    says=r"$T \ge \frac{2\log(\epsilon/\delta^0)}{\log(1 - c(1-(\delta^0)^2))} > "
+    r"\frac{2\log(\epsilon/\delta^0)}{-c(1-(\delta^0)^2)} = \frac2{c(1-(\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$, "
+    r"by $\log(1 - x) < -x$ for $|x| < 1$.",
     measure=search_counts,
     control=Form(r"The statement for $\epsilon > \delta_0$, where no iteration is needed.", {"beyond": True}),
     correction=Form(
@@ -101,6 +103,7 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
     ),
     vary=("size",),
     uses=("rolora/eq-168",),
+    because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
     expect="corrected",
     grade="search",
     method="inequality",
@@ -154,19 +157,26 @@ def draw_endings(context: Context) -> list[Ending]:
 @claim(
     "rolora/eq-175",
     where="Appendix A.4, eqs. (175) to (181)",
-    says=r"$\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1} - g)^\top\| + \|(I - "
-    r"a^Ta^{T\top})a^*b^{*\top}\| \le "
-    r"\epsilon'\delta_T\|b^*\| + \delta_T\|b^*\| \le (1 + \epsilon')\epsilon\|b^*\|$ for $\delta_T \le \epsilon$ "
-    r"((180) reads $=$, as (29) does; taken as $\le$).",
+    says=r"$\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1} - g^T)^\top\| + \|(I_d - a^T(a^T)^\top)a^*\|\|b^*\| "
+    r"\le \epsilon'\delta^T\|b^*\| + \delta^T\|b^*\| = (1 + \epsilon')\epsilon\|b^*\| = (1 + "
+    r"\epsilon')\epsilon\|a^*b^{*\top}\|$ after $\delta^T \le \epsilon$.",
     measure=draw_endings,
-    mutants=[{"equal": True}, {"second": 0.99}, {"sharp": 0.999}],
     vary=("sharp", "second"),
-    expect="holds",
+    importance="detail",
+    because=r"(180) prints an equality, which for $\delta^T < \epsilon$ it is not; a bound is meant, and holds.",
+    correction=Form(
+        r"With $\le$ in (180): $\delta^T \le \epsilon$ is all that is known. (The two parts are orthogonal, so that "
+        r"already $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$ bounds their sum.)",
+        {"equal": False},
+        mutants=({"equal": True}, {"second": 0.99}, {"sharp": 0.999}),
+        asks="weaker",
+    ),
+    expect="corrected",
     grade="search",
     method="algorithm",
 )
 def eq_175(
-    endings: list[Ending], equal: bool = False, sharp: float = 1.0, second: float = 1.0, above: float = 7 / 6
+    endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 7 / 6
 ) -> Evidence:
     r"""Every line on samples, with the least $\epsilon'$ there, and $\epsilon$ of ``above`` times $\delta_T$."""
     promises = []
@@ -174,12 +184,13 @@ def eq_175(
         error = 1e-9 * (1.0 + one.size)
         bound = (one.eps + second) * one.delta * one.size
         last = (1.0 + one.eps) * above * one.delta * one.size
+        case = {"level": repr(one.eps), "delta": repr(one.delta), "target": repr(above * one.delta)}
         root = sharp * (1.0 + one.eps**2) ** 0.5 * one.delta * one.size
         promises += [
             Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
             Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
             Promise("(179)", one.first + one.second, bound, error, at_most=True),
-            Promise("(180)", bound, last, error, at_most=not equal),
+            Promise("(180)", bound, last, error, at_most=not equal, case=case),
             Promise("the parts are orthogonal", one.apart, root, error, at_most=True),
         ]
     scope = (

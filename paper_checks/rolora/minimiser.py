@@ -14,7 +14,7 @@ from math import ceil, log, log1p
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, UNIT, tried_in_words
 from paper_checks.methods.inequality import judge_inequality
@@ -74,10 +74,16 @@ SMALLEST = {1.0: 0.01, 10.0: 0.01, 20.0: 1e-4, 100.0: 1e-12, 1000.0: 1e-110}
 Tails = tuple[tuple[Setting, float], ...]
 
 
+def enough(thresholds: tuple[float, float, float]) -> float:
+    r"""A constant K of the thresholds with which $m \ge Kq$ is enough for Lemma A.9."""
+    return 20.0 - 50.0 * log(min(thresholds[1:]))
+
+
 def minimiser_tails(context: Context) -> Tails:
     """Log-probability that Lemma A.9's bound fails: exact for one client, at most that many times it for several."""
     settings = [Setting(N, d, *thresholds, C) for C, thresholds, N, d in
                 product(FACTORS, THRESHOLDS, (1, 10, 1000), (2, 20, 1000)) if thresholds[2] >= SMALLEST[C]]  # fmt: skip
+    settings += [Setting(N, d, *e, enough(e)) for e, N, d in product(THRESHOLDS, (1, 10, 1000), (2, 20, 1000))]
     return tuple((one, log(one.N) + student_tail(one.level, one.m)) for one in settings)
 
 
@@ -85,14 +91,22 @@ def _numbers(cases: Tails, index: int) -> dict[str, float]:
     return cases[index][0].numbers()
 
 
-def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float) -> Evidence:
+def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str) -> Evidence:
     """The smallest factor C of which every case passes, or the case in which the largest C fails."""
+    if constant == "thresholds":
+        own = tuple((one, tail) for one, tail in tails if enough((one.e0, one.e1, one.e2)) == one.C)
+        found_tails, stated = np.array([tail for _, tail in own]), np.array([-power * log(one.q) for one, _ in own])
+        return judge_inequality(
+            found_tails, stated, 1e-9 * (1.0 + np.abs(found_tails)), compare=False, case=partial(_numbers, own),
+            domain=tried_settings(one for one, _ in own),
+            scope=f"m = K q with K = 20 + 50 log(1/min(eps_1, eps_2)), {len(own)} settings: d from 2 to 1000, "
+            "thresholds from 0.9 to 1e-110; exact law for one client, and at most N times that for N = 10, 1000",
+            printed="log of the probability of failure",
+        )  # fmt: skip
     found = None
     for C in FACTORS:
         # With several clients the law is not in closed form: those cases only support a bound, and refute none.
-        cases = tuple(
-            (one, tail) for one, tail in tails if one.C == C and one.e2 >= floor and (one.N == 1 or bound != "q")
-        )
+        cases = tuple((one, tail) for one, tail in tails if one.C == C and (one.N == 1 or bound != "q"))
         if bound == "least" and C < 20.0:
             right = [log(one.N) - rate * one.m * log1p(one.level**2) for one, _ in cases]
         elif bound == "least":
@@ -106,7 +120,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
             scope=f"m = C q with C from 1 to 1000, {len(cases)} settings of each: d from 2 to 1000, thresholds "
             f"from 0.9 "
             "to 1e-110; exact law for one client, and at most N times that for N = 10, 1000. The constant in m = "
-            "Omega(q) is read as absolute; if it may depend on the thresholds the statement is true",
+            "Omega(q) is an absolute one",
             printed="log of the probability of failure",
         )  # fmt: skip
         if bound == "q" and evidence.ok:
@@ -122,12 +136,11 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
 @claim(
     "rolora/lem-A.9",
     where="Appendix A.3, Lemma A.9, eq. (13)",
-    says=r"If $m = \Omega(q)$, $q = \max(\frac{\log N}{\min(\epsilon_1,\epsilon_2)^2}, "
-    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ with probability "
-    r"$1 - q^{-10}$; the constant in $\Omega$ independent of the thresholds, as (43) has it (large and "
-    r"absolute).",
+    says=r"Let $a = a^t$. If $m = \Omega(q)$ and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
+    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then with probability $1 - q^{-10}$: $\|\bar b - g\| \le "
+    r"\epsilon'\delta^t\|b^*\|$, where $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, "
+    r"\epsilon_1, \epsilon_2 \in (0, 1)$.",
     measure=minimiser_tails,
-    control=Form(r"The statement for $\epsilon_2 \ge 1/100$.", {"floor": 0.01}),
     correction=Form(
         r"For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (26), (36) and (167) "
         r"use that too) and every m, with probability at least $1 - N(1 + \epsilon'^2)^{-m/2}$: no net and no "
@@ -139,13 +152,27 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, floor: float)
     ),
     vary=("rate",),
     also=("rolora/eq-13",),
-    expect="corrected",
+    because=r"With $m = Cq$ the probability of failure stays put as $\epsilon_2 \to 0$, while $q^{-10}$ goes to 0.",
+    readings=(
+        LITERAL,
+        Reading(
+            "constant of the thresholds",
+            r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge "
+            "Kq$, then "
+            r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$.",
+            {"constant": "thresholds"},
+            r"$\Omega$ leaves its constant open, and the thresholds are auxiliary numbers.",
+            ({"power": 1000.0},),
+        ),
+    ),
+    expect="depends on the reading",
     grade="proof",
     method="probability",
 )
-def lem_A_9(tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5, floor: float = 0.0) -> Evidence:
+def lem_A_9(tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5,
+            constant: str = "absolute") -> Evidence:  # fmt: skip
     """Student's law against the printed probability, for every constant in m = C q that was tried."""
-    return judge_law(tails, bound, power, rate, floor)
+    return judge_law(tails, bound, power, rate, constant)
 
 
 def printed_p0(one: Setting, m: float) -> float:
@@ -158,12 +185,10 @@ def printed_p0(one: Setting, m: float) -> float:
 @claim(
     "rolora/eq-43",
     where="Appendix A.3, the chain before eq. (43), and eq. (43)",
-    says=r"If $m = \Omega(q)$ then $1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for a large absolute constant C, hence "
-    r"$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ with probability at least $1 - q^{-10}$ (C, and with it the "
-    r"constant in $\Omega$, independent of the thresholds).",
+    says=r"If $m = \Omega(q)$ then $1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for a large absolute constant C; then with "
+    r"probability at least $1 - q^{-10}$, $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$.",
     measure=lambda context: tuple(Setting(N, d, *e, C) for C, e, N, d in product(
         (10.0, 40.0), (*THRESHOLDS[:5], THRESHOLDS[-1]), (1, 10, 1000), (2, 20, 1000))),
-    control=Form(r"The second inequality, $\exp(-Cq) < q^{-10}$, for $C \ge 4$.", {"first": False}),
     correction=Form(
         r"With $m \ge 28\max\{\log N, d\log(2/\epsilon_0)\}/\min(\epsilon_1, \epsilon_2)^2$ and $Q = "
         r"\max\{\log N, d\}$: "
@@ -175,12 +200,26 @@ def printed_p0(one: Setting, m: float) -> float:
     ),
     vary=("C", "factor"),
     uses=("rolora/eq-36",),
-    expect="corrected",
+    because=r"The exponents of $p_0$ are $\epsilon_2^2m$ and $\epsilon_1^2m$, not m, so that $m = Cq$ does not give "
+    r"$\exp(-Cq)$.",
+    readings=(
+        LITERAL,
+        Reading(
+            "constant of the thresholds",
+            r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge "
+            "Kq$, then "
+            r"$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for an absolute constant C.",
+            {"constant": "thresholds", "factor": 28.0},
+            r"$\Omega$ leaves its constant open, and the thresholds are auxiliary numbers.",
+            ({"factor": 1.0}, {"C": 40.0}, {"power": 1000.0}),
+        ),
+    ),
+    expect="depends on the reading",
     grade="proof",
     method="inequality",
 )  # fmt: skip
 def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first: bool = True, factor: float = 0.0,
-          power: float = 10.0) -> Evidence:  # fmt: skip
+          power: float = 10.0, constant: str = "absolute") -> Evidence:  # fmt: skip
     """Both inequalities, in logarithms; of the printed form m = C'q with C' up to 1000.
 
     Args:
@@ -190,12 +229,14 @@ def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first:
         first: whether the first inequality is judged.
         factor: constant in the number of samples, if not that of the setting.
         power: printed as 10.
+        constant: whether that of Omega is absolute, or one of the thresholds.
     """
     largest = [one for one in settings if (40.0 if form == "least" else 10.0) == one.C]
     left, right = [], []
     for one in largest:
         Q = one.least if form == "least" else one.q
-        m = factor * max(log(one.N), one.d * log(2.0 / one.e0)) / min(one.e1, one.e2) ** 2 if factor else float(one.m)
+        needed = Q if constant == "thresholds" else max(log(one.N), one.d * log(2.0 / one.e0))
+        m = factor * needed / min(one.e1, one.e2) ** 2 if factor else float(one.m)
         if first:
             left.append(printed_p0(one, m))
             right.append(-C * Q)

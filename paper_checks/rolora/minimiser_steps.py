@@ -48,8 +48,9 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
 @claim(
     "rolora/eq-14",
     where="Appendix A.3, eqs. (14) to (16)",
-    says=r"$\tilde b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = g^\top + "
-    r"\frac{a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia}$.",
+    says=r"$\tilde b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = \frac{a^\top X_i^\top "
+    r"X_iaa^\top a^*b^{*\top} + a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia} = g^\top + "
+    r"\frac{a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia}$.",
     measure=symbols_of,
     mutants=[{"weight": -1.0}, {"kept": 0}],
     vary=("weight",),
@@ -75,7 +76,8 @@ def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
 @claim(
     "rolora/eq-17",
     where="Appendix A.3, eq. (17)",
-    says=r"$\|\tilde b_i - g\| \le \|X_ia\|^{-2}\,\|a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}\|$.",
+    says=r"$\|\tilde b_i - g\| \le \|a^\top X_i^\top X_ia\|^{-1} \cdot \|a^\top X_i^\top X_i(I_d - "
+    r"aa^\top)a^*b^{*\top}\| = \|X_ia\|^{-2} \cdot \|a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}\|$.",
     measure=symbols_of,
     mutants=[{"power": -1}, {"power": -3}],
     vary=("weight",),
@@ -105,8 +107,9 @@ def chi_square_tails(_: Context) -> Array:
 @claim(
     "rolora/eq-18",
     where="Appendix A.3, eq. (18)",
-    says=r"$P(\|X_ia\|^2 \le (1-\epsilon_1)m) \le \exp(-c_1\epsilon_1^2m/K^4)$ for every $\epsilon_1 \in (0,1)$, $K = "
-    r"\sqrt{8/3}$, $c_1$ absolute, for a independent of the samples.",
+    says=r"$P\{\|X_ia\|^2 \le (1-\epsilon_1)m\} \le \exp(-\frac{c_1\epsilon_1^2m}{K^4})$ for any $\epsilon_1 \in "
+    r"(0,1)$, where $K = \|\xi\|_{\psi_2} \ge 1$ for $\xi \sim N(0,1)$ and $c_1$ is some large absolute constant with "
+    "which this holds.",
     measure=chi_square_tails,
     mutants=[{"c1": 1.9}, {"power": 1.0}],
     vary=("c1", "power"),
@@ -132,8 +135,9 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
 @claim(
     "rolora/eq-19",
     where="Appendix A.3, eqs. (19) and (20)",
-    says=r"For an $\epsilon_0$-net of the sphere $\|v\| \le \frac1{1-\epsilon_0}\max_w v^\top w \le "
-    r"\frac1{1-\epsilon_0}\max_w|v^\top w|$, $v^\top = a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}$.",
+    says=r"For any $\epsilon_0$-net $\mathcal N$ of the unit sphere $\|v\| \le \frac1{1-\epsilon_0}\max_{w \in "
+    r"\mathcal N}v^\top w \le \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|v^\top w|$, $v^\top = a^\top X_i^\top "
+    r"X_i(I_d - aa^\top)a^*b^{*\top}$.",
     measure=circle_nets,
     mutants=[{"share": 0.1}, {"power": 3.0}],
     vary=("share",),
@@ -163,8 +167,8 @@ def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
 @claim(
     "rolora/eq-21",
     where="Appendix A.3, eq. (21)",
-    says=r"$a^\top X_i^\top X_i(I - aa^\top)a^*b^{*\top}w = \sum_j (a^\top x_{i,j})(x_{i,j}^\top(I - aa^\top)"
-    r"a^*b^{*\top}w)$.",
+    says=r"$a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}w = \sum_{j=1}^m(a^\top x_{i,j})(x_{i,j}^\top(I_d - "
+    r"aa^\top)a^*b^{*\top}w)$.",
     measure=lambda context: generic_points(context, sympy.symbols("x:6 w0 w1 u b0 b1"), 3),
     mutants=[{"projected": False}, {"rows": 2}],
     vary=("weight",),
@@ -189,8 +193,9 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: fl
 @claim(
     "rolora/eq-22",
     where="Appendix A.3, eqs. (22) to (25)",
-    says=r"$\|(a^\top x)(x^\top v)\|_{\psi_1} \le \|a^\top x\|_{\psi_2}\|x^\top v\|_{\psi_2} \le c_2\|a\|\|v\| \le "
-    r"c_2\|(I - aa^\top)a^*b^{*\top}\|_{op}$, $v = (I - aa^\top)a^*b^{*\top}w$, $c_2 = C'^2$.",
+    says=r"With $c_2 = (C')^2$ and $v = (I_d - aa^\top)a^*b^{*\top}w$: $\|(a^\top x_{i,j})(x_{i,j}^\top v)\|_{\psi_1} "
+    r"\le \|a^\top x_{i,j}\|_{\psi_2} \cdot \|x_{i,j}^\top v\|_{\psi_2} \le c_2\|a\| \cdot \|v\| \le c_2\|a\| \cdot "
+    r"\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\|w\| \le c_2\|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.",
     measure=lambda context: gaussian_product_norm(0.0),
     mutants=[{"c2": 2.6}, {"c2": 1.4}],
     vary=("c2",),
@@ -220,10 +225,12 @@ def summed_products(_: Context) -> Array:
 
 @claim(
     "rolora/eq-26",
-    where="Appendix A.3, eqs. (26) to (29)",
-    says=r"$P(|\sum_j(a^\top x_j)(x_j^\top v)| \ge \epsilon_2m\|(I - aa^\top)a^*b^{*\top}\|_{op}) \le "
-    r"2\exp(-c_3\epsilon_2^2m)$, $\epsilon_2 \in (0, 1)$, $c_3$ absolute, for a independent of the samples ((29) "
-    r"reads $=$; taken as $\le$).",
+    where="Appendix A.3, eqs. (26) to (29), first against last; (29) is printed with an equality sign and shown as a "
+    "bound",
+    says=r"For any fixed $w \in \mathcal N$, $\epsilon_2 \in (0, 1)$ and some absolute constant $c_3$: $P\{|a^\top "
+    r"X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}w| \ge \epsilon_2m\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} = "
+    r"P\{|\sum_{j=1}^m(a^\top x_{i,j})(x_{i,j}^\top(I_d - aa^\top)a^*b^{*\top}w)| \ge \ldots\} \le "
+    r"2\exp(-c_3\epsilon_2^2m)$.",
     measure=summed_products,
     mutants=[{"c3": 0.42}, {"power": 1.0}],
     vary=("c3", "power"),
@@ -248,9 +255,8 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0) -> Evidence:
 @claim(
     "rolora/eq-30",
     where="Appendix A.3, eqs. (30) and (31) and the line after them",
-    says=r"The two terms of the minimum are at least $\epsilon_2^2m/c_2^2$ and $\epsilon_2m/c_2$, and the "
-    r"first of these "
-    "is at most the second.",
+    says=r"The two terms of the minimum in (28) are at least $\epsilon_2^2m/c_2^2$ and $\epsilon_2m/c_2$; and "
+    r"$\epsilon_2^2m/c_2^2 \le \epsilon_2m/c_2$.",
     measure=lambda context: gaussian_product_norm(0.0),
     mutants=[{"c2": 1.4}],
     vary=("c2",),
@@ -278,8 +284,9 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
 @claim(
     "rolora/eq-32",
     where="Appendix A.3, eqs. (32) to (35)",
-    says=r"A net of at most $(1 + 2/\epsilon_0)^d$ points: the maximum over it exceeds with probability at most "
-    r"$(\frac2{\epsilon_0} + 1)^d\,2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + 2/\epsilon_0) - c_3\epsilon_2^2m)$.",
+    says=r"For an $\epsilon_0$-net with $|\mathcal N| \le (\frac2{\epsilon_0} + 1)^d$ the maximum over it exceeds with "
+    r"a probability of at most the sum over its points, at most $(\frac2{\epsilon_0} + 1)^d \cdot "
+    r"2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m)$.",
     measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
     mutants=[{"one": 0}, {"extra": 1}],
     vary=("weight",),
@@ -316,9 +323,9 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
 @claim(
     "rolora/eq-36",
     where="Appendix A.3, eqs. (36) and (37)",
-    says=r"$\|\tilde b_i - g\| \le \epsilon'\|(I - aa^\top)a^*b^{*\top}\|_{op}$ for all i with probability at least "
-    r"$1 - Np_0$, $p_0 = 2\exp(d\log(1 + 2/\epsilon_0) - c_3\epsilon_2^2m) + \exp(-c_1\epsilon_1^2m/K^4)$, for a "
-    r"independent of the samples.",
+    says=r"$P\{\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - p_0$, $p_0 = "
+    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m) + \exp(-\frac{c_1\epsilon_1^2m}{K^4})$; and "
+    r"$P\{\bigcap_{i=1}^N\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - Np_0$.",
     measure=union_rows,
     mutants=[{"scale": 20.0}],
     vary=("scale",),
@@ -371,8 +378,9 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
 @claim(
     "rolora/eq-38",
     where="Appendix A.3, eqs. (38) to (42)",
-    says=r"$\|\bar b - g\| \le \frac1N\sum\|\tilde b_i - g\| \le \epsilon'\|(I - aa^\top)a^*b^{*\top}\|_{op} = "
-    r"\epsilon'\delta^t\|b^*\|$ if every client keeps (36).",
+    says=r"$\|\bar b - g\| = \|\frac1N\sum_i(\tilde b_i - g)\| \le \frac1N\sum_i\|\tilde b_i - g\| \le \epsilon'\|(I_d "
+    r"- aa^\top)a^*b^{*\top}\|_{op} = \epsilon'\|(I_d - aa^\top)a^*\| \cdot \|b^{*\top}\| = "
+    r"\epsilon'\delta^t\|b^*\|$, with the probability of (37).",
     measure=draw_chains,
     mutants=[{"weight": 0.99}, {"power": 2.0}],
     vary=("weight", "power"),

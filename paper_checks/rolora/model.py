@@ -62,10 +62,12 @@ SIZES = "d from 2 to 10, m from 1 to 40"
 @claim(
     "rolora/eq-5",
     where="Section 5.1, eq. (5)",
-    says=r"$f_i(X_i) = X_iab^\top$ with $X_i, Y_i \in \mathbb R^{m \times d}$ and a unit vector a: rank-1 LoRA.",
+    says=r"$f_i(X_i) = X_iab^\top$ with $X_i, Y_i \in \mathbb R^{m \times d}$, sample size m, a unit vector $a \in "
+    r"\mathbb R^d$ and $b \in \mathbb R^d$, the LoRA weights of rank $r = 1$.",
     measure=draw_samples,
     mutants=[{"power": 0.0}, {"power": 2.0}],
     vary=("power",),
+    kind="setting",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -92,10 +94,12 @@ def make_problems(context: Context) -> list[Problem]:
 @claim(
     "rolora/eq-6",
     where="Section 5.1, eq. (6)",
-    says=r"$Y_i = X_ia^*b^{*\top}$ with one unit $a^*$ and one $b^*$ for all clients.",
+    says=r"$Y_i = X_ia^*b^{*\top}$ for some unit vector $a^* \in \mathbb R^d$ and $b^* \in \mathbb R^d$, the same for "
+    "all clients.",
     measure=make_problems,
     mutants=[{"scale": 1.01}, {"power": 1.0}],
     vary=("scale",),
+    kind="setting",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -117,10 +121,12 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: float = 0.0) -> Evi
 @claim(
     "rolora/eq-7",
     where="Section 5.1, eq. (7) with the local loss after it",
-    says=r"$\min_{a,b}\frac1N\sum_i l_i(a,b)$ with $l_i(a,b) = \frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$ (Frobenius).",
+    says=r"$\min_{a \in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_{i=1}^Nl_i(a,b)$ with $l_i(a,b) = "
+    r"\frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$, the Frobenius norm.",
     measure=draw_samples,
     mutants=[{"power": 0.0}, {"norm": "operator"}, {"factor": 1.01}],
     vary=("factor", "power"),
+    kind="setting",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -158,12 +164,12 @@ def search_steps(context: Context) -> Searched:
 
 @claim(
     "rolora/asm-5.1",
-    where="Assumption 5.1 with the step size of Lemma 5.3",
-    says=r"There is $L_{max} < \infty$, known beforehand, with $\|b^*\| \le L_{max}$; then $\eta \le 1/L_{max}^2$ "
-    r"gives $\eta\|b^*\|^2 \le 1$.",
+    where=r"Assumption 5.1; what is drawn from it, $\eta\|b^*\|^2 \le 1$, stands after eq. (122)",
+    says=r"There is $L_{max} < \infty$, known beforehand, with $\|b^*\| \le L_{max}$.",
     measure=search_steps,
     mutants=[{"power": 1}, {"power": 3}, {"limit": 0.99}],
     vary=("limit",),
+    kind="assumption",
     expect="holds",
     grade="search",
     method="inequality",
@@ -192,8 +198,8 @@ def on_circle(p: sympy.Symbol) -> sympy.Matrix:
 @claim(
     "rolora/def-5.2",
     where="Definition 5.2, eq. (8), and the line after it",
-    says=r"For unit vectors $|\sin\theta(a,a^*)| = \|(I - aa^\top)a^*\|$, and $\delta^t = \|(I - a^*a^{*\top})a^t\| = "
-    r"\|(I - a^ta^{t\top})a^*\|$.",
+    says=r"For two unit vectors $|\sin\theta(a,a^*)| = \|(I_d - aa^\top)a^*\|$; and $\delta^t = \|(I_d - "
+    r"a^*a^{*\top})a^t\| = \|(I_d - a^ta^{t\top})a^*\|$.",
     measure=lambda context: generic_points(context, sympy.symbols("p u"), 4),
     mutants=[{"share": 2.0}, {"power": 1}],
     vary=("share",),
@@ -222,13 +228,14 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence
 @claim(
     "rolora/table-3",
     where="Appendix A.1, Table 3",
-    says=r"Glossary: $\bar b$ is the average of the clients' $b_i$, $\hat a$ is $\hat a^+$ normalised, $\delta_t$ the "
-    r"angle distance of $a^t$ and $a^*$, $\|\cdot\|_{op}$ the operator norm.",
+    says=r"Table 3: $\delta_t$ is the angle distance $|\sin\theta(a^*, a^t)|$, $\|\cdot\|_{op}$ the operator norm of a "
+    r"matrix, $\hat a$ the normalised $\hat a^+$, $\bar b$ the average of the $b_i$.",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"weight": 1.01}, {"unit": False}, {"norm": "fro"}],
     vary=("weight",),
     uses=("rolora/alg-2", "rolora/def-5.2"),
-    kind="artefact",
+    kind="definition",
+    importance="detail",
     expect="holds",
     grade="search",
     method="algorithm",

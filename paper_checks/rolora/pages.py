@@ -9,7 +9,7 @@ ANALYSIS_THEMES = (
     *("auxiliary", "minimiser", "minimiser_steps", "gradient", "gradient_steps", "contraction", "contraction_steps"),
     *("first_step", "iterations", "freezing_steps", "heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
 )
-NUMBER_THEMES = ("running_text", "communication", "results", "language_models")
+NUMBER_THEMES = ("running_text", "messages", "communication", "results", "language_models")
 
 ANALYSIS = Page(
     "rolora-analysis",

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.facts import compared, together
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
 from paper_checks.rolora.tables import GLUE, METHODS, TABLE_1, TABLE_6, Row, find
@@ -58,7 +58,9 @@ NOT_FOLLOWING = ((4, 3, "FFA-LoRA"), (4, 20, "FFA-LoRA"), (8, 50, "LoRA"), (8, 5
         {"without": NOT_FOLLOWING},
     ),
     vary=("shift",),
-    kind="artefact",
+    kind="number",
+    importance="detail",
+    because="Four of the twelve printed averages are not the means of their rows, by up to 8.2 points.",
     expect="refuted",
     grade="proof",
     method="printed",
@@ -132,22 +134,22 @@ def judge_runs(
 @claim(
     "rolora/table-1-runs",
     where="Section 6.1, settings, with the columns SST-2 and RTE of Tables 1 and 6; the number of seeds is not stated",
-    says="The accuracies are averages over multiple seeds on the original validation sets (checked: all 32 means on "
-    "RTE, 277 examples, and SST-2, 872, can be means of six whole numbers of right answers). Three runs give all means "
-    "on RTE but not two on SST-2, 95.62 and 54.08; six or nine give all.",
+    says="The accuracies are averages over multiple seeds, with the original validation sets as test sets.",
     measure=lambda context: TABLE_6,
-    mutants=[{"runs": 2}, {"runs": 3}, {"runs": 5}, {"runs": 10}, {"fewer": 1}, {"rounded": False}],
+    mutants=[{"most": 5}, {"fewer": 1}, {"rounded": False}],
     vary=("fewer",),
+    kind="number",
+    importance="detail",
     expect="holds",
     grade="proof",
     method="printed",
 )
-def table_1_runs(rows: Sequence[Row], runs: int = 6, fewer: float = 0.0, rounded: bool = True) -> Evidence:
-    """Counts on both validation sets.
+def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, rounded: bool = True) -> Evidence:
+    """Counts on both validation sets, for the fewest runs from 2 on that give all means.
 
     Args:
         rows: rows of Table 6.
-        runs: number of runs.
+        most: the largest number of runs that is tried.
         fewer: examples that RTE has less.
         rounded: whether each run may have been rounded to two decimals.
     """
@@ -161,14 +163,14 @@ def table_1_runs(rows: Sequence[Row], runs: int = 6, fewer: float = 0.0, rounded
         f"decimals or not; three runs give all means but {' and '.join(missed)}; with six runs or more every mean on "
         "SST-2 is possible, so that RTE decides"
     )
-    return judge_runs(rows, sizes, runs, rounded, scope)
+    tried = [judge_runs(rows, sizes, runs, rounded, scope) for runs in range(2, most + 1)]
+    return next((evidence for evidence in tried if evidence.ok), tried[0])
 
 
 @claim(
     "rolora/table-6",
     where="Appendix B.2.1: Table 6 is Table 1 with FlexLoRA added",
-    says="Table 6: the rows of LoRA, FFA-LoRA and RoLoRA are those of Table 1, and FlexLoRA's averages are the means "
-    "of its five accuracies.",
+    says="Table 6: Table 1 with the results of FlexLoRA added, whose averages are the means of its five accuracies.",
     measure=lambda context: (TABLE_1, TABLE_6),
     control=Form(
         "131 of the 132 common values agree and FlexLoRA's four averages follow. The standard deviation of LoRA on "
@@ -176,7 +178,9 @@ def table_1_runs(rows: Sequence[Row], runs: int = 6, fewer: float = 0.0, rounded
         {"without": (("LoRA", 20, "QNLI", "deviation"),)},
     ),
     vary=("shift",),
-    kind="artefact",
+    kind="number",
+    importance="detail",
+    because="One deviation (LoRA, QNLI, 20 clients) is 2.02 in Table 1 and 0.20 in Table 6.",
     expect="refuted",
     grade="proof",
     method="printed",
@@ -206,12 +210,13 @@ def table_6(
 @claim(
     "rolora/table-6-levels",
     where="Table 6, the cells with deviation 0.00 (FlexLoRA, 50 clients); the paper says nothing of this",
-    says=r"Not a statement of the paper: FlexLoRA's $50.92 \pm 0.00$ on SST-2 (rank 8) and $52.71 \pm 0.00$ on RTE "
-    r"(rank 4) equal the accuracies of one constant answer: 444 of 872 and 146 of 277 validation examples are in the "
-    r"largest class.",
+    says=r"Table 6: FlexLoRA with 50 clients has $50.92 \pm 0.00$ on SST-2 (rank 8) and $52.71 \pm 0.00$ on RTE (rank "
+    "4).",
     measure=lambda context: TABLE_6,
     mutants=[{"sst2": 445}, {"rte": 145}, {"rte_size": 276}],
     vary=("sst2", "rte"),
+    kind="number",
+    importance="detail",
     expect="holds",
     grade="proof",
     method="printed",
@@ -262,11 +267,12 @@ def told(rows: Sequence[Row], method: str) -> str:
 @claim(
     "rolora/txt-table1-lora",
     where="Section 6.1, effect of the number of clients, Table 1",
-    says="As the number of clients grows from 3 to 20 and 50, the performance of LoRA significantly deteriorates for "
-    "most data sets.",
+    says="As the number of clients increases (3, 20, 50), with the same number of samples, LoRA's performance "
+    "significantly deteriorates for most data sets.",
     measure=lambda context: TABLE_1,
     mutants=[{"share": 0.8}, {"method": "RoLoRA"}, {"deviations": 4.0}],
     vary=("share", "deviations"),
+    importance="result",
     expect="holds",
     grade="proof",
     method="printed",
@@ -295,22 +301,31 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
 @claim(
     "rolora/txt-table1-rolora",
     where="Section 6.1, effect of the number of clients, Table 1",
-    says='As the number of clients grows from 3 to 20 and 50, "in contrast, RoLoRA maintains its accuracy levels"; '
-    "read as the comparison with the other methods that it is: measured from 3 clients RoLoRA falls by less than LoRA "
-    "and by less than FFA-LoRA on every data set. In itself it falls on all five, with 50 clients on four of them by "
-    "more than the two printed deviations added, most on RTE, 82.43 to 75.57. From 20 to 50 clients on RTE the others "
-    "fall less.",
+    says="As the number of clients increases (3, 20, 50), RoLoRA, in contrast to LoRA, keeps up its accuracy levels.",
     measure=lambda context: TABLE_1,
-    mutants=[{"lead": 1.0}, {"steps": ((3, 20), (20, 50))}, {"method": "FFA-LoRA"}, {"alone": True}],
     vary=("lead",),
     uses=("rolora/txt-table1-lora",),
-    expect="holds",
+    importance="result",
+    because="In itself it falls on all five data sets, on RTE from 82.43 to 75.57, which is beyond the deviations.",
+    readings=(
+        LITERAL,
+        Reading(
+            "by comparison",
+            "As the number of clients increases from 3 to 20 and to 50, RoLoRA's accuracy falls on every data set "
+            "by less "
+            "than that of LoRA and by less than that of FFA-LoRA.",
+            {"alone": False},
+            "It is said in contrast to LoRA, and Section 1 claims robustness compared with prior approaches.",
+            ({"lead": 1.0}, {"steps": ((3, 20), (20, 50))}, {"method": "FFA-LoRA"}),
+        ),
+    ),
+    expect="depends on the reading",
     grade="proof",
     method="printed",
 )
 def txt_table1_rolora(
     rows: Sequence[Row], method: str = "RoLoRA", steps: tuple[tuple[int, int], ...] = ((3, 20), (3, 50)),
-    alone: bool = False, lead: float = 0.0,
+    alone: bool = True, lead: float = 0.0,
 ) -> Evidence:  # fmt: skip
     """Falls against those of the rivals.
 
@@ -325,7 +340,10 @@ def txt_table1_rolora(
     for label, before, after, name in falls(rows, method, steps):
         lost, own = fall(before, after, name), spread(before, after, name)
         if alone:
-            orders[label] = Order(own, lost + exact(Fraction(lead)), {})
+            case = {part: getattr(row.scores[name], of) for part, row, of in (
+                ("before", before, "mean"), ("after", after, "mean"), ("spread before", before, "deviation"),
+                ("spread after", after, "deviation"))}  # fmt: skip
+            orders[label] = Order(own, lost + exact(Fraction(lead)), case)
         elif lost.low > own.high:
             beyond.append(f"{label} {lost} against {own}")
         for rival in () if alone else (other for other in METHODS if other != method):
@@ -338,7 +356,7 @@ def txt_table1_rolora(
 @claim(
     "rolora/txt-table1-ffa",
     where="Section 6.1, effect of the number of clients, Table 1",
-    says="As the number of clients grows from 3 to 20 and 50, the performance of FFA-LoRA also declines.",
+    says="As the number of clients increases (3, 20, 50), the performance of FFA-LoRA also declines.",
     measure=lambda context: TABLE_1,
     mutants=[{"deviations": 1.0}, {"method": "LoRA"}, {"rises": True}],
     vary=("lead", "deviations"),

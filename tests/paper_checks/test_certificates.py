@@ -22,7 +22,7 @@ PROOFS: dict[str, tuple[Replay, dict[str, Any]]] = {}
 for paper in PAPERS:
     for (id, kind), found in replays_of(paper.package).items():
         if kind == "certificate":
-            (file,) = (one for one in stored(paper.folder, id) if one.kind == "certificate")
+            (file,) = (one for one in stored(paper.folder, id) if (one.id, one.kind) == (id, kind))
             PROOFS[id] = found, dict(file.values)
 
 OTHER_QUANTITIES = {
@@ -170,11 +170,14 @@ def test_the_mathematics_of_a_proof_needs_every_constant_of_its_statement(id):
 
 
 def standing(id: str) -> tuple[dict[str, Any], tuple[Any, ...]]:
-    """Constants and mutants of the form that stands."""
-    claim = Ledger.of().select([id])[0]
-    if claim.expect == "holds":
+    """Constants and mutants of the form that is proved: a reading, or the correction."""
+    of_claim, _, slug = id.partition("@")
+    claim = Ledger.of().select([of_claim])[0]
+    for reading in claim.readings[1:]:
+        if reading.slug == slug:
+            return {**claim.printed_constants(), **reading.constants}, reading.mutants or claim.mutants
+    if claim.expect == "holds" or claim.correction is None:
         return claim.printed_constants(), claim.mutants
-    assert claim.correction is not None
     return {**claim.printed_constants(), **claim.correction.constants}, claim.correction.mutants
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from paper_checks.claim import FAILING
 from paper_checks.context import SUITE_LEVEL
 from paper_checks.ledger import Ledger
 from paper_checks.replay import Stored, replay_in_fresh_process, stored
@@ -20,12 +21,14 @@ def test_verdict_is_the_one_on_record(claim):
 def test_claim_is_declared_completely(claim):
     assert claim.method
     assert claim.vary or claim.expect != "holds"
+    assert bool(claim.because) == (claim.expect in FAILING)
     if claim.expect in ("refuted", "corrected"):
         assert claim.control is not None
     if claim.expect == "corrected":
         assert claim.correction is not None
         assert claim.correction.mutants
-    for text in (claim.says, claim.correction.says if claim.correction else ""):
+    texts = [claim.because, *(text for reading in claim.readings for text in (reading.says, reading.why))]
+    for text in (claim.says, claim.correction.says if claim.correction else "", *texts):
         assert text.count("$") % 2 == 0
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from paper_checks.claim import LITERAL, Reading
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.replay import Replayed, ReplayError, Stored, replay_in_fresh_process
 from paper_checks.run import Run, run, store_findings
@@ -35,6 +36,9 @@ def results(ledger):
         ("false", "refuted", "proof"),
         ("fixable", "corrected", "search"),
         ("proved-fix", "corrected", "proof"),
+        ("read-twice", "holds", "search"),
+        ("ambiguous", "depends on the reading", "search"),
+        ("other-way-round", "depends on the reading", "proof"),
     ],
 )
 def test_sound_checks_reach_their_verdict(results, label, verdict, grade):
@@ -60,6 +64,10 @@ def test_sound_checks_reach_their_verdict(results, label, verdict, grade):
         ("other-constant", "it is one of another statement, with K = 1 for 1.5"),
         ("unproved-fix", "certificate of the correction does not verify"),
         ("raises", "ZeroDivisionError"),
+        ("unshown-reading", "loose: violated, but no witness is stored"),
+        ("blind-reading", "strict: the check does not notice the mutant {'K': 1.0}"),
+        ("half-read", "mean: violated, but no witness is stored"),
+        ("needed-after-all", "superfluous is said to be $x \\le 1$, and a case needs it"),
     ],
 )
 def test_defective_checks_support_nothing(results, label, reason):
@@ -68,6 +76,57 @@ def test_defective_checks_support_nothing(results, label, reason):
     assert reason in decision.reason
     assert decision.defect
     assert not results[label].as_expected
+
+
+def test_each_reading_is_told_apart(results):
+    entry = results["ambiguous"].as_json()
+    assert [(one["name"], one["verdict"]) for one in entry["readings"]] == [
+        ("literal", "holds"), ("half, as in eq. 2", "does not hold"),
+    ]  # fmt: skip
+    assert entry["readings"][0]["says"] == entry["says"] != entry["readings"][1]["says"]
+    assert (entry["kind"], entry["importance"], entry["because"]) == (
+        "statement",
+        "result",
+        "At x = 1 half is too small.",
+    )
+    assert results["true"].as_json()["readings"] == [{"name": "literal", "says": entry["says"], "verdict": "holds"}]
+
+
+def test_constants_and_hypotheses_are_in_the_json(results):
+    entry = results["bounded"].as_json()
+    assert entry["constants"] == [
+        {"name": "K", "printed": 5.0, "noticed": pytest.approx(0.8, abs=0.01), "best": 1.0, "how": "proved: at x = 1"}
+    ]
+    assert [(one["name"], one["needed"]) for one in entry["hypotheses"]] == [
+        (r"$x \le 1$", True), (r"$x \ge 0.1$", None), (r"$x \ge 0$", False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("readings", "complaint"),
+    [
+        ((), "each reading has a name of its own"),
+        ((LITERAL, LITERAL), "each reading has a name of its own"),
+        ((Reading("doubled", constants={"K": 2.0}),), "the first reading is the judge's defaults"),
+        ((Reading("doubled"),), "without a literal reading the first one says what it is"),
+        ((LITERAL, Reading("doubled", "$x^2 \\le 2x$", {"K": 2.0})), "needs a statement, a reason and constants"),
+        ((LITERAL, Reading("doubled", "$x^2 \\le 2x$", {"L": 2.0}, "eq. 2")), "has no constant 'L'"),
+    ],
+)
+def test_readings_are_complete(ledger, readings, complaint):
+    (true,) = ledger.select(["invented/true"])
+    with pytest.raises(ValueError, match=complaint):
+        replace(true, readings=readings)
+
+
+def test_what_fails_is_explained_in_one_short_sentence(ledger):
+    (true,) = ledger.select(["invented/true"])
+    with pytest.raises(ValueError, match="takes 141 characters of 140"):
+        replace(true, because="x" * 141)
+    with pytest.raises(ValueError, match="has more than one"):
+        replace(true, expect="depends on the reading")
+    with pytest.raises(ValueError, match="a claim is statement or number"):
+        replace(true, kind="artefact")
 
 
 def test_a_budget_that_cannot_tell_says_so_and_is_no_defect(results, ledger):
@@ -288,7 +347,8 @@ def test_json_follows_the_contract(results):
     entry = results["false"].as_json()
     assert list(entry) == ["id", "also", "paper", "where", "verdict", "grade", "expected", "expected_grade",
                            "slack", "scope", "sensitivity", "seconds", "witness", "correction", "correction_is",
-                           "reason", "says", "kind", "printed", "obtained", "left", "right", "replay"]  # fmt: skip
+                           "reason", "says", "kind", "importance", "because", "readings", "constants", "hypotheses",
+                           "printed", "obtained", "left", "right", "replay"]  # fmt: skip
     assert entry["witness"] == {"x": 1.0}
     json.dumps(entry)
 
@@ -306,13 +366,6 @@ def test_witnesses_are_stored_whole_and_then_replay(tmp_path, monkeypatch):
     (path,) = store_findings(first, ledger, None)
     assert json.loads(path.read_text())["id"] == "invented/false"
     assert run(claims, ledger, search_path=[str(tmp_path)]).results[0].decision.verdict == "refuted"
-
-
-def test_rivals_are_all_the_forms_a_measurement_must_tell_apart(ledger):
-    (fixable,) = ledger.select(["invented/fixable"])
-    assert [form["K"] for form in fixable.rivals()] == [0.5, 1.0, 0.95]
-    (true,) = ledger.select(["invented/true"])
-    assert true.rivals() == ({"K": 1.0, "power": 1}, {"K": 0.9, "power": 1}, {"K": 0.5, "power": 2})
 
 
 def test_unknown_ids_and_papers_are_named(ledger):

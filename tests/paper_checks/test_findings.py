@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from paper_checks.findings import findings_page, proof_pages
+from paper_checks.claim import FAILING
+from paper_checks.findings import PARTS, findings_page, proof_pages
 from paper_checks.ledger import PAPERS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -23,9 +24,11 @@ def test_every_claim_of_a_page_is_told_with_its_command(paper, page):
     for theme in page.themes:
         for claim in paper.told(theme)[1]:
             assert f"`rankproof check {claim.id}`" in text
-            if claim.expect in ("refuted", "corrected"):
+            if claim.expect in FAILING:
                 assert f"[{claim.id}](#" in text
     assert "does not replay" not in text
+    parts = [text.index(f"## {title}") for title in PARTS.values() if f"## {title}" in text]
+    assert parts == sorted(parts)
 
 
 @pytest.mark.parametrize(("paper", "page"), PAGES, ids=lambda part: part.name)

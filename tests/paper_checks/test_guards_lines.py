@@ -8,6 +8,7 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL
+from paper_checks.judging import judge
 from paper_checks.lines import Line, changed, line_of, refuted, strength
 from paper_checks.methods.bands import Interval, judge_bands
 from paper_checks.methods.identity import Equation, judge_identity
@@ -19,7 +20,7 @@ from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.replay import Replayed
 from paper_checks.sensitivity import noticed_changes, unnoticed
-from paper_checks.verdict import decide, judge
+from paper_checks.verdict import decide
 
 X = np.linspace(0.0, 1.0, 101)
 
@@ -81,7 +82,7 @@ def test_a_line_in_which_no_change_is_noticed_is_a_defect_also_of_a_correction()
         correction=Form("", {"printed": False}, ({"K": 0.9},)),
     )  # fmt: skip
     judged = judge(statement, X)
-    changes = {"corrected": noticed_changes(statement, X, {"printed": False}, judged.correction)}
+    changes = noticed_changes(statement, X, {"printed": False}, judged.correction)
     witness = Replayed("witness", True, True, 1.0, 0.5, "")
     assert decide(statement, judged, [witness], changes).defect == (
         "correction: K stands in statement, where no change of it is noticed"
@@ -197,9 +198,9 @@ def test_another_equation_or_another_limit_is_neither():
     assert strength(one.lines, other.lines) == "neither"
     rivals = [{"a": 1.0, "b": 1.0}, {"a": 2.0, "b": 2.0}]
     intervals = {name: Interval(0.9, 1.1) for name in "ab"}
-    both, wrong = (judge_bands(intervals, rival, rivals, scope="") for rival in rivals)
+    both, wrong = (judge_bands(intervals, rival, scope="", share=0.2) for rival in rivals)
     assert strength(wrong.lines, both.lines) == "neither"
-    one_only = judge_bands({"a": intervals["a"]}, rivals[0], rivals, scope="")
+    one_only = judge_bands({"a": intervals["a"]}, rivals[0], scope="", share=0.2)
     assert strength(both.lines, one_only.lines) == "weaker"
 
 
@@ -269,21 +270,20 @@ def test_normal_draws_are_believed_and_the_scope_says_what_can_be_missed():
     draws = np.random.default_rng(0).standard_normal(1000)
     for seed in range(50):
         normal_interval(np.random.default_rng(seed).standard_normal(30), LEVEL)
-    rivals = [{"x": 0.0}, {"x": 1.0}]
-    evidence = judge_means({"x": draws}, rivals[0], rivals, scope="all", tails=Tails(normal="they are"))
+    zero = {"x": 0.0}
+    evidence = judge_means({"x": draws}, zero, scope="all", tails=Tails(normal="they are"), resolution=0.5)
     assert evidence.ok is True
     assert "nearly normal draws: they are; what has a probability of less than 0.014 in each of 1000" in evidence.scope
-    robust = judge_means({"x": draws}, rivals[0], rivals, scope="all", tails=Tails({"x": 1.0}))
+    robust = judge_means({"x": draws}, zero, scope="all", tails=Tails({"x": 1.0}), resolution=0.5)
     assert "intervals for all laws with standard deviations of at most 1 to 1" in robust.scope
     with pytest.raises(UndefinedError, match="standard deviations from the mean is not nearly normal"):
         normal_interval(np.append(draws, 40.0), LEVEL)
 
 
 def test_a_quantity_that_does_not_vary_is_its_own_mean():
-    rivals = [{"x": 0.0}, {"x": 1.0}]
     tails = Tails(normal="they are", constant=frozenset({"x"}))
-    assert judge_means({"x": np.zeros(5)}, rivals[0], rivals, scope="", tails=tails).ok is True
-    assert judge_means({"x": np.zeros(5)}, rivals[1], rivals, scope="", tails=tails).ok is False
+    assert judge_means({"x": np.zeros(5)}, {"x": 0.0}, scope="", tails=tails, resolution=0.5).ok is True
+    assert judge_means({"x": np.zeros(5)}, {"x": 1.0}, scope="", tails=tails).ok is False
 
 
 def test_evidence_without_lines_is_that_of_a_statement_of_one_line():

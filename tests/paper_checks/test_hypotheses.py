@@ -28,6 +28,9 @@ OF_ALL_NUMBERS = {
 """Identities that are stated of any numbers, and two printings of one number: nothing is assumed."""
 LONG = {
     "fedlrt/claim-hom-clients", "fedlrt/claim-het-plateau", "fedlrt/fig-1", "fedlrt/claim-het-converge",
+    "fedlrt/claim-hom-rank", "fedlrt/fig-4", "fedlrt/claim-hom-jointly",
+    *(f"fedlrt/claim-hom-{part}@orthonormal-for-{law}" for part in ("stepsize", "jointly")
+      for law in ("dx", "the-uniform-law")),
 }  # fmt: skip
 """Follows long runs; a witness is moved only in its hypotheses, which are decided before the runs."""
 FACTORS = (

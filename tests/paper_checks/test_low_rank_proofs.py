@@ -33,9 +33,9 @@ TAMPERED: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("claim-trunc", lambda v: v.update(after=0)),
     ("claim-trunc", lambda v: v.update(sizes=[])),
     ("alg-4", lambda v: v.update(inside="2")),
-    ("thm-5", lambda v: v.update(d_2="99/100")),
-    ("thm-5", lambda v: v.update(d_3="99/100")),
-    ("thm-5", lambda v: v.update(longest="2")),
+    ("thm-5@steps-up-to-1", lambda v: v.update(d_2="99/100")),
+    ("thm-5@steps-up-to-1", lambda v: v.update(d_3="99/100")),
+    ("thm-5@steps-up-to-1", lambda v: v.update(longest="2")),
     ("claim-close-to-full", lambda v: v.update(stale="3")),
     ("claim-close-to-full", lambda v: v.update(own="2")),
     ("claim-het-plateau", lambda v: v.update(curvature="2")),
@@ -46,7 +46,8 @@ TAMPERED: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
 def test_proofs_verify_and_tampered_ones_do_not():
     files = {}
     for label in dict.fromkeys(label for label, _ in TAMPERED):
-        (files[label],) = (file for file in stored(PAPER.folder, f"fedlrt/{label}") if file.kind == "certificate")
+        of_claim = stored(PAPER.folder, f"fedlrt/{label.partition('@')[0]}")
+        (files[label],) = (file for file in of_claim if file.kind == "certificate")
     changed, empty = [], [replace(file, values={}) for file in files.values()]
     for label, change in TAMPERED:
         values = dict(files[label].values)

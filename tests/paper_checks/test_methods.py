@@ -8,7 +8,7 @@ import sympy
 
 from paper_checks.context import Context
 from paper_checks.facts import vanishes
-from paper_checks.methods.bands import Interval, half_distances, judge_bands
+from paper_checks.methods.bands import Interval, bands, judge_bands
 from paper_checks.methods.domain import POSITIVE, UNIT, Axis
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -25,6 +25,7 @@ from paper_checks.methods.printed import (
     smallest,
 )
 from paper_checks.methods.probability import Counted, Law, judge_probability
+from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.units import judge_units
 
 X, Y = sympy.symbols("x y")
@@ -127,39 +128,39 @@ def test_axes_refuse_an_empty_range():
         Axis("t", 0, 1, UNIT)
 
 
-def test_bands_are_half_the_distance_to_the_nearest_rival():
-    rivals = [{"a": 1.0, "b": 5.0}, {"a": 1.2, "b": 5.0}, {"a": 2.0, "b": 5.0}]
-    assert half_distances(rivals) == pytest.approx({"a": 0.1, "b": 0.1})
-    with pytest.raises(ValueError, match="nothing can be tested"):
-        half_distances([{"a": 1.0}, {"a": 1.0}])
+def test_bands_follow_from_the_prediction_or_from_a_stated_resolution():
+    assert bands({"a": 1.0, "b": -5.0}) == pytest.approx({"a": 0.02, "b": 0.1})
+    assert bands({"a": 1.0, "b": -5.0}, 0.1, 0.2) == pytest.approx({"a": 0.2, "b": 0.5})
+    with pytest.raises(UndefinedError, match="a band around 0 needs the resolution"):
+        bands({"a": 0.0})
+    assert bands({"a": 0.0}, resolution=0.01) == {"a": 0.01}
+    evidence = judge_bands({"a": Interval(0.999, 1.001)}, {"a": 1.0}, scope="all", share=0.05, resolution=0.1)
+    assert evidence.scope == "all; told apart: 5%, or 0.1 where that is more"
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "ok"), [(0.95, 1.05, True), (1.05, 1.15, None), (1.15, 1.25, False), (0.0, 3.0, None)]
+    ("low", "high", "ok"),
+    [(0.95, 1.05, True), (1.05, 1.15, None), (1.15, 1.25, False), (0.0, 3.0, None), (1.05, 1.06, False)],
 )
 def test_an_interval_passes_inside_its_band_only(low, high, ok):
-    rivals = [{"a": 1.0}, {"a": 1.2}]
-    assert judge_bands({"a": Interval(low, high)}, rivals[0], rivals, scope="").ok is ok
+    assert judge_bands({"a": Interval(low, high)}, {"a": 1.0}, scope="", share=0.1).ok is ok
 
 
 def test_an_infinite_limit_is_refuted_by_a_finite_one():
-    rivals = [{"a": np.inf}, {"a": 1.0}, {"a": 2.0}]
-    assert judge_bands({"a": Interval(0.99, 1.01)}, rivals[0], rivals, scope="").ok is False
+    assert judge_bands({"a": Interval(0.99, 1.01)}, {"a": np.inf}, scope="", resolution=0.1).ok is False
 
 
 def test_limits_and_means_tell_a_true_value_from_a_near_one():
     rng = np.random.default_rng(0)
     ladder = Ladder(tuple((R, 2.0 + rng.standard_normal(30) / np.sqrt(R)) for R in (10**2, 10**4, 10**6)))
-    rivals = [{"x": 2.0}, {"x": 2.02}]
-    assert judge_limit({"x": ladder}, rivals[0], rivals, scope="").ok is True
-    false = judge_limit({"x": ladder}, rivals[1], rivals, scope="")
+    assert judge_limit({"x": ladder}, {"x": 2.0}, scope="").ok is True
+    false = judge_limit({"x": ladder}, {"x": 2.05}, scope="")
     assert (false.ok, false.level) == (False, 1e-6)
     assert false.witness["R"] == 10**6
     draws = {"x": rng.random(20_000)}
-    rivals = [{"x": 0.5}, {"x": 0.53}]
     for tails in (Tails({"x": 12**-0.5}), Tails(normal="means of many bounded draws")):
-        assert judge_means(draws, rivals[0], rivals, scope="", tails=tails).ok is True
-        assert judge_means(draws, rivals[1], rivals, scope="", tails=tails).ok is False
+        assert judge_means(draws, {"x": 0.5}, scope="", tails=tails, share=0.05).ok is True
+        assert judge_means(draws, {"x": 0.55}, scope="", tails=tails, share=0.05).ok is False
 
 
 def test_intervals_cover():

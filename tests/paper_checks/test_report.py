@@ -10,6 +10,7 @@ import pytest
 
 from paper_checks.card import WIDTH, card_text, first_sentence, in_short, summary_table
 from paper_checks.claim import GRADES, VERDICTS, Evidence, Form, claim
+from paper_checks.judging import Judged
 from paper_checks.ledger import Ledger
 from paper_checks.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.replay import Replayed, Stored
@@ -17,7 +18,7 @@ from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, ReportFigure, except
 from paper_checks.run import Result, Run
 from paper_checks.sensitivity import NoticedChange
 from paper_checks.status_graph import components, derived_state, draw, rests_on
-from paper_checks.verdict import Decision, Judged
+from paper_checks.verdict import Decision
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
 VOID = {"meta", "link", "img", "br", "hr", "wbr", "col", "input"}
@@ -126,7 +127,8 @@ def test_every_claim_has_one_card_and_every_link_resolves(results):
 
 def test_cards_show_forms_mutants_witness_replay_and_commands(results):
     text = page_of(results)
-    said = ("Does not hold as printed; holds with the correction below.", "Does not hold as printed; the weakened",
+    said = ("Does not hold as printed; the correction below passes the same check.",
+            "Does not hold as printed; the weakened",
             "K = 0.9", "caught", "1 &gt; 0.5 (exact)", "rankproof replay invented/number",
             "rankproof check invented/data", "a relative change of -0.01 is noticed", "1.25",
             "50.0% of them within one per cent", "40 entries",

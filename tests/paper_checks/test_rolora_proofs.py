@@ -31,8 +31,11 @@ TAMPERED = {
     "s5-saturate": [{"share": "0.99"}],
     "prop-5.5": [{"four": "3"}, {"two": "1"}, {"constant": "9/10"}],
     "s5-rolora-loss": [{"four": "3"}, {"fewest": "3"}],
+    "s5-rolora-loss@at-recovery": [{"four": "3"}, {"fewest": "3"}],
     "lem-A.9": [{"factor": "19"}],
+    "lem-A.9@constant-of-the-thresholds": [{"factor": "10"}, {"more": "40"}],
     "lem-A.10": [{"factor": "19"}, {"samples": "90"}, {"alpha": "7/10"}, {"beta": "1/2"}],
+    "eq-43@constant-of-the-thresholds": [{"factor": "20"}, {"C": "3"}],
     "eq-43": [{"factor": "27"}, {"C": "3"}, {"C": "8"}],
     "eq-77": [{"factor": "40"}, {"C": "3"}, {"C": "10"}],
     "lem-A.11": [{"limit": "3/4"}, {"threshold": "1/9"}, {"threshold": "0"}],
@@ -41,7 +44,7 @@ TAMPERED = {
     "eq-100": [{"threshold": "2"}],
     "eq-117": [{"limit": "3/5"}, {"threshold": "1/9"}],
     "eq-124": [{"limit": "3/5"}, {"threshold": "1/9"}],
-    "a4-c": [{"limit": "3/4"}, {"samples": "90"}],
+    "a4-c@c-of-the-step": [{"limit": "3/4"}, {"samples": "90"}],
 }
 
 

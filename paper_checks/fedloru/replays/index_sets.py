@@ -103,3 +103,20 @@ def eq_42(values: Values) -> Violation:
         distances.append(abs(middle - (total - len(at_N)) * (U_M - U_N)))
     return Violation(min(distances), 0, assumes=assumes,
                      reads="|middle - right end| of eq. (42), the smaller of both definitions")  # fmt: skip
+
+
+@replay("fedloru-v2/thm-3.2@estimates-sets-by-limit")
+def thm_3_2_by_limit(values: Values) -> Violation:
+    """Right side of eq. (4) against the difference of the expressions (36), with the sets by limits."""
+    spikes, n_M, n_N, assumes = read(values)
+    assumes.append(Hypothesis("spikes that are 0", int(values["rest"]), ">=", 1))
+    (g_M, U_M), (g_N, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
+    at_M, at_N = _by_limit(spikes, n_M), _by_limit(spikes, n_N)
+    stable_rank_M = sum((g_M[j] for j in at_M), (total - len(at_M)) * U_M)
+    stable_rank_N = sum((g_N[j] for j in at_N), (total - len(at_N)) * U_N)
+    theta = max(spikes, key=abs)
+    norms = ((theta + n_M**2 / theta) * (theta + n_N**2 / theta)) ** 2
+    bracket = sum((8 * n_M * n_N * abs(theta / spikes[j] - spikes[j] / theta) for j in at_N), Fraction(0))
+    bracket += 4 * (total - len(at_N)) * (theta**2 - (n_M * n_N / theta) ** 2)
+    return Violation((n_M**2 - n_N**2) / norms * bracket, stable_rank_M - stable_rank_N, assumes=assumes,
+                     reads="right side of eq. (4) against the difference of the expressions (36)")  # fmt: skip

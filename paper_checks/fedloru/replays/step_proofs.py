@@ -207,7 +207,7 @@ def claim_B3_just(values: Values) -> Proof:
                      r"one weight with slope $-G$ attains it")  # fmt: skip
 
 
-@proof("fedloru-v2/eq-agg", scale="1", clients=[1, 2, 3, 5])
+@proof("fedloru-v2/eq-agg@weights-of-sum-1", scale="1", clients=[1, 2, 3, 5])
 def eq_agg(values: Values) -> Proof:
     r"""With weights of sum 1, $\sum_kw_k(A_k - A)(B_k - B) = \sum_kw_kA_kB_k - AB$ by linearity.
 

@@ -6,12 +6,28 @@ from fractions import Fraction
 from itertools import pairwise
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, square
 
 
 def _admitted(sigma: list[Fraction], square: Fraction) -> list[int]:
     """Ranks r1 with sigma_r1^2 + ... + sigma_2r^2 below the square of the threshold, as printed."""
     return [r for r in range(1, len(sigma) + 1) if sum((s * s for s in sigma[r - 1 :]), Fraction(0)) < square]
+
+
+@replay("fedlrt/eq-10")
+def eq_10(values: Values) -> Violation:
+    """Two by two coefficients of two clients: 2r = 2 against the rank of their mean, by determinants."""
+    own = [square(entries, 2) for entries in values["coefficients"]]
+    mean = [[sum((S[i][j] for S in own), Fraction(0)) / len(own) for j in range(2)] for i in range(2)]
+
+    def determinant(S: list[list[Fraction]]) -> Fraction:
+        return S[0][0] * S[1][1] - S[0][1] * S[1][0]
+
+    rank = 2 if determinant(mean) else int(any(entry for row in mean for entry in row))
+    assumes = [Hypothesis(f"determinant of the coefficients of client {c}", determinant(S), "!=", 0)
+               for c, S in enumerate(own, 1)]  # fmt: skip
+    return Violation(2, rank, assumes=assumes, given={"coefficients": own, "mean": mean},
+                     reads="coefficients of rank 2r = 2: 2r against the rank of their mean")  # fmt: skip
 
 
 @replay("fedlrt/claim-trunc")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
-from paper_checks.stored_values import Values, square
+from paper_checks.stored_values import Values, followed, square
 
 
 @replay("fedlrt/alg-4")
@@ -34,6 +34,49 @@ def alg_4(values: Values) -> Violation:
         assumes=assumes,
         reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: distance of the next weight",
     )
+
+
+def _parabolas(values: Values) -> tuple[list[tuple[Fraction, Fraction]], Fraction, int, list[Hypothesis]]:
+    """Clients with losses h (w - c)^2 / 2 of one number whose mean is least at 0."""
+    pairs = [(Fraction(h), Fraction(c)) for h, c in zip(values["curvatures"], values["centres"], strict=True)]
+    rate, steps = Fraction(values["rate"]), followed(values, "steps")
+    assumes = [
+        Hypothesis("gradient of the mean loss at 0", sum((-h * c for h, c in pairs), Fraction(0)), "=", 0),
+        *(Hypothesis(f"h of client {number}", h, ">", 0) for number, (h, _) in enumerate(pairs, 1)),
+        Hypothesis("learning rate", rate, ">", 0),
+        Hypothesis("local steps", steps, ">=", 1),
+    ]
+    return pairs, rate, steps, assumes
+
+
+@replay("fedlrt/eq-2")
+def eq_2(values: Values) -> Violation:
+    """The first client from the minimiser of the mean: (2) as printed stays there, descent on its own loss does not."""
+    pairs, rate, steps, assumes = _parabolas(values)
+    h, c = pairs[0]
+    mean = sum((h for h, _ in pairs), Fraction(0)) / len(pairs)
+    printed = own = Fraction(0)
+    for _ in range(steps):
+        printed -= rate * mean * printed
+        own -= rate * h * (own - c)
+    return Violation(abs(printed - own), 0, assumes=assumes,
+                     reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: "
+                     "distance of (2) as printed from descent on the first client's own loss")  # fmt: skip
+
+
+@replay("fedlrt/eq-4")
+def eq_4(values: Values) -> Violation:
+    """The first client from the minimiser of the mean: (4) as printed leaves it, and with its own gradient it stays."""
+    pairs, rate, steps, assumes = _parabolas(values)
+    h, c = pairs[0]
+    mean = sum((h for h, _ in pairs), Fraction(0)) / len(pairs)
+    correction, printed, own = -h * c, Fraction(0), Fraction(0)
+    for _ in range(steps):
+        printed -= rate * (mean * printed - correction)
+        own -= rate * (h * (own - c) - correction)
+    return Violation(abs(printed - own), 0, assumes=assumes,
+                     reads="losses h (w - c)^2 / 2 of one number, from their mean's minimiser 0: "
+                     "distance of (4) as printed from the same with the first client's own loss")  # fmt: skip
 
 
 @replay("fedlrt/alg-6")

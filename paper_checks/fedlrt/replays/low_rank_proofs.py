@@ -120,7 +120,7 @@ def alg_4(values: Values) -> Proof:
     return _answer(flaws, "the step is that of (4) for any gradients, and 0 where the global gradient is")
 
 
-@proof("fedlrt/thm-5", d_2="1", d_3="1", longest="1")
+@proof("fedlrt/thm-5@steps-up-to-1", d_2="1", d_3="1", longest="1")
 def thm_5(values: Values) -> Proof:
     r"""Both flows start at $W_0$, which lies in the wide bases; let P be the projection on them.
 

@@ -5,7 +5,20 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, fractions
+
+
+@replay("fedlrt/thm-5")
+def thm_5(values: Values) -> Violation:
+    r"""A flat loss, both flows at rest, in units of $d_2d_3$ with $\Delta t$ in units of $d_3$, for all constants."""
+    time, theta, lost = fractions(values, "time", "theta", "lost")
+    assumes = [
+        Hypothesis("Delta t over d_3", time, ">", 0),
+        Hypothesis("what the truncation takes away", lost, ">", 0),
+        Hypothesis("what the truncation takes away", lost, "<", theta),
+    ]
+    return Violation(lost, time + theta / time, assumes=assumes,
+                     reads="flat loss, epsilon = 0: the truncated part over d_2 d_3, against the bound")  # fmt: skip
 
 
 @replay("fedlrt/eq-17")

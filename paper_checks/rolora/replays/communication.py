@@ -46,3 +46,15 @@ def table_8(values: Values) -> Violation:
         reads="matrices with LoRA, times rank 4, times 1024 numbers, times 1 to 8 bytes and 1 to 6 messages, over "
         "1000 or 1024: distance in KB of the printed sizes from the nearest reading, beyond the rounding",
     )  # fmt: skip
+
+
+@replay("rolora/txt-half-cost@any-matrices")
+def txt_half_cost(values: Values) -> Violation:
+    """Numbers that a client of FFA-LoRA sends at rank 1, against half of what LoRA sends."""
+    inputs, outputs = int(values["inputs"]), int(values["outputs"])
+    assumes = assuming(
+        Hypothesis("inputs of the matrix", inputs, ">=", 1),
+        Hypothesis("outputs of the matrix", outputs, ">=", 1),
+    )
+    return Violation(abs(outputs - Fraction(inputs + outputs, 2)), 0, assumes=assumes,
+                     reads="B is r x outputs, A is inputs x r; distance of B from half of both, over r")  # fmt: skip

@@ -100,6 +100,20 @@ def lem_A_9(values: Values) -> Proof:
                  "clients, and the number of samples by intervals")  # fmt: skip
 
 
+@proof("rolora/lem-A.9@constant-of-the-thresholds", factor="20", more="50")
+def lem_A_9_thresholds(values: Values) -> Proof:
+    r"""As above for $m \ge Kq$, K = ``factor`` + ``more`` times $\ell$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
+
+    $q\epsilon_2^2 \ge M \ge 2\log2$ and $\log q \le \log M + 2\ell$, so that what is at least $\frac K2\log2\,M$,
+    $\frac m2\log(1 + \epsilon'^2)$, has to be at least $M + \frac{10}eM + 20\ell$.
+    """
+    half, more = interval(values["factor"]) / 2, interval(values["more"]) / 2
+    met = surely(half * LOG_2 - 1 - 10 / EULER) and surely(more * LOG_2 * 2 * LOG_2 - 20)
+    flaw = normal_quotient() or ("" if met else "the number of samples")
+    return Proof(not flaw, flaw or "the exact law of a client's minimiser, a union over the clients, and the number of "
+                 "samples by intervals")  # fmt: skip
+
+
 @proof("rolora/lem-A.10", factor="20", samples="100")
 def lem_A_10(values: Values) -> Proof:
     r"""The minimisers as in Lemma A.9, and two columns of the mean Gram matrix.
@@ -125,6 +139,19 @@ def eq_43(values: Values) -> Proof:
     golden = (iv.sqrt(5) - 1) / 2
     c3 = golden + iv.log(golden) / 2
     net, lower = c3 * f - 3 - C / LOG_2, f / 4 - 1 - C / LOG_2
+    sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
+    met = surely(net) and surely(lower) and surely(1 - sums) and surely(C - 10 / EULER)
+    return Proof(met, "exponents by intervals, for any number of clients, dimensions and thresholds" if met else
+                 "the exponents")  # fmt: skip
+
+
+@proof("rolora/eq-43@constant-of-the-thresholds", factor="28", C="4")
+def eq_43_thresholds(values: Values) -> Proof:
+    r"""$m \ge fq/\min(\epsilon_1, \epsilon_2)^2$: the exponents against $-Cq$, with $A, dL \le q$, $q \ge 2\log2$."""
+    f, C = interval(values["factor"]), interval(values["C"])
+    golden = (iv.sqrt(5) - 1) / 2
+    c3 = golden + iv.log(golden) / 2
+    net, lower = c3 * f - 1 - 2 - C, f / 4 - 1 - C
     sums = 2 * iv.exp(-net * 2 * LOG_2) + iv.exp(-lower * 2 * LOG_2)
     met = surely(net) and surely(lower) and surely(1 - sums) and surely(C - 10 / EULER)
     return Proof(met, "exponents by intervals, for any number of clients, dimensions and thresholds" if met else

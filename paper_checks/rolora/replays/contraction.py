@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from paper_checks.enclosures import rational_root
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
@@ -69,4 +70,29 @@ def eq_117(values: Values) -> Violation:
                  *threshold("eps~ = tilde D / 16", eps_tilde, D)],
         reads="share = eta |b*|^2, D = 1 - delta_0^2, eps' = level D / 16, eps~ = tilde D / 16, b = g as for (100); "
         "E_1 over delta against the numerator of (117) over delta",
+    )  # fmt: skip
+
+
+@replay("rolora/eq-107")
+def eq_107(values: Values) -> Violation:
+    """Two clients in the plane of a and u, by their Gram matrices; b* = 1."""
+    aa, au, uu = ([Fraction(x) for x in values[name]] for name in ("aa", "au", "uu"))
+    sine, s, eps = fractions(values, "sine", "s", "eps")
+    cosine = rational_root(1 - sine**2)
+    N = len(aa)
+    b = sum((cosine + sine * r / p for p, r in zip(aa, au, strict=True)), Fraction(0)) / N
+    # grad = 2 (mean Gram) ((b - cosine) a - sine u) b; what deviates is the same with the Gram matrix minus I.
+    along = 2 * ((sum(aa) / N - 1) * (b - cosine) - sum(au) / N * sine) * b
+    assumes = (
+        *(Hypothesis(f"determinant of the Gram matrix of client {i}", p * q - r**2, ">", 0)
+          for i, (p, r, q) in enumerate(zip(aa, au, uu, strict=True), start=1)),
+        Hypothesis("|b - g|, against eps' delta", abs(b - cosine), "<=", eps * sine),
+        Hypothesis("eps'", eps, ">", 0),
+        Hypothesis("eps', against (1 - delta_0^2)/16", eps, "<", (1 - sine * sine) / 16),
+        Hypothesis("eta |b*|^2", s, "<=", 1),
+    )  # fmt: skip
+    return Violation(
+        2 * s * along, 4 * s * eps * (eps + 1) ** 2, assumes=assumes,
+        reads="aa, au, uu: entries of X'X/m of both clients in the basis of a and u, a* = cos a + sine u; left side "
+        "of (107) and the bound of (109)",
     )  # fmt: skip

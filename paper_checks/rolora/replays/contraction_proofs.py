@@ -226,7 +226,7 @@ def eq_117(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"signs of polynomials in $1 - (\delta^0)^2$")
 
 
-@proof("rolora/a4-c", limit="1/2", threshold="1/10", samples="100")
+@proof("rolora/a4-c@c-of-the-step", limit="1/2", threshold="1/10", samples="100")
 def a4_c(values: Values) -> Proof:
     r"""On the events c = s up to 1/2; with unlimited samples that too, and for larger c the step 1/2.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
@@ -10,8 +11,7 @@ from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
-@replay("rolora/lem-5.3")
-def lem_5_3(values: Values) -> Violation:
+def first_step(values: Values) -> Violation:
     """One client in the plane, by the law of the samples: a lower bound of the probability of failure.
 
     With T = z / chi_m (z normal) and R = chi^2_(m-1) / m, independent, the step leads to a + 2 s s_bar delta R u, s_bar
@@ -46,13 +46,18 @@ def lem_5_3(values: Values) -> Violation:
                      "small, and 2 q^-10")  # fmt: skip
 
 
-UNLIMITED = "c = s = eta |b*|^2, delta_0 = sine, eps = target, unlimited samples, the least T"
+lem_5_3 = replay("rolora/lem-5.3")(first_step)
+as_in_80 = replay("rolora/lem-5.3@as-in-80")(first_step)
+
+UNLIMITED = "s = eta |b*|^2, delta_0 = sine, eps = target, unlimited samples, the least T for c"
 
 
 def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
     """Squared sine after T iterations for infinitely many samples, eps, and what is assumed."""
-    c, sine, eps = fractions(values, "s", "sine", "target")
+    s, c, sine, eps = fractions(values, "s", "c", "sine", "target")
     assumes = assuming(
+        Hypothesis("eta |b*|^2", s, ">", 0),
+        Hypothesis("eta |b*|^2", s, "<=", 1),
         Hypothesis("c", c, ">", 0),
         Hypothesis("c", c, "<", 1),
         Hypothesis("eps", eps, ">", 0),
@@ -64,15 +69,25 @@ def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
         raise ValueError(f"{least} to {most} iterations are not followed in fractions")
     tangent = sine**2 / (1 - sine**2)  # squared
     for _ in range(most):
-        tangent *= ((1 + tangent - 2 * c) / (1 + tangent + 2 * c * tangent)) ** 2
+        tangent *= ((1 + tangent - 2 * s) / (1 + tangent + 2 * s * tangent)) ** 2
     return tangent / (1 + tangent), eps, assumes
 
 
-@replay("rolora/thm-5.4")
-def thm_5_4(values: Values) -> Violation:
+def angle_at_the_end(values: Values) -> Violation:
     """The exact recursion of the squared tangent."""
     square, eps, assumes = end(values)
     return Violation(square, eps**2, assumes=assumes, reads=f"{UNLIMITED}; squares of sin theta(a^T, a*) and of eps")
+
+
+thm_5_4 = replay("rolora/thm-5.4")(angle_at_the_end)
+
+
+@replay("rolora/thm-5.4@c-of-the-step")
+def thm_5_4_tied(values: Values) -> Violation:
+    """The same where c is that of the step."""
+    found = angle_at_the_end(values)
+    s, c = fractions(values, "s", "c")
+    return replace(found, assumes=(*found.assumes, Hypothesis("c, against eta |b*|^2", c, "=", s)))
 
 
 @replay("rolora/s5-rolora-loss")

@@ -66,6 +66,14 @@ def s5_rolora_loss(values: Values) -> Proof:
                  "from 4 samples on")  # fmt: skip
 
 
+@proof("rolora/s5-rolora-loss@at-recovery", four="4", two="2", fewest="4")
+def at_recovery(values: Values) -> Proof:
+    r"""The same where $\delta^T \le \epsilon$ is given."""
+    found = s5_rolora_loss.evaluate(values)
+    assert isinstance(found, Proof)
+    return found
+
+
 @proof("rolora/s5-saturate", share="1")
 def s5_saturate(values: Values) -> Proof:
     r"""Column by column, with $f = \|Xa^0\|^2 > 0$, $h = Xa^0\cdot Xa^*$ and $j = \|Xa^*\|^2$.

@@ -7,7 +7,7 @@ from fractions import Fraction
 from paper_checks.enclosures import enclosed
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.rolora.replays.minimiser import thresholds
-from paper_checks.stored_values import Values
+from paper_checks.stored_values import Values, fractions
 
 
 @replay("rolora/lem-A.10")
@@ -44,3 +44,40 @@ def eq_77(values: Values) -> Violation:
     """The last inequality, of (79): d^-10 < q^-10, that is q < d."""
     at = thresholds(values)
     return Violation(at.q[0], int(values["d"]), assumes=at.assumes, strict=True, reads="q, from below, against d")
+
+
+@replay("rolora/eq-48")
+def eq_48(values: Values) -> Violation:
+    """One client with the same samples in both steps, along a, in units of |b*|^2.
+
+    b = s b* solves a' S (s a - a*) = 0, so that a' grad = 2 s a' S (s a - a*) = 0 on all samples. The right side is
+    2 (s - alpha) s with s = alpha + beta z'w/|z|^2 for independent normal z, w of m entries: 2 beta^2 E[1/|z|^2] on
+    average, and the mean of 1/chi-square is 1/(m - 2).
+    """
+    (cosine,) = fractions(values, "alpha")
+    m = int(Fraction(values["m"]))
+    assumes = assuming(
+        Hypothesis("m, for a finite mean", m, ">=", 3),
+        Hypothesis("cosine of the angle", abs(cosine), "<", 1),
+    )
+    return Violation(2 * (1 - cosine**2) / (m - 2), 0, assumes=assumes,
+                     reads="one client, cosine alpha of the angle of a and a*, m samples; mean along a of the right "
+                     "side of (49), where the left side is 0")  # fmt: skip
+
+
+@replay("rolora/eq-65")
+def eq_65(values: Values) -> Violation:
+    """(67) against (68) for a b* across a, so that a'(b - g) = 0; squares, over the length of b and the factor.
+
+    In the plane of a and u, with a* = c a + delta u and b = (c + kappa delta) b*, the matrix of (67) is
+    (kappa delta a - delta u) b*'.
+    """
+    sine, level, kappa = fractions(values, "sine", "level", "kappa")
+    assumes = (
+        Hypothesis("delta", sine, ">", 0),
+        Hypothesis("delta", sine, "<", 1),
+        Hypothesis("|b - g| over delta |b*|, against eps'", abs(kappa), "<=", level),
+    )
+    return Violation((kappa**2 + 1) * sine**2, sine**2, assumes=assumes,
+                     reads="b* of length 1 across a, b - g = kappa delta b*; squares of the operator norm of (67) and "
+                     "of the bracket of (68)")  # fmt: skip

@@ -37,9 +37,8 @@ def a5_minimiser(values: Values) -> Violation:
                      "distance")  # fmt: skip
 
 
-@replay("rolora/thm-A.14")
-def thm_A_14(values: Values) -> Violation:
-    """Squares of the sine by the quotient of eqs. (262) and (267)."""
+def _end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
+    """Squares of the sine at the end, by the quotient of eqs. (262) and (267), and of epsilon; what is assumed."""
     delta_0, s, c, quotient = fractions(values, "delta_0", "step", "c", "quotient")
     T = int(values["T"])
     assumes = assuming(
@@ -54,10 +53,26 @@ def thm_A_14(values: Values) -> Violation:
     square = delta_0**2
     for _ in range(T):
         square = square * (1 - 2 * s * (1 - square)) ** 2 / (1 + 4 * s**2 * square * (1 - square))
-    return Violation(square, (quotient * delta_0) ** 2, assumes=assumes,
+    return square, (quotient * delta_0) ** 2, assumes
+
+
+@replay("rolora/thm-A.14")
+def thm_A_14(values: Values) -> Violation:
+    """The sine after as many iterations."""
+    square, wanted, assumes = _end(values)
+    return Violation(square, wanted, assumes=assumes,
                      reads="u_T against epsilon^2; u_0 = delta_0^2, epsilon = quotient delta_0, s = step = eta "
                      "(L_max = ||mean b*|| = 1), and u becomes u (1 - 2s(1 - u))^2/(1 + 4s^2 u(1 - u)), T times; "
                      "the theorem asks for T at least log(1/quotient)/(c (1 - u_0))")  # fmt: skip
+
+
+@replay("rolora/a5-loss")
+def a5_loss(values: Values) -> Violation:
+    """The loss at (a, b) with the next b is gamma^2 plus |mean b*|^2 times the squared sine."""
+    square, wanted, assumes = _end(values)
+    return Violation(square, wanted, assumes=assumes,
+                     reads="global loss minus gamma^2, over |mean b*|^2, after T iterations of Theorem A.14, against "
+                     "epsilon^2; the symbols are those of the theorem")  # fmt: skip
 
 
 def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, list[Hypothesis]]:

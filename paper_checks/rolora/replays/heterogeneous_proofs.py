@@ -200,7 +200,7 @@ def eq_293(values: Values) -> Proof:
     return Proof(not flaw, flaw or "identities in inner products, squared")
 
 
-@proof("rolora/a5-loss", share="1", spread="1")
+@proof("rolora/a5-loss@at-recovery", share="1", spread="1")
 def a5_loss(values: Values) -> Proof:
     r"""The loss at $(a^T, b^{T+1})$ is $\gamma^2 + G\delta_T^2$, and $\delta_T$ tends to 0 (``rate_proofs``).
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from paper_checks.enclosures import enclosed
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
+from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values, fractions
 
 
@@ -54,3 +55,42 @@ def eq_124(values: Values) -> Violation:
                *inside("eps', against (1 - delta^2)/16", eps, x / 16))  # fmt: skip
     return Violation(abs(1 - 2 * s * x), abs(1 - 2 * s * (x - eps)), assumes=assumes,
                      reads="step = eta |b*|^2, eps = eps', b = g; both sides of (144) over delta")  # fmt: skip
+
+
+@replay("rolora/eq-175")
+def eq_175(values: Values) -> Violation:
+    """The sum of (179) and the right side of (180), over |b*|, for an angle below eps."""
+    level, delta, eps = fractions(values, "level", "delta", "target")
+    assumes = (
+        Hypothesis("eps'", level, ">", 0),
+        Hypothesis("delta_T", delta, ">", 0),
+        Hypothesis("delta_T, against eps", delta, "<=", eps),
+    )
+    return Violation(abs(level * delta + delta - (1 + level) * eps), 0, assumes=assumes,
+                     reads="level = eps', target = eps; distance of (179) from (180), printed as equal")  # fmt: skip
+
+
+@replay("rolora/a4-c")
+def a4_c(values: Values) -> Violation:
+    """One client in the plane, any step: a lower bound of the probability that it misses C.
+
+    The step turns a by an angle whose tangent is a positive number times R, m R a chi-square of k = m - 1 degrees of
+    freedom, and has to end within psi of a*, sin psi = C delta_0. So log R lies in an interval of length
+    log(tan(theta + psi) / tan(theta - psi)) <= 2 psi / (sin(theta - psi) cos(theta + psi)), with psi <= 1.01 C delta_0,
+    sin(theta - psi) >= delta_0 (1 - 2 C), cos(theta + psi) >= 1 - 4 delta_0^2. The density of log R is at most
+    sqrt(k / (4 pi)) (Stirling), and pi > 3.
+    """
+    at = thresholds(values)
+    c, delta_0 = fractions(values, "c", "delta_0")
+    assumes = assuming(*at.assumes, *inside("c", c), *inside("delta_0", delta_0))
+    bound = enclosed("sqrt", 1 - c * (1 - delta_0**2))[1]
+    assumes += (
+        Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1),
+        Hypothesis("d", int(values["d"]), "=", 2),
+        Hypothesis("C, for the estimates", bound, "<", Fraction(1, 10)),
+    )
+    length = Fraction(202, 100) * bound / ((1 - 2 * bound) * (1 - 4 * delta_0**2))
+    within = enclosed("sqrt", Fraction(at.m - 1, 12))[1] * length
+    return Violation(1 - within, Fraction(2, 2**10), assumes=assumes,
+                     reads="m = C q samples, any step; a lower bound of the probability that the first iteration "
+                     "misses the factor, and 2 max{log N, d}^-10")  # fmt: skip

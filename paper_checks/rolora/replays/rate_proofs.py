@@ -167,6 +167,14 @@ def thm_A_14(values: Values) -> Proof:
                  "for short steps")  # fmt: skip
 
 
+@proof("rolora/thm-A.14@c-of-lemma-a-16", factor="2", longest="1/2")
+def thm_A_14_tied(values: Values) -> Proof:
+    r"""For $c \le y/(1 - \delta_0^2)$, $y = 2s(1 - \delta_0^2)$: $(1 - y)^T \le e^{-yT} \le \epsilon/\delta_0$."""
+    flaw = weaker(values, "factor=2 longest=1/2")
+    flaw = flaw or flaw_of_sines(rational(values["factor"]), rational(values["longest"]))
+    return Proof(not flaw, flaw or r"Lemma A.16 in every iteration, with $(1-y)^T \le e^{-yT}$")
+
+
 @proof("rolora/eq-286", size="1")
 def eq_286(values: Values) -> Proof:
     r"""$\log(1-y) < -y < 0$, so that $-1/\log(1-y) < 1/y$; times $-\log(\epsilon/\delta_0) > 0$.
@@ -206,3 +214,11 @@ def txt_exponential(values: Values) -> Proof:
     flaw = weaker(values, "reach=1") or flaw_of_map() or next((n for n, passed in checks.items() if not passed), "")
     return Proof(not flaw, flaw or r"the exact factor of the tangent, $1 - \frac{2\kappa}{1 + 2\kappa u}$, between its "
                  "ends; the losses; the limit at the largest step")  # fmt: skip
+
+
+@proof("rolora/txt-exponential@for-a-suitable-step", factor="2", reach="1")
+def at_some_step(values: Values) -> Proof:
+    r"""The same for one step with $0 < \kappa < 1$."""
+    found = txt_exponential.evaluate(values)
+    assert isinstance(found, Proof)
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
@@ -36,3 +36,39 @@ def table_6(values: Values) -> Violation:
         abs(Fraction(one) - Fraction(two)), half_unit(one) + half_unit(two),
         reads="LoRA, rank 4, 20 clients: difference of the two printed deviations for QNLI",
     )  # fmt: skip
+
+
+@replay("rolora/txt-table1-rolora")
+def txt_table1_rolora(values: Values) -> Violation:
+    """The least fall that the printed accuracies allow, against the most that both deviations allow."""
+    before, after, one, two = (values[name] for name in ("before", "after", "spread before", "spread after"))
+    fall = Fraction(before) - Fraction(after) - half_unit(before) - half_unit(after)
+    spread = Fraction(one) + Fraction(two) + half_unit(one) + half_unit(two)
+    assumes = (
+        Hypothesis("accuracy before", Fraction(before), "<=", 100),
+        Hypothesis("accuracy after", Fraction(after), ">=", 0),
+        Hypothesis("deviation before", Fraction(one), ">=", 0),
+        Hypothesis("deviation after", Fraction(two), ">=", 0),
+    )
+    return Violation(fall, spread, assumes=assumes,
+                     reads="RoLoRA, rank 4, one data set: fall of the accuracy with more clients, in points, against "
+                     "the two printed deviations added")  # fmt: skip
+
+
+@replay("rolora/txt-table2-best@significant-in-every-comparison")
+def txt_table2_best(values: Values) -> Violation:
+    """Welch's square of t, three trials each, as large as the roundings allow, against the least that is significant.
+
+    Its degrees of freedom are at most 4, for which the 5 % point of Student's law is more than 2.776, and fewer need
+    more.
+    """
+    one, two, spread, other = (values[name] for name in ("mean", "other mean", "deviation", "other deviation"))
+    lead = Fraction(one) - Fraction(two) + half_unit(one) + half_unit(two)
+    assumes = assuming(
+        Hypothesis("lead", lead, ">", 0),
+        Hypothesis("deviation, against its rounding", Fraction(spread), ">", half_unit(spread)),
+        Hypothesis("deviation of LoRA, against its rounding", Fraction(other), ">", half_unit(other)),
+    )
+    variance = ((Fraction(spread) - half_unit(spread)) ** 2 + (Fraction(other) - half_unit(other)) ** 2) / 3
+    return Violation(Fraction(2776, 1000) ** 2, lead**2 / variance, assumes=assumes,
+                     reads="RoLoRA against LoRA on BoolQ; square of the least significant t, and of t")  # fmt: skip

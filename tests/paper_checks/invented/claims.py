@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import judge_bands
 from paper_checks.methods.inequality import judge_inequality
@@ -69,6 +69,63 @@ def unproved_fix(x, K=0.5):
     return bound(x, K)
 
 
+def reading(name, K, *mutants):
+    return Reading(name, rf"$x^2 \le {K} x$ on $[0, 1]$", {"K": K}, "Section 2 writes it so.", mutants)
+
+
+read_twice = statement(
+    "read-twice", measure=draw, mutants=[{"K": 0.9}], expect="holds", grade="search",
+    readings=(LITERAL, reading("double", 2.0, {"K": 0.9})),
+)(bound)  # fmt: skip
+ambiguous = statement(
+    "ambiguous", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect="depends on the reading", grade="search",
+    importance="result", because="At x = 1 half is too small.", readings=(LITERAL, reading("half, as in eq. 2", 0.5)),
+)(bound)  # fmt: skip
+
+
+@statement(
+    "other-way-round", measure=draw, mutants=[{"K": 0.4}], expect="depends on the reading", grade="proof",
+    readings=(LITERAL, reading("double", 1.0, {"K": 0.9})),
+)  # fmt: skip
+def other_way_round(x, K=0.5):
+    return bound(x, K)
+
+
+unshown = statement(
+    "unshown-reading", measure=draw, mutants=[{"K": 0.9}], readings=(LITERAL, reading("loose", 0.5))
+)(bound)  # fmt: skip
+blind = statement(
+    "blind-reading", measure=draw, mutants=[{"K": 0.9}], readings=(LITERAL, reading("strict", 2.0, {"K": 1.0}))
+)(bound)  # fmt: skip
+
+
+@statement(
+    "half-read", measure=draw, mutants=[{"K": 0.4}], control=Form("K = 1", {"K": 1.0}),
+    readings=(LITERAL, reading("mean", 0.6)),
+)  # fmt: skip
+def half_read(x, K=0.5):
+    return bound(x, K)
+
+
+@statement(
+    "bounded", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect="holds", grade="search",
+    best={"K": Best(1.0, "proved: at x = 1")},
+    hypotheses=(
+        Dropped(r"$x \le 1$", {"most": 10.0}), Dropped(r"$x \ge 0.1$"), Dropped(r"$x \ge 0$", {}, "$x^2 \\le 5|x|$"),
+    ),
+)  # fmt: skip
+def bounded(x, K=5.0, most=1.0):
+    return bound(x * most, K)
+
+
+@statement(
+    "needed-after-all", measure=draw, mutants=[{"K": 0.9}],
+    hypotheses=(Dropped(r"$x \le 1$", {"most": 2.0}, "said to be superfluous"),),
+)  # fmt: skip
+def needed_after_all(x, K=1.0, most=1.0):
+    return bound(x * most, K)
+
+
 vacuous = statement("vacuous", measure=lambda context: np.empty(0), mutants=[{"K": 0.9}])(bound)
 
 
@@ -132,7 +189,7 @@ def mean_of(context: Context) -> np.ndarray:
 def undecidable(draws, mean=0.5):
     """The mean of uniform numbers within 0.015, which thirty of them cannot tell."""
     name = "mean"
-    return judge_bands({name: mean_interval(draws, LEVEL)}, {name: mean}, [{name: 0.5}, {name: 0.47}], scope="uniform")
+    return judge_bands({name: mean_interval(draws, LEVEL)}, {name: mean}, scope="uniform", resolution=0.015)
 
 
 @statement("full-only", measure=mean_of, mutants=[{"mean": 0.47}], budget="full", expect="holds", grade="statistical")

@@ -20,6 +20,9 @@ fixable = replay("invented/fixable")(at(half))
 proved_fix = replay("invented/proved-fix")(at(half))
 unproved_fix = replay("invented/unproved-fix")(at(half))
 always_fails = replay("invented/always-fails")(at(half))
+half_of_two = replay("invented/ambiguous@half-as-in-eq-2")(at(half))
+first_of_two = replay("invented/other-way-round")(at(half))
+half_read = replay("invented/half-read")(at(half))
 tampered = replay("invented/tampered")(at(half))
 outside = replay("invented/outside")(at(half))
 no_control = replay("invented/no-control")(at(half))
@@ -37,6 +40,11 @@ def cheating(values):
 def certified(values):
     """x - x^2 = x (1 - x), both factors non-negative on [0, 1]."""
     return Proof(values["factors"] == ["x", "1 - x"], "two non-negative factors")
+
+
+proof_of_a_reading = proof("invented/other-way-round@double", K="1")(
+    lambda values: Proof(values["K"] == "1" and values["factors"] == ["x", "1 - x"], "two non-negative factors")
+)
 
 
 @proof("invented/other-constant", K="1")

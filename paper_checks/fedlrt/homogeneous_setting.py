@@ -1,0 +1,158 @@
+"""Section 4.1, homogeneous test: its setting, in the normalisations that the text leaves open, and its step size.
+
+The paper leaves open the normalisation of the polynomials, the distribution of the target, and rank and size of the
+start: normal factors, and a normal start of size 0.01 cut to rank 8, if nothing else is said. Normal factors whose
+last singular value is small are drawn again, see ``WEAKEST``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+
+import torch
+
+from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.context import Context
+from paper_checks.fedlrt.legendre_runs import HOMOGENEOUS, one_target
+from paper_checks.methods.promises import Promise, judge_promises
+from toymodels.legendre import BASES, homogeneous
+
+CLIENTS = (1, 2, 4, 8, 16, 32)
+RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
+SETTING = "n = 20, target of rank 4 from normal factors, 10,000 points dealt evenly, s = 20, rate 1e-3, tau = 0.1"
+NORMALISED = {
+    "plain": ("value 1 at 1", "polynomials of value 1 at 1",
+              "The text names no normalisation; Legendre polynomials without further word have the value 1 at 1."),
+    "dx": ("orthonormal for dx", "polynomials orthonormal for dx",
+           "The text names no normalisation; a basis of polynomials on [-1, 1] is often orthonormal for dx."),
+    "uniform": ("orthonormal for the uniform law", "polynomials orthonormal for the uniform law",
+                "The text names no normalisation; the points are uniform, and these are orthonormal for their law."),
+}  # fmt: skip
+"""Name of the reading, what it says, and why, by basis."""
+
+
+def read_in(statement: str, *bases: str) -> tuple[Reading, ...]:
+    """A statement with each normalisation; the first is the judge's default."""
+    return tuple(
+        Reading(name, f"With {says}: {statement}", {"basis": basis} if place else {}, why)
+        for place, (basis, (name, says, why)) in enumerate((basis, NORMALISED[basis]) for basis in bases)
+    )
+
+
+def stream(context: Context) -> int:
+    """One seed for the claims on one run, so that it is made once."""
+    return Context("fedlrt/exp-homogeneous", context.seed).integer_seed()
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Distance of the minimiser from the target, and the least curvature over the largest."""
+
+    distance: float
+    curvature: float
+
+
+def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
+    """The problem with four clients in every basis, and with fewer points than entries of W."""
+    found = {}
+    for basis in BASES:
+        for samples in (10_000, 300):
+            problem = homogeneous(4, context.rng(f"{basis} {samples}"), basis=basis, samples=samples)
+            low, high = problem.facts["curvature"]
+            target = problem.facts["target"]
+            away = float("inf") if problem.minimiser is None else float(
+                torch.linalg.vector_norm(problem.minimiser["W"] - target))  # fmt: skip
+            found[basis, samples] = Setting(away, low / high)
+    return found
+
+
+@claim(
+    "fedlrt/exp-homogeneous",
+    where="Section 4.1, homogeneous test",
+    says=r"Losses $L_c(W) = \frac1{2|X_c|}\sum_{(x,y) \in X_c}\|p(x)^\top Wp(y) - f(x,y)\|_2^2$, $W \in \mathbb "
+    r"R^{n \times n}$, p the Legendre polynomial basis of degree n - 1; target $f(x,y) = p(x)^\top W_rp(y)$ "
+    "with random $W_r$ of rank r; n = 20, r = 4; 10,000 points uniform on $[-1,1]^2$, spread uniformly among "
+    r"C = 1, 2, 4, 8, 16, 32 clients; $s_* = 20$, $\lambda = 10^{-3}$; $\vartheta = \tau\|\tilde S^*\|$, "
+    r"$\tau = 0.1$; medians over 20 random initial weights. The minimiser is $W^* = W_r$.",
+    measure=make_problems,
+    control=Form("In every normalisation of the polynomials the minimiser is $W_r$, the only one.",
+                 {"keep": ("minimiser",)}),
+    correction=Form(
+        "With one of the normalisations named the loss is determined, and the minimiser is $W_r$, the only one. Left "
+        "open are the normalisation of the polynomials, the law of $W_r$, rank and size of the start, and the number "
+        "of rounds.",
+        {"bases": ("uniform",)},
+        ({"bases": ("plain", "uniform")}, {"samples": 300}, {"moved": 0.01}),
+        asks="weaker",
+    ),
+    vary=("moved",),
+    kind="setting",
+    because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 1521, and steps with them.",
+    expect="corrected",
+    grade="search",
+    method="promises",
+)  # fmt: skip
+def exp_homogeneous(problems: Mapping[tuple[str, int], Setting], samples: int = 10_000, moved: float = 0.0,
+                    bases: tuple[str, ...] = tuple(BASES),
+                    keep: tuple[str, ...] = ("complete", "minimiser")) -> Evidence:  # fmt: skip
+    """Whether the text determines the loss, by its curvatures, and the minimiser; ``moved``: one so far from it."""
+    promises = []
+    for basis in bases:
+        one = problems[basis, samples]
+        if "complete" in keep:
+            apart = abs(one.curvature / problems[bases[0], samples].curvature - 1.0)
+            case = {"n": 20} if basis == "uniform" else None
+            promises.append(Promise("the text determines how curvatures spread", apart, 0.5, at_most=True, case=case))
+        promises.append(Promise(f"positive curvature, {basis}", 1e-7, one.curvature, at_most=True))
+        if isfinite(one.distance):  # else there is no single minimiser
+            promises.append(Promise(f"distance of minimiser and target, {basis}", one.distance, moved, error=1e-6))
+    told = ", ".join(f"{basis} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
+    return judge_promises(promises, f"{SETTING}, four clients; least over largest curvature: {told}")
+
+
+def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
+    """The largest curvature of any client, by basis and number of clients; points dealt at random, and by region."""
+    seed, found = stream(context), dict[str, dict[int, float]]()
+    for name, basis, split, counts in (
+        ("plain", "plain", "random", CLIENTS), ("dx", "dx", "random", (1, 2, 4, 8, 32)),
+        ("uniform", "uniform", "random", (1, 32)),
+        ("plain, by region", "plain", "region", (32,)),
+    ):  # fmt: skip
+        found[name] = {
+            C: max(float(torch.linalg.eigvalsh(client.H)[-1]) for client in one_target(seed, basis, C, split))
+            for C in counts
+        }
+    return found
+
+
+@claim(
+    "fedlrt/claim-hom-stepsize",
+    where="Section 4.1, homogeneous test",
+    says=r"The homogeneous test ($s_* = 20$, $\lambda = 10^{-3}$, C = 1, 2, 4, 8, 16, 32 clients) satisfies the "
+    r"step-size restriction of Theorem 2, $\lambda \le \frac1{12Ls_*}$.",
+    measure=find_smoothness,
+    mutants=[{"steps": 100}],
+    readings=read_in("the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform"),
+    hypotheses=(Dropped("points spread uniformly among the clients", {"basis": "plain, by region"}),),
+    vary=("rate",),
+    best={"rate": Best(4.0e-3, "searched: the largest admitted with value 1 at 1, 4.04e-3 to 4.06e-3 by the points")},
+    because="With orthonormal polynomials the curvature of some clients exceeds what the step admits; plain ones pass.",
+    expect="depends on the reading",
+    grade="search",
+    method="promises",
+)
+def claim_hom_stepsize(smoothness: Mapping[str, Mapping[int, float]], basis: str = "plain", rate: float = RATE,
+                       steps: int = STEPS) -> Evidence:  # fmt: skip
+    """The rate against the bound, for every number of clients."""
+    promises = [
+        Promise(f"the rate for C = {C}", rate, 1.0 / (12.0 * L * steps), at_most=True,
+                case={"clients": C} if C == 32 else None)
+        for C, L in smoothness[basis].items()
+    ]  # fmt: skip
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{1.0 / (12.0 * L * STEPS):.2g} (C = {C})" for C, L in values.items())
+        for name, values in smoothness.items()
+    )
+    return judge_promises(promises, f"{SETTING}; largest admitted rates, {told}")

@@ -1,0 +1,149 @@
+"""Sections 4 and 6.1: what travels in a communication round, from the ledger of the algorithms as they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from algorithms.adapter import Adapter
+from algorithms.descent import Descent
+from algorithms.federation import Federation
+from algorithms.fedlora import FedLoRA
+from algorithms.ffa_lora import FFALoRA
+from algorithms.rolora import RoLoRA
+from algorithms.rounds import one_round
+from algorithms.tree import Tree
+from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.context import Context
+from paper_checks.methods.printed import Cell, Rounded, judge_printed
+from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE, share_of_outputs
+from paper_checks.rolora.tables import TABLE_9
+from toymodels.quadratic import random_quadratics
+
+exact = Rounded.exact
+Traffic = Mapping[str, Mapping[str, Sequence[int]]]
+
+
+def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
+    """Numbers sent in the communication rounds of one iteration, from the ledger of the algorithms as they run.
+
+    Args:
+        context: seeds the problems, which do not matter.
+
+    Returns:
+        For inputs and outputs of one matrix, by method and direction: numbers per client in each communication round.
+    """
+    local, adapter = Descent(1, 0.01), Adapter(2)
+    found: dict[tuple[int, int], Traffic] = {}
+    for shape in ((6, 6), (6, 4), (4, 10)):
+        problem = random_quadratics(shape, 2, context.rng(f"{shape}"))
+        counts: dict[str, dict[str, list[int]]] = {}
+        methods: dict[str, Any] = {
+            "LoRA": FedLoRA(local, adapter), "FFA-LoRA": FFALoRA(local, adapter), "RoLoRA": RoLoRA(local, adapter),
+        }  # fmt: skip
+        for name, algorithm in methods.items():
+            fed = Federation(problem.clients)
+            one_round(algorithm.round, fed, algorithm.start(fed, Tree(problem.start)))
+            counts[name] = {
+                direction: [
+                    sum(e.entries // e.clients for e in fed.ledger.entries
+                        if (e.round, e.trip, e.direction) == (1, trip, direction))
+                    for trip in range(1, fed.ledger.trips(1) + 1)
+                ]
+                for direction in ("up", "down")
+            }  # fmt: skip
+        found[shape] = counts
+    return found
+
+
+@claim(
+    "rolora/txt-half-cost",
+    where="Section 6.1, effect of the number of fine-tuning parameters; Section 3.1 for the shapes",
+    says="With the same fine-tuning parameters the communication cost of RoLoRA and of FFA-LoRA is always half of "
+    "that of LoRA.",
+    measure=count_traffic,
+    mutants=[{"share": 0.45}, {"share": 0.55}],
+    vary=("share",),
+    importance="result",
+    because="FFA-LoRA trains $r d_{out}$ of $r(d_{in} + d_{out})$ numbers, half of them for square matrices only.",
+    readings=(
+        Reading(
+            "square matrices",
+            r"With the same fine-tuning parameters, for adapted matrices $W_0 \in \mathbb R^{d \times d}$, the "
+            "communication "
+            "cost of RoLoRA and of FFA-LoRA is in every round half of that of LoRA.",
+            why=r"Section 3.1 has $W_0 \in \mathbb R^{d \times d}$, and all matrices of the tables are square.",
+        ),
+        Reading(
+            "any matrices",
+            "With the same fine-tuning parameters, for adapted matrices of any shape, the communication cost of "
+            "RoLoRA and "
+            "of FFA-LoRA is, over two rounds, half of that of LoRA.",
+            {"shapes": "any"},
+            "It is said to be always so, and Section 6.1 applies LoRA to every weight matrix of the selected layers.",
+        ),
+    ),
+    correction=Form(
+        r"For matrices of any shape RoLoRA sends half of what LoRA does over an iteration of two rounds, but not in "
+        "each, "
+        r"and FFA-LoRA the share $\sum d_{out}/\sum(d_{in} + d_{out})$, for all seven matrices of Llama-2-7B's layers "
+        "0.544.",
+        {"shapes": "any", "ffa": "outputs"},
+        mutants=({"over": "round"}, {"ffa": "half"}, {"share": 0.45}),
+        asks="neither",
+    ),
+    expect="depends on the reading",
+    grade="proof",
+    method="printed",
+)  # fmt: skip
+def txt_half_cost(
+    traffic: Mapping[tuple[int, int], Traffic], shapes: str = "square", over: str = "iteration", ffa: str = "half",
+    share: float = 0.5,
+) -> Evidence:  # fmt: skip
+    """Numbers on the way, up and down, after the start (at which each method sends its first factors once).
+
+    Args:
+        traffic: from the ledger.
+        shapes: whether the statement is for square matrices alone, or for any.
+        over: for other shapes, each communication round, or the two of an iteration together.
+        ffa: for other shapes, whether FFA-LoRA is said to send half, or the share of the outputs.
+        share: of what LoRA sends.
+    """
+    cells, half = {}, Fraction(share)
+    for (inputs, outputs), counts in traffic.items():
+        other = inputs != outputs
+        if other and shapes == "square":
+            continue
+        for direction in ("up", "down"):
+            (whole,) = counts["LoRA"][direction]
+            for method in ("FFA-LoRA", "RoLoRA"):
+                rounds = counts[method][direction]
+                of_outputs = method == "FFA-LoRA" and ffa == "outputs" and other
+                part = Fraction(outputs, inputs + outputs) if of_outputs else half
+                together = over == "iteration" and other
+                sent = [Fraction(sum(rounds), len(rounds))] if together else [Fraction(n) for n in rounds]
+                case = {"method": method, "inputs": inputs, "outputs": outputs}
+                for number, size in enumerate(sent, start=1):
+                    name = (
+                        f"{inputs} x {outputs}, {method}, {direction}, {'iteration' if together else 'round'} {number}"
+                    )
+                    cells[name] = Cell(exact(part * whole), exact(size), case)
+    adapted = {
+        "RoBERTa-Large, W_v and W_q": (ROBERTA_LARGE, ("W_v", "W_q")),
+        "Llama-2-7B, attention": (LLAMA_2_7B, TABLE_9.layers.matrices),
+    }
+    cells |= {
+        f"FFA-LoRA, {name}": Cell(exact(half), exact(share_of_outputs(model, matrices)), {})
+        for name, (model, matrices) in adapted.items()
+    }
+    widest = {
+        name: float(share_of_outputs(model, tuple(model.shapes)))
+        for name, model in (("RoBERTa-Large", ROBERTA_LARGE), ("Llama-2-7B", LLAMA_2_7B))
+    }
+    told = ", ".join(f"{name} {value:.3f}" for name, value in widest.items())
+    scope = (
+        f"the algorithms' own ledger for matrices of {', '.join(f'{a} x {b}' for a, b in traffic)}, rank 2, and "
+        f"the adapted matrices of the tables; share of FFA-LoRA with every weight matrix of a layer adapted: {told}"
+    )
+    return judge_printed(cells, scope)
