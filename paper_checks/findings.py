@@ -112,7 +112,7 @@ def _because(claim: Claim) -> str:
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Writes every page of every paper into a folder and returns their paths."""
+    """Writes every page of every paper into a folder, removes pages of proofs that are no more, and returns the paths."""
     written = []
     for paper in PAPERS:
         for page in paper.pages:
@@ -124,6 +124,8 @@ def write_pages(folder: Path) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             written.append(path)
+    for path in set((folder / "proofs").glob("*.md")) - set(written):
+        path.unlink()  # of a proof that is no more
     return written
 
 
