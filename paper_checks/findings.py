@@ -112,7 +112,7 @@ def _because(claim: Claim) -> str:
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Writes every page of every paper into a folder, removes pages of proofs that are no more, and returns the paths."""
+    """Writes every page of every paper into a folder, without pages of proofs that are no more; returns the paths."""
     written = []
     for paper in PAPERS:
         for page in paper.pages:
