@@ -164,7 +164,7 @@ def _claims(options: argparse.Namespace) -> int:
         return AS_EXPECTED
     width = max(len(claim.id) for claim in claims)
     for claim in claims:
-        print(f"{claim.id:{width}}  {claim.expect:18}  {claim.grade or '-':11}  {claim.where}")
+        print(f"{claim.id:{width}}  {claim.expect:22}  {claim.grade or '-':11}  {claim.where}")
     print(f"{len(claims)} claims")
     return AS_EXPECTED
 

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 
 from paper_checks.mathml import MathError, formulas_and_words, tree
 
-_RELATIONS = frozenset("=<>≤≥≪≫≠≈≡∼≃∝∈∉⊂⊆→←⇒⟹↦↗↘")
+_RELATIONS = frozenset("=<>≤≥≪≫≠≈≡∼≃∝∈∉⊂⊆⟂→←⇒⟹↦↗↘")
 _BINARY = frozenset("+−-±∓×·∖∪∩⊕⊗⊞∘")
 _OPENING, _CLOSING = frozenset("([{⌊⌈⟨"), frozenset(")]}⌋⌉⟩")
 _BARS = frozenset("|‖")
@@ -31,6 +31,7 @@ _ASCII = {
     "→": "->", "←": "<-", "⇒": "=>", "↦": "|->", "∈": " in ", "∉": " not in ", "⊂": " within ", "⊆": " within ",
     "∪": " union ", "⋃": "union ", "∩": " and ", "⊞": " [+] ", "±": "+-", "×": " x ", "·": "*", "⋅": "*", "‖": "||",
     "∥": "||", "⊤": "T", "∇": "grad ", "∂": "d", "∑": "sum ", "∏": "prod ", "∫": "int ", "∞": "inf", "∠": "angle ",
+    "⟂": " orthogonal to ", "⋂": "and ",
     "⋆": "*", "…": "...", "⋯": "...", "√": "sqrt", "–": "-", "—": "-", "’": "'", "⟨": "<", "⟩": ">", "⌊": "floor(",
     "⌋": ")", "⌈": "ceil(", "⌉": ")", "λ": "lambda", "Λ": "Lambda", "∖": " minus ", "⊕": "(+)", "⊗": "(x)", "∘": " o ",
     "′": "'", "″": "''", "\u2006": " ", "\xa0": " ", "∼ ": "~ ", "ϑ": "theta", "ϵ": "epsilon", "ϕ": "phi", "ϱ": "rho",

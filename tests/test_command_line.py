@@ -48,7 +48,7 @@ def test_claims_lists_the_ledger(capsys):
     entries = json.loads(out)
     assert status == 0
     assert set(entries[0]) == {
-        "id", "also", "paper", "where", "kind", "expected", "expected_grade", "says", "replay",
+        "id", "also", "paper", "where", "kind", "importance", "because", "expected", "expected_grade", "says", "replay",
     }  # fmt: skip
     status, out, _ = run(capsys, "claims", "--paper", "fedloru")
     assert f"{sum(entry['paper'].startswith('fedloru') for entry in entries)} claims" in out
@@ -59,7 +59,7 @@ def test_check_says_statement_numbers_and_how_to_replay(capsys):
     (entry,) = json.loads(out)["claims"]
     assert status == 0
     assert "1 claim: 1 refuted; every verdict as recorded" in err  # standard output holds nothing but JSON
-    assert (entry["expected"], entry["expected_grade"], entry["kind"]) == ("refuted", "proof", "claim")
+    assert (entry["expected"], entry["expected_grade"], entry["kind"]) == ("refuted", "proof", "number")
     assert entry["says"]
     assert entry["printed"]
     assert entry["obtained"]
@@ -145,12 +145,15 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("data", "fetch", "imagenet"), ("unknown data set 'imagenet'", "known: mnist, fashion-mnist")),
         (("check", ""), ("argument ID", "must not be empty")),
         (("check", "--paper", "rolora", "fedlrt/thm-2"), ("no claim among fedlrt/thm-2 is of rolora",)),
-        (("check", "--paper", "fedlrt", "--verdict", "refuted"), ("no claim is of fedlrt and on record as refuted",)),
+        (
+            ("check", "--paper", "fedloru-v1", "--verdict", "not checkable here"),
+            ("no claim is of fedloru-v1 and on record as not checkable here",),
+        ),
         (("check", QUICK, "--json", ""), ("--json", "must not be empty")),
         (("check", QUICK, "--seed", "9" * 400), ("--seed", "must be a whole number")),
         (("check", QUICK, "two\nlines", "--nosuch"), ("unrecognized arguments: --nosuch",)),
         (("check", "two\nlines"), ("no claim 'two",)),
-        (("claims", "--verdict", "refuted", "--paper", "fedlrt"), ("no claim is of fedlrt",)),
+        (("claims", "--verdict", "not checkable here", "--paper", "fedloru-v1"), ("no claim is of fedloru-v1",)),
         (("replay",), ("name a claim or a paper, or --all",)),
         (("figure", "rmt/spectrum", "--seed", "0", ""), ("a name must not be empty",)),
         (("figure", ""), ("argument ID", "must not be empty")),

@@ -41,15 +41,26 @@ def worker_environment() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Keeps Ctrl-C waiting, and for good from the processes that are started meanwhile: it is for their starter."""
+    """Keeps Ctrl-C waiting, and for good from the processes that are started meanwhile: it is for their starter.
+
+    Another thread of this process may take the signal, and Python then interrupts the main one all the same; what comes
+    so is kept, and raised at the end.
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    came: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, lambda number, frame: came.append(number)) if main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def end_with_pipe(watched: Connection) -> None:

@@ -113,8 +113,12 @@ def test_a_worker_ends_with_the_pipe_and_leaves_an_interrupt_to_its_starter():
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held back here")
-def test_an_interrupt_waits_and_is_kept_from_what_is_started():
+@pytest.mark.parametrize("threads", [0, 3])  # any of which may take the signal
+def test_an_interrupt_waits_and_is_kept_from_what_is_started(threads):
     before, reached = signal.signal(signal.SIGINT, signal.default_int_handler), []
+    over = threading.Event()
+    for _ in range(threads):
+        threading.Thread(target=over.wait, daemon=True).start()
 
     def interrupted():
         with uninterrupted():
@@ -130,6 +134,7 @@ def test_an_interrupt_waits_and_is_kept_from_what_is_started():
             interrupted()
     finally:
         signal.signal(signal.SIGINT, before)
+        over.set()
     assert reached == ["True\n"]
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 

@@ -147,7 +147,12 @@ def eq_43(values: Values) -> Proof:
 
 @proof("rolora/eq-43@constant-of-the-thresholds", factor="28", C="4")
 def eq_43_thresholds(values: Values) -> Proof:
-    r"""$m \ge fq/\min(\epsilon_1, \epsilon_2)^2$: the exponents against $-Cq$, with $A, dL \le q$, $q \ge 2\log2$."""
+    r"""As in the first reading, q for M: $A, dL \le q$, $q \ge 2\log2$, $m\min(\epsilon_1, \epsilon_2)^2 \ge fq$.
+
+    Beside log 2 the exponents are at most $q + 2q - c_3fq$ and $q - \frac f4q$. Both are below $-Cq$, and by so much
+    that twice the first exponential and the second one add up to at most $e^{-Cq}$: what is left falls in q, so that
+    q = 2 log 2 decides. And $Cq > 10\log q$, as $\log q \le q/e$.
+    """
     f, C = interval(values["factor"]), interval(values["C"])
     golden = (iv.sqrt(5) - 1) / 2
     c3 = golden + iv.log(golden) / 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 
@@ -85,9 +84,10 @@ thm_5_4 = replay("rolora/thm-5.4")(angle_at_the_end)
 @replay("rolora/thm-5.4@c-of-the-step")
 def thm_5_4_tied(values: Values) -> Violation:
     """The same where c is that of the step."""
-    found = angle_at_the_end(values)
+    square, eps, assumes = end(values)
     s, c = fractions(values, "s", "c")
-    return replace(found, assumes=(*found.assumes, Hypothesis("c, against eta |b*|^2", c, "=", s)))
+    assumes += (Hypothesis("c, against eta |b*|^2", c, "=", s),)
+    return Violation(square, eps**2, assumes=assumes, reads=f"{UNLIMITED}; squares of sin theta(a^T, a*) and of eps")
 
 
 @replay("rolora/s5-rolora-loss")

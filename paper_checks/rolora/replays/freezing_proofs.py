@@ -68,7 +68,11 @@ def s5_rolora_loss(values: Values) -> Proof:
 
 @proof("rolora/s5-rolora-loss@at-recovery", four="4", two="2", fewest="4")
 def at_recovery(values: Values) -> Proof:
-    r"""The same where $\delta^T \le \epsilon$ is given."""
+    r"""With $\delta^T \le \epsilon$ given, the expectation of Proposition 5.5 at $a^T$ is the statement.
+
+    Its second term has the sign of $N(4 - m) - 2$, which is negative for $m \ge 4$, so that nothing is added to the
+    squared sine.
+    """
     found = s5_rolora_loss.evaluate(values)
     assert isinstance(found, Proof)
     return found
