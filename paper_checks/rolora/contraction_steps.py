@@ -285,6 +285,7 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Ev
     importance="detail",
     because=r"(109) prints $\epsilon'$ where (116) and (152) have $\tilde\epsilon$, and Lemma A.10 bounds the "
     r"deviation by $\tilde\epsilon$.",
+    control=Form(r"With $2\tilde\epsilon$ as the first factor of (109).", {"form": "tilde", "factor": 2.0}),
     correction=Form(
         r"With $\tilde\epsilon$ as the first factor of (109), as in (116) and (152).",
         {"form": "tilde"},

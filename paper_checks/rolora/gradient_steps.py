@@ -246,6 +246,7 @@ def chain_grid(_: Context) -> Array:
     importance="detail",
     because=r"(68) prints the number $a^\top(\bar b - g)$, which can be 0, for the matrix $a(\bar b - g)^\top$ of "
     "(67).",
+    control=Form(r"The same with 2 for 1 in (76), and $a(\bar b - g)^\top$ in (68).", {"matrix": True, "one": 2.0}),
     correction=Form(
         r"With $a(\bar b - g)^\top$ in (68), as in (67): every line holds, up to (76).",
         {"matrix": True},

@@ -59,12 +59,12 @@ def test_a_script_alone_reproduces_both_sides_and_the_violation(id, tmp_path):
 def test_scripts_hold_the_values_the_hypotheses_and_the_sides_and_little_else():
     scripts = {id: script_of(replay, values).splitlines() for id, (replay, values) in WITNESSES.items()}
     lengths = sorted(map(len, scripts.values()))
-    assert lengths[len(lengths) // 2] <= 23
-    assert lengths[-1] <= 127
+    assert lengths[len(lengths) // 2] <= 22
+    assert lengths[-1] <= 115
     assert len(scripts["fedlrt/cor-2-proof"]) == 12
     packaged = {id for id, (first, *_) in scripts.items() if "The standard library alone is enough." not in first}
     assert packaged == LARGE_SAMPLES
-    assert all(max(map(len, lines[1:])) <= 157 for lines in scripts.values())
+    assert all(max(map(len, lines[1:])) <= 145 for lines in scripts.values())
 
 
 def run(id, tmp_path, **changed):

@@ -36,8 +36,7 @@ def printed_over_R(values: Values, noise: float) -> float:
 @replay("fedloru-v2/eq-36")
 def eq_36(values: Values) -> Violation:
     """The expected squared Frobenius norm over R from the entry variances of eq. (1), against the printed numerator."""
-    noise, R = Fraction(values["client"]), int(values["R"])
-    spikes = [Fraction(spike) for spike in values["spikes"]]
+    noise, R, spikes = Fraction(values["client"]), int(values["R"]), [Fraction(spike) for spike in values["spikes"]]
     expected = (sum(spike**2 for spike in spikes) + R * R * noise**2 / R) / R
     outliers = [spike + noise**2 / spike for spike in spikes]
     printed = (sum(g**2 for g in outliers) + (R - len(spikes)) * 4 * noise**2) / Fraction(R)

@@ -84,7 +84,7 @@ def eq_107(values: Values) -> Violation:
     # grad = 2 (mean Gram) ((b - cosine) a - sine u) b; what deviates is the same with the Gram matrix minus I.
     along = 2 * ((sum(aa) / N - 1) * (b - cosine) - sum(au) / N * sine) * b
     assumes = (
-        *(Hypothesis(f"determinant of the Gram matrix of client {i}", p * q - r**2, ">", 0)
+        *(Hypothesis(f"Gram determinant of client {i}", p * q - r**2, ">", 0)
           for i, (p, r, q) in enumerate(zip(aa, au, uu, strict=True), start=1)),
         Hypothesis("|b - g|, against eps' delta", abs(b - cosine), "<=", eps * sine),
         Hypothesis("eps'", eps, ">", 0),
