@@ -15,10 +15,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from paper_checks import card, status_graph
 from paper_checks.arguments import Argument, argument_of
-from paper_checks.claim import VERDICTS, Grade, Verdict
+from paper_checks.claim import VERDICTS, Claim, Grade, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
 from paper_checks.ledger import PAPERS
 from paper_checks.mathml import rich
+from paper_checks.paper import Paper
 from paper_checks.replay import replays_of
 from paper_checks.run import Result, Run
 from workloads.files import write_whole
@@ -166,11 +167,16 @@ def proof_arguments(results: Sequence[Result]) -> dict[tuple[str, str], Argument
     """The arguments of the proofs on file, by claim and kind."""
     proved = [result.claim for result in results for file in result.stored if file.kind == "certificate"]
     found: dict[tuple[str, str], Argument] = {}
-    for package in {claim.module.rpartition(".")[0] for claim in proved}:
-        replays = replays_of(package) if package in {paper.package for paper in PAPERS} else {}
-        wanted = {(claim.id, "certificate") for claim in proved}
+    wanted = {(claim.id, "certificate") for claim in proved}
+    for package in {paper.package for paper in map(_home, proved) if paper}:
+        replays = replays_of(package)
         found |= {key: argument_of(replay) for key, replay in replays.items() if key in wanted}
     return found
+
+
+def _home(claim: Claim) -> Paper | None:
+    """The paper whose folder holds a claim; None for one that is not in the ledger."""
+    return next((paper for paper in PAPERS if claim.module.startswith(f"{paper.package}.")), None)
 
 
 def exceptions_first(results: Sequence[Result]) -> list[Result]:
@@ -204,9 +210,9 @@ def papers(results: Sequence[Result]) -> list[tuple[str, list[Theme]]]:
     """Results paper by paper and theme by theme: the paper's title, or its short name if it is not known."""
     grouped: dict[str, list[Theme]] = {}
     for module, found in groupby(results, key=lambda result: result.claim.module):
-        package, _, theme = module.rpartition(".")
         some = tuple(found)
-        paper = next((p for p in PAPERS if p.package == package), None)
+        paper = _home(some[0].claim)
+        theme = module.removeprefix(f"{paper.package}.") if paper else module.rpartition(".")[2]
         name, title = (paper.title, paper.told(theme)[0]) if paper else (some[0].claim.paper, some[0].claim.paper)
         grouped.setdefault(name, []).append(Theme(f"theme:{theme}", title.rstrip("."), some))
     return list(grouped.items())

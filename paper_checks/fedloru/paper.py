@@ -5,11 +5,14 @@ from __future__ import annotations
 from paper_checks.fedloru.tables import differences
 from paper_checks.paper import Headline, Listing, Page, Paper
 
-SPECTRAL = (
-    *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
-    *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
-    *("index_sets", "stable_rank", "monotonicity", "alignment_steps"),
-    *("general_laws", "general_map", "six_sums", "cumulant_series", "measured_spectra"),
+SPECTRAL = tuple(
+    f"spectral.{theme}"
+    for theme in (
+        *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
+        *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
+        *("index_sets", "stable_rank", "monotonicity", "alignment_steps"),
+        *("general_laws", "general_map", "six_sums", "cumulant_series", "measured_spectra"),
+    )
 )
 CONVERGENCE = (
     *("accumulation", "low_rank_descent", "smoothness", "drift", "descent_steps", "convergence"),

@@ -10,8 +10,8 @@ import sympy
 
 from paper_checks.claim import Evidence
 from paper_checks.facts import Fact, identity, positive, together
-from paper_checks.fedloru.spike_sets import Gap, Instance, Reading, assumed, judge_instances
-from paper_checks.fedloru.stable_rank import S_M, S_N, SIGMA, SYMBOLS, THETA_0, THETA_J, outliers
+from paper_checks.fedloru.spectral.spike_sets import Gap, Instance, Reading, assumed, judge_instances
+from paper_checks.fedloru.spectral.stable_rank import S_M, S_N, SIGMA, SYMBOLS, THETA_0, THETA_J, outliers
 from rmt.spiked import wigner_outlier
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
-from paper_checks.fedloru.eigenvalues import Setting
-from paper_checks.fedloru.noise import FIXED_LAWS
-from paper_checks.fedloru.weyl import Pair, Row, judge_rows, measure_hessians
+from paper_checks.fedloru.spectral.eigenvalues import Setting
+from paper_checks.fedloru.spectral.noise import FIXED_LAWS
+from paper_checks.fedloru.spectral.weyl import Pair, Row, judge_rows, measure_hessians
 from paper_checks.methods.limit import Ladder, judge_limit
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.probability import Counted, Law, judge_probability

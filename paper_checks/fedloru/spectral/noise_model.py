@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.setup import SIZES, draw_laws, samples
+from paper_checks.fedloru.spectral.setup import SIZES, draw_laws, samples
 from paper_checks.methods.identity import Equation, Point, judge_identity
 from paper_checks.methods.inequality import judge_inequality
 from rmt.closed_laws import MarchenkoPastur, Semicircle

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
-from paper_checks.fedloru.spike_sets import Instance, draw_instances
-from paper_checks.fedloru.spike_sets import Reading as Sets
-from paper_checks.fedloru.stable_rank_estimates import judge_estimates
+from paper_checks.fedloru.spectral.spike_sets import Instance, draw_instances
+from paper_checks.fedloru.spectral.spike_sets import Reading as Sets
+from paper_checks.fedloru.spectral.stable_rank_estimates import judge_estimates
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from paper_checks.methods.probability import Counted

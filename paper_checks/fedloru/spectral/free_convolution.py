@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.eigenvalues import Setting
-from paper_checks.fedloru.noise import ATOMS
+from paper_checks.fedloru.spectral.eigenvalues import Setting
+from paper_checks.fedloru.spectral.noise import ATOMS
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from paper_checks.methods.mean import Tails, judge_means

@@ -9,7 +9,7 @@ import numpy as np
 
 from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.eigenvalues import Spectra, limiting_overlap, measure_overlaps
+from paper_checks.fedloru.spectral.eigenvalues import Spectra, limiting_overlap, measure_overlaps
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.alignment import ClientGradients, TwoClients, draw_two_clients

@@ -15,7 +15,7 @@ from scipy.special import gammaln, hyp1f1
 from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import compared, together
-from paper_checks.fedloru.alignment import (
+from paper_checks.fedloru.spectral.alignment import (
     RANKS,
     SCENES,
     SETTLED,

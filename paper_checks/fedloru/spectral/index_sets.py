@@ -11,8 +11,16 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.facts import Fact, identity, positive, together
-from paper_checks.fedloru.spike_sets import READINGS, Gap, Instance, Reading, assumed, draw_instances, judge_instances
-from paper_checks.fedloru.stable_rank import S_M, S_N, SIGMA, SYMBOLS, THETA_0, THETA_J, outliers
+from paper_checks.fedloru.spectral.spike_sets import (
+    READINGS,
+    Gap,
+    Instance,
+    Reading,
+    assumed,
+    draw_instances,
+    judge_instances,
+)
+from paper_checks.fedloru.spectral.stable_rank import S_M, S_N, SIGMA, SYMBOLS, THETA_0, THETA_J, outliers
 
 # Positive increments: they spell out orderings such as s_N < s_M in proofs of positivity.
 A, B, C = sympy.symbols("a b c", positive=True)

@@ -14,8 +14,16 @@ import sympy
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, positive, together
-from paper_checks.fedloru.spike_sets import READINGS, Gap, Instance, Reading, assumed, draw_instances, judge_instances
-from paper_checks.fedloru.stable_rank import (
+from paper_checks.fedloru.spectral.spike_sets import (
+    READINGS,
+    Gap,
+    Instance,
+    Reading,
+    assumed,
+    draw_instances,
+    judge_instances,
+)
+from paper_checks.fedloru.spectral.stable_rank import (
     AXES,
     S_M,
     S_N,

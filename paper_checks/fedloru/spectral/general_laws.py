@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL, Context
-from paper_checks.fedloru.general_noise import (
+from paper_checks.fedloru.spectral.general_noise import (
     LEFT_SKEWED,
     MARCHENKO_PASTUR,
     SEMICIRCLE,
