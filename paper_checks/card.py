@@ -141,16 +141,16 @@ def headline(result: Result) -> str:
     if verdict == "refuted":
         return fails + ("; the weakened form below passes the same check." if other_forms(result) else ".")
     if verdict == "depends on the reading":
-        return f"{readings_told(result)}."
+        return f"{sentence_case(readings_told(result))}."
     return "Not checkable here."
 
 
 def readings_told(result: Result) -> str:
-    """Which readings hold and which do not, in one line; nothing for a statement of one reading."""
+    """Which readings hold and which do not, in one line; of a stored result, that some do."""
+    if result.judged is None:
+        return "holds in some readings, does not in others"
     told = {True: "holds", False: "does not", None: "is undecided"}
-    readings = result.judged.readings(result.claim) if result.judged else ()
-    if len(readings) < 2:
-        return ""
+    readings = result.judged.readings(result.claim)
     return "; ".join(f"{told[one.evidence.ok]}: {one.reading.name}" for one in readings)
 
 

@@ -276,9 +276,10 @@ class Claim:
                 raise ValueError(f"{self.id}: the judge has no constant {name!r}; it has {', '.join(known) or 'none'}")
 
     def _check_readings(self) -> None:
-        names = [reading.name for reading in self.readings]
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"{self.id}: each reading has a name of its own, got {', '.join(names) or 'none'}")
+        slugs = [reading.slug for reading in self.readings]
+        if not slugs or not all(slugs) or len(set(slugs)) < len(slugs):
+            names = ", ".join(repr(reading.name) for reading in self.readings)
+            raise ValueError(f"{self.id}: the letters and digits of its name tell a reading; got {names or 'none'}")
         first, *others = self.readings
         if first.constants or first.mutants:
             raise ValueError(f"{self.id}: the first reading is the judge's defaults, with the mutants of the claim")

@@ -123,11 +123,18 @@ def worth_storing(package: str, id: str, found: Mapping[str, Any]) -> dict[str, 
     return used(replay, found) if replay else dict(found)
 
 
-def of_no_claim(folder: Path, ids: Iterable[str]) -> tuple[str, ...]:
-    """Files of a paper's folder, such as ``witnesses/x.json``, for none of the ids of claims and ``claim@reading``."""
+def of_no_claim(package: str, folder: Path, ids: Sequence[str]) -> tuple[str, ...]:
+    """Files of a paper's folder, such as ``witnesses/x.json``, and replays, for none of the ids of its claims.
+
+    Args:
+        package: the paper's package.
+        folder: its folder.
+        ids: ids of the claims, and ``claim@reading``.
+    """
     known = {stored_path(folder, id, kind) for id in ids for kind in _PLACES}
     found = [path for place in _PLACES.values() for path in sorted((folder / place).glob("*.json"))]
-    return tuple(str(path.relative_to(folder)) for path in found if path not in known)
+    files = [str(path.relative_to(folder)) for path in found if path not in known]
+    return (*files, *(f"replays: {kind} of {id}" for id, kind in replays_of(package) if id not in ids))
 
 
 def replay_in_fresh_process(

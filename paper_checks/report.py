@@ -201,9 +201,8 @@ class Theme:
     @property
     def tally(self) -> str:
         """How many results, and how many do not hold as printed."""
-        counts = Counter(result.decision.verdict for result in self.results)
-        off = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if verdict != "holds" and counts[verdict]]
-        return f"{len(self.results)}{': ' if off else ''}{', '.join(off)}"
+        off = card.counted(result.decision.verdict for result in self.results if result.decision.verdict != "holds")
+        return f"{len(self.results)}{': ' if off else ''}{off}"
 
 
 def papers(results: Sequence[Result]) -> list[tuple[str, list[Theme]]]:

@@ -238,7 +238,9 @@ def _of_no_claim(papers: Iterable[Paper]) -> tuple[str, ...]:
     return tuple(
         f"{paper.name}/{file}"
         for paper in papers
-        for file in of_no_claim(paper.folder, [id for claim in paper.claims() for id in claim.file_ids()])
+        for file in of_no_claim(
+            paper.package, paper.folder, [id for claim in paper.claims() for id in claim.file_ids()]
+        )
     )
 
 

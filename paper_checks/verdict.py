@@ -70,7 +70,8 @@ def _decided(
     changes: Sequence[NoticedChange],
 ) -> Decision:  # fmt: skip
     failing = [one for one in readings if not one.evidence.ok]
-    refutations = [_refuted(one, readings, replayed) for one in failing]
+    correctable = claim.correction is not None  # its certificate is stored as one of the first reading
+    refutations = [_refuted(one, readings, replayed, correctable=correctable) for one in failing]
     passing = [_stands(claim, one, readings, replayed) for one in readings if one.evidence.ok]
     if failing and not passing:
         _require_control(claim, judged)
@@ -102,8 +103,12 @@ def _answer(kind: str, key: str, replayed: Sequence[Replayed]) -> Replayed | Non
     return next((answer for answer in replayed if answer.kind == kind and answer.reading == key), None)
 
 
-def _refuted(one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed]) -> Grade:
+def _refuted(
+    one: JudgedReading, readings: Sequence[JudgedReading], replayed: Sequence[Replayed], *, correctable: bool
+) -> Grade:
     """The grade of a reading's refutation, which has a witness of its own."""
+    if _answer("certificate", one.key, replayed) and not (one.first and correctable):
+        raise _DefectError(f"{_of(one, readings)}violated, but a certificate of it is stored")
     witness = _answer("witness", one.key, replayed)
     if witness is None:
         raise _DefectError(f"{_of(one, readings)}violated, but no witness is stored; keep one with --store")

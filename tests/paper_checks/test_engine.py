@@ -1,6 +1,7 @@
 """Every way a claim can end, on invented claims whose truth is known."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,8 +106,10 @@ def test_constants_and_hypotheses_are_in_the_json(results):
 @pytest.mark.parametrize(
     ("readings", "complaint"),
     [
-        ((), "each reading has a name of its own"),
-        ((LITERAL, LITERAL), "each reading has a name of its own"),
+        ((), "tell a reading; got none"),
+        ((LITERAL, LITERAL), "tell a reading; got 'literal', 'literal'"),
+        ((LITERAL, Reading("K = 2"), Reading("k: 2")), "tell a reading; got 'literal', 'K = 2', 'k: 2'"),
+        ((LITERAL, Reading("≤")), "tell a reading"),
         ((Reading("doubled", constants={"K": 2.0}),), "the first reading is the judge's defaults"),
         ((Reading("doubled"),), "without a literal reading the first one says what it is"),
         ((LITERAL, Reading("doubled", "$x^2 \\le 2x$", {"K": 2.0})), "needs a statement, a reason and constants"),
@@ -196,6 +199,11 @@ def test_a_lost_certificate_and_a_file_of_no_claim_are_noticed(tmp_path, monkeyp
     assert found.of_no_claim == (f"{package.name}/certificates/invented--renamed.json",)
     assert not found.as_expected
     stray.unlink()
+    declared = package / "replays.py"
+    declared.write_text(declared.read_text() + 'gone = replay("invented/ambiguous@gone")(at(half))\n')
+    monkeypatch.delitem(sys.modules, f"{package.name}.replays")
+    found = check("invented/true")
+    assert found.of_no_claim == (f"{package.name}/replays: witness of invented/ambiguous@gone",)
     (package / "certificates" / "invented--certified.json").unlink()
     (lost,) = check("invented/certified").results
     assert not lost.as_expected
@@ -274,6 +282,14 @@ def test_a_verdict_is_as_sure_as_its_weakest_part(results):
     exact = replace(sampled, exact=True)
     assert decide(fixed.claim, fixed.judged, (exact, proved)).grade == "proof"
     assert decide(fixed.claim, fixed.judged, (exact,)).grade == "search"
+
+
+@pytest.mark.parametrize(("label", "reading"), [("false", ""), ("ambiguous", "half-as-in-eq-2")])
+def test_what_is_violated_has_no_certificate(results, label, reading):
+    found = results[label]
+    proved = Replayed("certificate", True, True, None, None, "proved", reading=reading)
+    decision = decide(found.claim, found.judged, (*found.replayed, proved))
+    assert decision.defect.endswith("violated, but a certificate of it is stored")
 
 
 def test_the_level_of_a_verdict_is_the_largest_of_its_forms(results):

@@ -295,6 +295,11 @@ def test_another_grade_and_a_file_of_no_claim_are_said(results):
     assert summary_table(stray).endswith("every verdict as recorded; stored for no claim: invented/witnesses/old.json")
 
 
+def test_a_stored_result_that_depends_on_the_reading_says_so(results):
+    stored = replace(results[0], judged=None, decision=Decision("depends on the reading", "search", "stored"))
+    assert "Holds in some readings, does not in others." in " ".join(card_text(stored).split())
+
+
 def test_in_short_takes_the_first_sentence_of_a_correction(results):
     assert in_short(results[1]) == "Correction: It holds for $K = 1$."
     assert in_short(results[3]) == "Printed: x <= 0.5; obtained: x = 1"
