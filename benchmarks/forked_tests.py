@@ -1,8 +1,9 @@
 """Runs tests in forks of one process that holds the libraries and nothing of the project (used by `mutants.py`).
 
 Reads one order a line (JSON): `files` of tests; `tests`, if not all of them, in the order wanted; `limits`, the
-processor seconds after which a test of that name ends the process; `cover` and `sources`, the file for which test runs
-which line of these; `report`, the file for the seconds of each test and the one that failed.
+processor seconds after which a test of that name ends the process, as waiting for much longer does; `cover` and
+`sources`, the file for which test runs which line of these; `report`, the file for the seconds of each test and the
+one that failed.
 Prints the number of the process that runs them, then its exit status.
 """
 
@@ -12,8 +13,10 @@ import os
 import signal
 import sys
 from collections import defaultdict
+from contextlib import suppress
 
 import hypothesis  # noqa: F401
+import matplotlib.font_manager  # noqa: F401 - looks for fonts, once in each home
 import pandas  # noqa: F401
 import pytest
 import scipy.linalg
@@ -25,6 +28,8 @@ import torch._dynamo  # else the first clone under a dispatch mode loads it, for
 
 LOADING = 60.0
 """Processor seconds for imports and for tests without a limit."""
+WAITING = 60.0
+"""Seconds beyond ten times those of the processor: a test that waits for others uses none."""
 
 
 class Contexts:
@@ -78,18 +83,22 @@ class Chosen:
 
 
 class Limits:
-    """Ends the process when a test uses much more of the processor than it should."""
+    """Ends the process when a test uses much more of the processor than it should, or only waits."""
 
     def __init__(self, limits) -> None:
         self.limits = limits
-        signal.setitimer(signal.ITIMER_PROF, LOADING)
+        self._set(LOADING)
+
+    def _set(self, seconds):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        signal.setitimer(signal.ITIMER_REAL, WAITING + 10 * seconds)
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item):
         """Around each test."""
-        signal.setitimer(signal.ITIMER_PROF, self.limits.get(item.nodeid, LOADING))
+        self._set(self.limits.get(item.nodeid, LOADING))
         yield
-        signal.setitimer(signal.ITIMER_PROF, LOADING)
+        self._set(LOADING)
 
 
 def carry_out(order):
@@ -130,4 +139,7 @@ if __name__ == "__main__":
             order = json.loads(line)
             os._exit(carry_out(order))
         print(child, flush=True)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        status = os.waitpid(child, 0)[1]
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)  # what a wrong line left behind
+        print(os.waitstatus_to_exitcode(status), flush=True)

@@ -30,7 +30,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from reached_lines import ROOT, Reach, Room, Worker, reach
+from mutants_worker import AS_ROOT, ROOT, Worker
+from reached_lines import Reach, Room, reach
 from wrong_lines import Mutant, Sites, mutated
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -95,7 +96,7 @@ def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str
         return {**entry, "result": "not reached", "tests": 0, "seconds": 0.0}
     path = worker.place / mutant.file
     text, times = path.read_text(encoding="utf-8"), path.stat()
-    report = worker.place / "report.json"
+    report = worker.scratch / "report.json"
     report.unlink(missing_ok=True)
     limits = {test: 5.0 + 5.0 * known.seconds[test] for test in tests}
     began = time.monotonic()
@@ -147,15 +148,20 @@ def keep(room: str, entries: dict[str, dict[str, Any]], order: Sequence[str]) ->
 
 
 def run_mutants(room: Room, mutants: Sequence[Mutant], entries: dict[str, dict[str, Any]], order: Sequence[str],
-                jobs: int, most: float) -> None:  # fmt: skip
-    """Judges these mutants by the tests; the entries are kept as they come."""
+                jobs: int, most: float, as_root: bool = False) -> None:  # fmt: skip
+    """Judges these mutants by the tests; the entries are kept as they come.
+
+    Raises:
+        SystemExit: Tests fail already; or this is root, and there is no way to run them as somebody else.
+    """
     from tqdm import tqdm
 
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         places = [Path(folder) / str(number) for number in range(min(jobs, len(mutants)))]
+        os.chmod(folder, 0o755)  # another user's tests run in it
         for place in places:
             place.mkdir()
-        free = [Worker(place) for place in places]
+        free = [Worker(place, as_root) for place in places]
         known = reach(free[0], room)
 
         def one(mutant: Mutant) -> tuple[str, dict[str, Any]]:
@@ -190,6 +196,7 @@ def main() -> int:
     parser.add_argument(
         "--equivalent", nargs=2, metavar=("KEY", "REASON"), help="judge a survivor: no test could see it"
     )
+    parser.add_argument(AS_ROOT, action="store_true", help="let wrong lines run as root, and write anywhere")
     options = parser.parse_args()
 
     room = room_of(options.room)
@@ -208,7 +215,7 @@ def main() -> int:
         mutants = []
     left = [mutant for mutant in mutants if _to_run(entries.get(mutant.key), options.again)]
     if left:
-        run_mutants(room, left, entries, order, options.jobs, options.seconds)
+        run_mutants(room, left, entries, order, options.jobs, options.seconds, options.as_root)
     found = keep(room.name, entries, order)
     print(f"{room.name}: {found['noticed']} of {found['mutants']} noticed, {found['equivalent']} judged equivalent, "
           f"score {100 * found['score']:.1f} %, at first {100 * found['score before']:.1f} %")  # fmt: skip

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import compileall
 import hashlib
 import json
 import math
 import os
-import shutil
-import signal
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from mutants_worker import ROOT, Worker
 from wrong_lines import Mutant
 
-ROOT = Path(__file__).resolve().parent.parent
-FORKING = Path(__file__).with_name("forked_tests.py")
 KEPT = ROOT / "results" / "mutants"
 BESIDE_SECONDS = 10.0
 """Of tests beside those that run a line."""
@@ -53,48 +46,6 @@ class Room:
         folders = {place if place.is_dir() else place.parent for place in self.tests}
         beside = {path for folder in folders for path in folder.rglob("*.py") if not path.name.startswith("test_")}
         return [*self.sources, *sorted(beside)]
-
-
-class Worker:
-    """A copy of the project, and a process that forks a fresh Python for every order."""
-
-    def __init__(self, place: Path) -> None:
-        self.place = place
-        listing = ["git", "ls-files", "-co", "--exclude-standard"]
-        for name in subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n"):
-            if name and (ROOT / name).is_file():
-                (place / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, place / name)
-        compileall.compile_dir(place, quiet=2)  # once: wrong lines must leave no bytecode behind
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        data = os.environ.get("RANKPROOF_DATA", str(ROOT / "data"))
-        self.process = subprocess.Popen(
-            [sys.executable, str(FORKING)], cwd=place, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            env={**os.environ, **threads, "PYTHONPATH": str(place), "RANKPROOF_DATA": data,
-                 "PYTHONDONTWRITEBYTECODE": "1"},
-        )  # fmt: skip
-
-    def tests(self, limit: float = 7200.0, **order: Any) -> int | None:
-        """Exit status of pytest; None if it took longer than `limit`, in seconds."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps(order) + "\n")
-        self.process.stdin.flush()
-        child = int(self.process.stdout.readline())
-        with ThreadPoolExecutor(1) as waiting:
-            answer = waiting.submit(self.process.stdout.readline)
-            try:
-                return int(answer.result(timeout=limit))
-            except TimeoutError:
-                os.killpg(child, signal.SIGKILL)
-                answer.result()
-                return None
-
-    def close(self) -> None:
-        """Ends the process."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
 
 
 @dataclass(frozen=True)
@@ -191,7 +142,7 @@ def _measured(worker: Worker, room: Room, test_file: str) -> dict[str, dict[str,
     """Seconds and lines of each test of a file."""
     import coverage
 
-    file, report = worker.place / "reach.coverage", worker.place / "reach.json"
+    file, report = worker.scratch / "reach.coverage", worker.scratch / "reach.json"
     sources = [str(worker.place / path.relative_to(ROOT)) for path in room.sources]
     for left_over in (file, report):
         left_over.unlink(missing_ok=True)

@@ -1,0 +1,76 @@
+"""The runner of wrong lines: they are noticed, and run without the rights of root."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TESTS = """
+import os
+from pathlib import Path
+
+import pytest
+from room.code import twice
+
+def test_twice():
+    assert twice(3) == 6
+
+def test_nothing_is_written_elsewhere():
+    assert os.geteuid() != 0
+    for folder in (Path("/dev"), Path.cwd()):
+        with pytest.raises(PermissionError):
+            (folder / "of-a-wrong-line").touch()
+    with pytest.raises(PermissionError):
+        os.rename("/dev/full", "/dev/of-a-wrong-line")
+
+def test_home_and_temporary_files_are_scratch(tmp_path):
+    assert Path.home().parent == Path(os.environ["TMPDIR"]).parent
+    assert Path(os.environ["TMPDIR"]) in tmp_path.parents
+    (Path.home() / "settings").touch()
+"""
+
+
+@pytest.fixture
+def runner(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import mutants_worker
+
+    return mutants_worker
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root has rights to give up")
+def test_wrong_lines_run_as_nobody_and_write_in_scratch_alone(runner, tmp_path, monkeypatch):
+    """It loads the libraries once, which takes seconds."""
+    project, folder = tmp_path / "project", tmp_path / "0"
+    for path, text in {"room/code.py": "def twice(x):\n    return 2 * x\n", "tests/test_code.py": TESTS}.items():
+        (project / path).parent.mkdir(parents=True)
+        (project / path).write_text(text)
+    subprocess.run(["git", "init", "-q"], cwd=project, check=True)
+    folder.mkdir()
+    monkeypatch.setattr(runner, "ROOT", project)
+    worker = runner.Worker(folder)
+    report = worker.scratch / "report.json"
+    try:
+        assert worker.tests(files=["tests/test_code.py"], report=str(report)) == 0, report.read_text()
+        assert len(json.loads(report.read_text())["seconds"]) == 3
+        (worker.place / "room" / "code.py").write_text("def twice(x):\n    return 3 * x\n")
+        assert worker.tests(files=["tests/test_code.py"], report=str(report)) == 1
+        assert json.loads(report.read_text())["failed"] == "tests/test_code.py::test_twice"
+    finally:
+        worker.close()
+
+
+def test_root_does_not_run_wrong_lines_where_it_cannot_be_somebody_else(runner, tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "is_root", lambda: False)
+    assert runner.without_root(tmp_path) == []
+    monkeypatch.setattr(runner, "is_root", lambda: True)
+    monkeypatch.setattr(runner, "nobodys", lambda: (65534, 65534))
+    for found, why in ((None, "there is no setpriv"), (shutil.which("false"), "status 1")):
+        monkeypatch.setattr(runner.shutil, "which", lambda name, found=found: found)
+        with pytest.raises(SystemExit, match=rf"must not run as root.*{why}.*--as-root") as caught:
+            runner.without_root(tmp_path)
+        assert "\n" not in str(caught.value)
