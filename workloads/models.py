@@ -64,8 +64,10 @@ def _vit(s: ModelSettings) -> nn.Module:
     )  # fmt: skip
 
 
-def _two_layer(s: ModelSettings) -> nn.Module:
-    return two_layer(s.classes, s.seed, inputs=s.channels * s.side**2, width=s.width, dtype=s.dtype)
+def _two_layer(base: str = "normal", slope: float = 0.0) -> Callable[[ModelSettings], nn.Module]:
+    return lambda s: two_layer(
+        s.classes, s.seed, inputs=s.channels * s.side**2, width=s.width, base=base, slope=slope, dtype=s.dtype
+    )
 
 
 def _perceptron(s: ModelSettings) -> nn.Module:
@@ -86,12 +88,15 @@ MODELS: Mapping[str, Callable[[ModelSettings], nn.Module]] = {
     "alexnet": _alexnet,
     "vgg16": _vgg16,
     "vit": _vit,
-    "two-layer": _two_layer,
+    "two-layer": _two_layer(),
+    "two-layer-printed": _two_layer("zero"),
+    "two-layer-slope-1": _two_layer("zero", 1.0),
     "perceptron": _perceptron,
     "convnet": _convnet,
 }
-"""The width is: channels of the stem (resnet10, resnet18; 64), hidden features (alexnet 4096, vgg16 512, two-layer as
-many as pixels, perceptron 64), features of a token (vit 512), channels of the first of two convolutions (convnet 8)."""
+"""The width is: channels of the stem (resnet10, resnet18; 64), hidden features (alexnet 4096, vgg16 512, two-layer and
+its variants as many as pixels, perceptron 64), features of a token (vit 512), channels of the first of two convolutions
+(convnet 8)."""
 
 LAYERS: Mapping[str, str] = {
     "resnet10": "layer*",
@@ -100,6 +105,8 @@ LAYERS: Mapping[str, str] = {
     "vgg16": "head.0*, head.2*",
     "vit": "layers.*",
     "two-layer": "input*",
+    "two-layer-printed": "input*",
+    "two-layer-slope-1": "input*",
     "perceptron": "1*",
     "convnet": "5*",
 }

@@ -1,8 +1,10 @@
 r"""The two-layer ReLU network of RoLoRA, Section 5.2: $f(x) = \mathrm{ReLU}(xW)W_\mathrm{out}$ with $W = W_0 + AB$.
 
 The paper prints (12) without $W_0$, and starts from B = 0. ReLU's derivative at 0 is 0 in every usual framework, so
-that start has no gradient in A or in B and stays where it is: `base="zero"` shows it. The default has a random fixed
-$W_0$, as an adapter's layer has. Also left open there: the law of $W_\mathrm{out}$, which is fixed; it is normal here.
+that start has no gradient in A or in B and stays where it is: `base="zero"` shows it. Any number from 0 to 1 is a
+subgradient of ReLU at 0; with `slope=1.0`, what torch's `clamp` takes, the printed start learns. The default has a
+random fixed $W_0$, as an adapter's layer has. Also left open there: the law of $W_\mathrm{out}$, which is fixed; it is
+normal here.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from workloads.initial import initialised
 from workloads.sides import require_positive
 
 BASES = ("normal", "zero")
+SLOPES = (0.0, 1.0)
 
 
 class InputMap(nn.Module):
@@ -49,14 +52,17 @@ class TwoLayer(nn.Module):
         out: The linear layer that is not.
     """
 
-    def __init__(self, inputs: int, width: int, classes: int, base: str) -> None:
+    def __init__(self, inputs: int, width: int, classes: int, base: str, slope: float) -> None:
         super().__init__()
+        self.slope = slope
         self.input = InputMap(inputs, width, base)
         self.out = nn.Linear(width, classes, bias=False).requires_grad_(False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits."""
-        return self.out(torch.relu(self.input(x.flatten(1))))
+        hidden = self.input(x.flatten(1))
+        # The same function; its derivative at 0 is 1 where it is computed by clamp.
+        return self.out(hidden.clamp(min=0.0) if self.slope else torch.relu(hidden))
 
 
 def two_layer(
@@ -66,6 +72,7 @@ def two_layer(
     inputs: int = 784,
     width: int | None = None,
     base: str = "normal",
+    slope: float = 0.0,
     dtype: torch.dtype = torch.float32,
 ) -> TwoLayer:
     """Return the network, initialised without touching the global random state.
@@ -75,17 +82,18 @@ def two_layer(
         seed: Seed of the initial weights.
         inputs: Number of pixels, the paper's d.
         width: Hidden features; default: as many as inputs, as printed.
-        base: Law of $W_0$: `normal` with variance 1/inputs, or `zero` as printed, which does not learn.
+        base: Law of $W_0$: `normal` with variance 1/inputs, or `zero` as printed.
+        slope: ReLU's derivative at 0, 0 or 1; with the base `zero` and 0 factors that start from B = 0 do not learn.
         dtype: Of the parameters.
 
     Raises:
-        ValueError: A size is not positive, or the base is unknown.
+        ValueError: A size is not positive, or the base or the slope is unknown.
     """
-    return initialised(two_layer_shapes(classes, inputs=inputs, width=width, base=base), seed, dtype)
+    return initialised(two_layer_shapes(classes, inputs=inputs, width=width, base=base, slope=slope), seed, dtype)
 
 
 def two_layer_shapes(
-    classes: int = 10, *, inputs: int = 784, width: int | None = None, base: str = "normal"
+    classes: int = 10, *, inputs: int = 784, width: int | None = None, base: str = "normal", slope: float = 0.0
 ) -> TwoLayer:
     """Return the same network without values, on the meta device, for counting and for naming layers.
 
@@ -96,5 +104,7 @@ def two_layer_shapes(
     require_positive(classes=classes, inputs=inputs, width=width)
     if base not in BASES:
         raise ValueError(f"base must be one of {', '.join(BASES)}, got {base!r}")
+    if slope not in SLOPES:
+        raise ValueError(f"slope must be one of {', '.join(f'{value:g}' for value in SLOPES)}, got {slope!r}")
     with torch.device("meta"):
-        return TwoLayer(inputs, width, classes, base)
+        return TwoLayer(inputs, width, classes, base, slope)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.func import functional_call
 
 from workloads.alexnet import alexnet, alexnet_shapes
 from workloads.resnet import resnet, resnet_shapes
@@ -57,16 +58,16 @@ def test_the_two_layer_network_is_the_printed_formula():
     torch.testing.assert_close(model(x), torch.relu(x.reshape(4, 784) @ W) @ W_out, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize(("base", "learns"), [("normal", True), ("zero", False)])
-def test_the_printed_start_has_no_gradient(base, learns):
-    """RoLoRA, (12): with B = 0 and no weight of its own the map is 0, where ReLU's derivative is 0."""
-    model = two_layer(inputs=20, base=base, dtype=torch.float64)
+@pytest.mark.parametrize(("base", "slope", "learns"), [("normal", 0, True), ("zero", 0, False), ("zero", 1, True)])
+def test_the_printed_start_has_no_gradient_where_the_derivative_of_relu_at_0_is_0(base, slope, learns):
+    """RoLoRA, (12): with B = 0 and no weight of its own the map is 0, where ReLU's derivative is a choice."""
+    model = two_layer(inputs=20, base=base, slope=slope, dtype=torch.float64)
     generator = torch.Generator().manual_seed(0)
     A = torch.randn(20, 4, generator=generator, dtype=torch.float64, requires_grad=True)
     B = torch.zeros(4, 20, dtype=torch.float64, requires_grad=True)
     x = torch.randn(30, 20, generator=generator, dtype=torch.float64)
-    hidden = torch.relu(x @ (model.input.weight.detach() + A @ B))
-    loss = nn.functional.cross_entropy(model.out(hidden), torch.arange(30) % 10)
+    logits = functional_call(model, {"input.weight": model.input.weight.detach() + A @ B}, (x,))
+    loss = nn.functional.cross_entropy(logits, torch.arange(30) % 10)
     in_A, in_B = torch.autograd.grad(loss, (A, B))
     assert not in_A.any()  # B = 0
     assert bool(in_B.any()) is learns
@@ -146,6 +147,8 @@ def test_bad_sizes_are_named():
         vit(10, 0, dropout=1)
     with pytest.raises(ValueError, match="base must be one of normal, zero, got 'one'"):
         two_layer_shapes(base="one")
+    with pytest.raises(ValueError, match="slope must be one of 0, 1, got 2"):
+        two_layer_shapes(slope=2)
 
 
 @pytest.mark.parametrize("depth", [10, 18])

@@ -15,6 +15,8 @@ WIDTHS = {
     "vgg16": 8,
     "vit": 8,
     "two-layer": 8,
+    "two-layer-printed": 8,
+    "two-layer-slope-1": 8,
     "perceptron": 8,
     "convnet": 2,
 }
