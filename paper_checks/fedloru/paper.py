@@ -14,11 +14,14 @@ SPECTRAL = tuple(
         *("general_laws", "general_map", "six_sums", "cumulant_series", "measured_spectra"),
     )
 )
-CONVERGENCE = (
-    *("accumulation", "low_rank_descent", "smoothness", "drift", "descent_steps", "convergence"),
-    *("variants", "communication", "computation", "low_rank_updates"),
+CONVERGENCE = tuple(
+    f"convergence.{theme}"
+    for theme in (
+        *("accumulation", "low_rank_descent", "smoothness", "drift", "descent_steps", "theorem"),
+        *("variants", "communication", "computation", "low_rank_updates"),
+    )
 )
-NUMBERS = ("accuracies", "further_tables", "parameter_counts")
+NUMBERS = ("numbers.accuracies", "numbers.further_tables", "numbers.parameter_counts")
 
 THEORY_HEADLINES = (
     Headline(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from paper_checks.fedloru.parameter_counts import MODELS, count_network
+from paper_checks.fedloru.numbers.parameter_counts import MODELS, count_network
 from paper_checks.fedloru.tables import (
     LOW_RANK,
     TABLE_1_ICLR,

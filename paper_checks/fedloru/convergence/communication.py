@@ -20,7 +20,7 @@ from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.parameter_counts import TRAINED, count_network
+from paper_checks.fedloru.numbers.parameter_counts import TRAINED, count_network
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.promises import Promise, judge_promises
 from toymodels.quadratic import centred, random_quadratics

@@ -16,8 +16,8 @@ from algorithms.rounds import go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.bounded_runs import Bounded, Scripted, Trace
-from paper_checks.fedloru.bounded_settings import WITH_COHORTS, at_most, follow_settings, judge_bounds
+from paper_checks.fedloru.convergence.bounded_runs import Bounded, Scripted, Trace
+from paper_checks.fedloru.convergence.bounded_settings import WITH_COHORTS, at_most, follow_settings, judge_bounds
 from paper_checks.methods.promises import Promise
 
 

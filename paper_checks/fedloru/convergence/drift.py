@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from paper_checks.claim import Best, Evidence, Form, claim
-from paper_checks.fedloru.bounded_runs import Trace
-from paper_checks.fedloru.bounded_settings import SCOPE, WITH_COHORTS, at_most, follow_settings, in_full, judge_bounds
+from paper_checks.fedloru.convergence.bounded_runs import Trace
+from paper_checks.fedloru.convergence.bounded_settings import (
+    SCOPE,
+    WITH_COHORTS,
+    at_most,
+    follow_settings,
+    in_full,
+    judge_bounds,
+)
 from paper_checks.methods.promises import Promise
 
 Traces = tuple[Trace, ...]

@@ -10,8 +10,8 @@ import torch
 
 from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.bounded_runs import Bounded, Setting, Trace, follow
-from paper_checks.fedloru.bounded_settings import (
+from paper_checks.fedloru.convergence.bounded_runs import Bounded, Setting, Trace, follow
+from paper_checks.fedloru.convergence.bounded_settings import (
     BACK_AND_FORTH,
     WITH_COHORTS,
     at_most,
@@ -20,7 +20,7 @@ from paper_checks.fedloru.bounded_settings import (
     judge_bounds,
     scalar_setting,
 )
-from paper_checks.fedloru.drift import printed_D
+from paper_checks.fedloru.convergence.drift import printed_D
 from paper_checks.methods.promises import Promise
 
 

@@ -11,9 +11,9 @@ import sympy
 from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity
-from paper_checks.fedloru.bounded_runs import Trace
-from paper_checks.fedloru.bounded_settings import SCOPE, at_most, follow_settings, in_full, judge_bounds
-from paper_checks.fedloru.drift import drift_rates, printed_D
+from paper_checks.fedloru.convergence.bounded_runs import Trace
+from paper_checks.fedloru.convergence.bounded_settings import SCOPE, at_most, follow_settings, in_full, judge_bounds
+from paper_checks.fedloru.convergence.drift import drift_rates, printed_D
 from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality

@@ -19,7 +19,7 @@ from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.accumulation import SCOPE, Run, by_hand, draw_runs, executed
+from paper_checks.fedloru.convergence.accumulation import SCOPE, Run, by_hand, draw_runs, executed
 from paper_checks.methods.promises import Promise, judge_promises, same
 
 PERSONAL = {"L": 1.0, "U": 0.5, "personal_alpha": 2.0}

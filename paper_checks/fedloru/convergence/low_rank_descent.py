@@ -16,10 +16,10 @@ from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedloru.accumulation import SCOPE as ACCUMULATED
-from paper_checks.fedloru.accumulation import Followings, follow_all
-from paper_checks.fedloru.bounded_runs import Scripted, Setting, scalar_setting
-from paper_checks.fedloru.bounded_settings import draw_settings
+from paper_checks.fedloru.convergence.accumulation import SCOPE as ACCUMULATED
+from paper_checks.fedloru.convergence.accumulation import Followings, follow_all
+from paper_checks.fedloru.convergence.bounded_runs import Scripted, Setting, scalar_setting
+from paper_checks.fedloru.convergence.bounded_settings import draw_settings
 from paper_checks.methods.promises import judge_promises, same
 from paper_checks.watched import Watched
 

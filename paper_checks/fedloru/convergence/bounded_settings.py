@@ -11,7 +11,7 @@ import torch
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Budget, Context
-from paper_checks.fedloru.bounded_runs import Bounded, Setting, Trace, follow, scalar_setting
+from paper_checks.fedloru.convergence.bounded_runs import Bounded, Setting, Trace, follow, scalar_setting
 from paper_checks.methods.promises import Promise, judge_promises
 
 BACK_AND_FORTH = {"L": 100, "zone": "0.01", "W": 0, "A": "0.0025", "B": 4, "rate": "0.00125", "steps": 1, "rounds": 2,

@@ -1,0 +1,1 @@
+"""Printed tables, averages, ranges and parameter counts of the three versions."""
