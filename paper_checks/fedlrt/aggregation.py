@@ -227,7 +227,7 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     because=r"The threshold of Section 3.1 counts $\sigma_{r_1}$, which is kept, so that a singular value of 0 can be "
     "kept.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def claim_factors(found: dict[str, list[Factors]], rule: str = "printed", full: bool = True, length: float = 1.0,
@@ -316,7 +316,7 @@ def measure_means(context: Context) -> list[Mean]:
     uses=("fedlrt/alg-6",),
     because="QR decompositions of the stacked factors and an SVD of size Cr give the factors of the mean.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,

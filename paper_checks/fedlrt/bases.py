@@ -254,7 +254,7 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     hypotheses=(Dropped("S of full rank", {"singular": True}),),
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
@@ -323,7 +323,7 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
     vary=("one",),
     uses=("fedlrt/eq-6",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: float = 1.0) -> Evidence:

@@ -59,7 +59,7 @@ def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
     uses=("fedlrt/lemma-1",),
     kind="definition",
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool = False,
@@ -108,7 +108,7 @@ def measure_full(context: Context) -> Corrected:
     uses=("fedlrt/eq-7",),
     kind="definition",
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Evidence:
@@ -162,7 +162,7 @@ def measure_simplified(context: Context) -> Simplified:
     uses=("fedlrt/eq-8",),
     kind="definition",
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: float = 1.0, fewer: int = 1) -> Evidence:
@@ -197,7 +197,7 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: floa
     vary=("stale", "whole"),
     uses=("fedlrt/eq-8",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_26(found: Corrected, sign: float = 1.0, stale: float = 1.0, whole: float = 1.0) -> Evidence:
@@ -273,7 +273,7 @@ def measure_sides(context: Context) -> list[Sides]:
     importance="detail",
     because="F is the negative gradient, so the sign is the other one; the third line has $F_c$ where F belongs.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c",

@@ -148,7 +148,7 @@ def measure_fedlin(context: Context) -> list[Local]:
     importance="detail",
     because="The formula has the gradient of L; the sentence before it and Algorithm 3 have that of $L_c$.",
     expect="depends on the reading",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0) -> Evidence:
@@ -205,7 +205,7 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
     importance="detail",
     because="The formula has the gradient of L; Algorithm 4 and the text around it have that of $L_c$.",
     expect="depends on the reading",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 1.0) -> Evidence:

@@ -62,7 +62,7 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     mutants=[{"sign": -1.0}, {"full": True}, {"share": 1.01}],
     vary=("share",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool = False) -> Evidence:
@@ -96,7 +96,7 @@ def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool
     importance="detail",
     because="The two expressions have opposite signs, and their shapes meet with the blocks outside the bases only.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
@@ -135,7 +135,7 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
     importance="detail",
     because=r"The correction has the opposite sign of Algorithm 5's, and in the second expression no $\lambda$.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: int = 0,
@@ -167,7 +167,7 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
     vary=("share",),
     kind="definition",
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evidence:
@@ -208,7 +208,7 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
     importance="detail",
     because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: float = 0.0,
@@ -245,7 +245,7 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
     vary=("mean", "sign"),
     uses=("fedlrt/eq-39",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float = 1.0) -> Evidence:

@@ -138,7 +138,7 @@ def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt
     mutants=[{"beside": False}, {"rate": 0.0}, {"tilt": 1e-3}],
     vary=("tilt",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def step_20(steps: list[Step], beside: bool = True, rate: float = 1.0, tilt: float = 0.0) -> Evidence:

@@ -210,7 +210,7 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     mutants=[{"padding": 1e-3}, {"flip": True}],
     vary=("padding",),
     expect="holds",
-    grade="search",
+    grade="proof",
     uses=("fedlrt/lemma-1",),
     method="algorithm",
 )
@@ -246,7 +246,7 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Ev
     importance="detail",
     because="F is the negative gradient (Appendix C), so that the steps are added and not subtracted.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     uses=("fedlrt/eq-26",),
     method="algorithm",
 )
@@ -288,7 +288,7 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
     importance="detail",
     because="F is the negative gradient: the inner product in the middle has the other sign, as in Lemma 4.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,

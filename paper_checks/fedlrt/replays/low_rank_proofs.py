@@ -2,6 +2,8 @@ r"""Proofs of what holds of bases and of whole rounds: Lemmas 1 to 3, truncation
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sympy
 
 from paper_checks.proof_steps import non_negative, rational
@@ -79,18 +81,10 @@ def lemma_3(values: Values) -> Proof:
     return _answer(flaws, "in completed bases the projection drops entries, and what is left is attained by F(W) = LW")
 
 
-@proof("fedlrt/claim-trunc", after=1, sizes=[2, 4, 6])
-def claim_trunc(values: Values) -> Proof:
-    r"""The rule asks of $r_1$ what the best matrix of rank $r_1$ misses (Eckart and Young) to be below the threshold.
-
-    The square of that distance is the sum of $\sigma_i^2$ over $i > r_1$. It is 0 at 2r, so that some $r_1$ is
-    admitted, and at 0 it is $\|\tilde S^*\|^2 \ge \vartheta^2$; the smallest admitted one is therefore the least
-    rank within $\vartheta$. Between $r_1 - 1$ and $r_1$ it falls by $\sigma_{r_1}^2$, which is then positive, as
-    the values before it are. With the tail from $\sigma_{r_1}$ on the sum at 2r is $\sigma_{2r}^2$, the smallest of
-    all, so that none is admitted where $\sigma_{2r} \ge \vartheta$.
-    """
-    after, flaws = int(values["after"]), ["" if values["sizes"] else "no sizes"]
-    for size in map(int, values["sizes"]):
+def flaw_of_tail(after: int, sizes: Sequence[int]) -> str:
+    r"""Why the sum of squares from $\sigma_{r + after}$ on is not what rank r misses, or falls by another square."""
+    flaws = ["" if sizes else "no sizes"]
+    for size in map(int, sizes):
         s = sympy.symbols(f"s_1:{size + 1}", nonnegative=True)
 
         def tail(first: int, s: tuple[sympy.Symbol, ...] = s) -> sympy.Expr:
@@ -101,8 +95,22 @@ def claim_trunc(values: Values) -> Proof:
             flaws.append("" if sympy.expand(tail(rank + after) - missed) == 0 else "not what the best matrix misses")
             flaws.append("" if sympy.expand(tail(rank) - missed - s[rank - 1] ** 2) == 0 else "not a positive value")
         flaws.append("" if tail(size + 1) == 0 and tail(size) == s[-1] ** 2 else "the last ranks")
-    return _answer(flaws, "the condition is that of the best approximation, and its left side falls by the square of "
-                   "the value that is kept last")  # fmt: skip
+    return next((flaw for flaw in flaws if flaw), "")
+
+
+@proof("fedlrt/claim-trunc", after=1, sizes=[2, 4, 6])
+def claim_trunc(values: Values) -> Proof:
+    r"""The rule asks of $r_1$ what the best matrix of rank $r_1$ misses (Eckart and Young) to be below the threshold.
+
+    The square of that distance is the sum of $\sigma_i^2$ over $i > r_1$. It is 0 at 2r, so that some $r_1$ is
+    admitted, and at 0 it is $\|\tilde S^*\|^2 \ge \vartheta^2$; the smallest admitted one is therefore the least
+    rank within $\vartheta$. Between $r_1 - 1$ and $r_1$ it falls by $\sigma_{r_1}^2$, which is then positive, as
+    the values before it are. With the tail from $\sigma_{r_1}$ on the sum at 2r is $\sigma_{2r}^2$, the smallest of
+    all, so that none is admitted where $\sigma_{2r} \ge \vartheta$.
+    """
+    flaw = flaw_of_tail(int(values["after"]), values["sizes"])
+    return Proof(not flaw, flaw or "the condition is that of the best approximation, and its left side falls by the "
+                 "square of the value that is kept last")  # fmt: skip
 
 
 @proof("fedlrt/alg-4", inside="1")

@@ -1,0 +1,172 @@
+r"""Proofs about wide bases and means of low-rank models: eq. (22), Lemma 7, eq. (20), what $G_U$ and $G_V$ span.
+
+Matrices are symbols that do not commute, so that an identity holds for all sizes and ranks; an inverse cancels by
+itself. Blocks beside each other are rows of such symbols.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from paper_checks.fedlrt.replays.low_rank_proofs import flaw_of_tail
+from paper_checks.fedlrt.replays.update_proofs import U, Ubar, Ut, V, Vbart, Vt, differ
+from paper_checks.proof_steps import first_flaw, rational
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+rate = sympy.Symbol("lambda", positive=True)
+G, S, T, X, Y, Z, J = sympy.symbols("G S S^T X Y Z J", commutative=False)
+
+
+def row(*blocks: Any) -> sympy.Matrix:
+    """Blocks beside each other."""
+    return sympy.Matrix([blocks])
+
+
+def _answer(steps: str, *flaws: str) -> Proof:
+    flaw = first_flaw(*flaws)
+    return Proof(not flaw, flaw or steps)
+
+
+@proof("fedlrt/eq-22", one="1", columns=0, sizes=[[2, 1], [3, 1], [5, 2], [6, 3]])
+def eq_22(values: Values) -> Proof:
+    r"""Turn the rows so that U is the first r axes: with $G_U = (G_1; G_2)$ below each other, $\bar U = (0; Q)$.
+
+    Here $G_2 = QR_2$ is a QR decomposition of the n - r lower rows, with r orthonormal columns in Q, which there are
+    for $2r \le n$ whatever the rank of $G_2$. Then $[U|\bar U]R = [U|G_U]$ with R the upper triangle of I, $G_1$ and
+    $R_2$, which is a QR decomposition that leaves U as it is, and $\bar U^\top U = 0$. In any other one with a
+    positive diagonal of R the first columns have $UR_{11}$ for U, with $R_{11}$ triangular and orthonormal, so that
+    $R_{11} = I$; signs of the diagonal are all that a library can choose.
+    """
+    one, more, flaws = rational(values["one"]), int(values["columns"]), ["" if values["sizes"] else "no sizes"]
+    for n, r in values["sizes"]:
+
+        def symbols(name: str, rows: int, columns: int) -> sympy.Matrix:
+            return sympy.Matrix(rows, columns, lambda i, j: sympy.Symbol(f"{name}_{i}{j}"))
+
+        first, Q, above = sympy.eye(n)[:, :r], symbols("q", n - r, r), symbols("g", r, r)
+        R_2 = sympy.Matrix(r, r, lambda i, j: sympy.Symbol(f"r_{i}{j}") if i <= j else 0)
+        bar = sympy.zeros(r, r).col_join(Q)
+        whole = first.row_join(bar)
+        R = sympy.eye(r).row_join(above).col_join(sympy.zeros(r, r).row_join(R_2))
+        flaws.append(differ(whole * R, first.row_join(above.col_join(Q * R_2)), f"not a decomposition at {n}, {r}"))
+        flaws.append("" if R.is_upper and n >= 2 * r else f"R is no triangle, or no room, at {n}, {r}")
+        stated = (one * sympy.eye(r)).col_join(sympy.zeros(r + more, r)) if r + more >= 0 else sympy.zeros(0, r)
+        product = whole.T * first
+        flaws.append(
+            "another shape" if product.shape != stated.shape else differ(product, stated, f"not [I; 0] at {r}")
+        )
+        # U R_11 has orthonormal columns: row by row an upper triangle with R_11' R_11 = I is diagonal, with squares 1.
+        flaws.append(_flaw_of_triangle(r))
+    return _answer(r"a QR decomposition that begins with U, the only one up to signs, and $\tilde U^\top U = [I; 0]$",
+                   *flaws)  # fmt: skip
+
+
+def _flaw_of_triangle(r: int) -> str:
+    """Why an upper triangle with a positive diagonal and orthonormal columns need not be I; empty if it must."""
+    R = sympy.Matrix(r, r, lambda i, j: sympy.Symbol(f"t_{i}{j}", positive=True if i == j else None) if i <= j else 0)
+    for i in range(r):
+        (root,) = sympy.solve((R.T * R)[i, i] - 1, R[i, i])  # what is left of column i, given the rows above
+        R = R.subs(R[i, i], root)
+        for j in range(i + 1, r):
+            (entry,) = sympy.solve((R.T * R)[i, j], R[i, j])
+            R = R.subs(R[i, j], entry)
+    return "" if sympy.eye(r) == R else f"another triangle of size {r}"
+
+
+@proof("fedlrt/lemma-7", padding="0")
+def lemma_7(values: Values) -> Proof:
+    r"""With S in the corner of zeros (Lemma 1) the wide model is $[U|\bar U]\tilde S[V|\bar V]^\top = USV^\top$.
+
+    The two models are one matrix, and any loss has one value there.
+    """
+    padding = rational(values["padding"])
+    coefficients = sympy.Matrix([[S, padding * X], [padding * Y, padding * Z]])
+    model = (row(U, Ubar) * coefficients * row(Vt, Vbart).T)[0, 0]
+    return _answer("one model before and after the augmentation", differ(model, U * S * Vt, "another model"))
+
+
+@proof("fedlrt/lemma-2-step-20", tilt="0")
+def step_20(values: Values) -> Proof:
+    r"""Each matrix is the last one, $[U_0|-X]$ with $X = \nabla_KL(K(0)V_0^\top)$, times an invertible triangle.
+
+    With $K(t_1) = U_0S_0 - \lambda X$: the triangles are $\begin{pmatrix}I & S_0\\0 & \lambda I\end{pmatrix}$,
+    $\begin{pmatrix}I & I\\0 & \lambda I\end{pmatrix}$ and $\begin{pmatrix}I & 0\\0 & \lambda I\end{pmatrix}$, of
+    determinant $\lambda^r \ne 0$, for singular $S_0$ too. For V and L take the transposed problem.
+    """
+    last = row(U, -X + rational(values["tilt"]) * J)
+    flaws = []
+    for name, beside, above in (("K(t1)", U * S - rate * X, S), ("the start minus a step", U - rate * X, 1),
+                                ("the step", -rate * X, 0)):  # fmt: skip
+        triangle = sympy.Matrix([[1, above], [0, rate]])
+        flaws.append(differ(row(U, beside), last * triangle, f"another span with {name}"))
+        flaws.append(
+            "" if triangle[1, 0] == 0 and all(triangle[i, i].is_positive for i in (0, 1)) else "not invertible"
+        )
+    return _answer(r"all four are $[U_0|-X]$ times invertible triangles, for every $\lambda > 0$ and $S_0$", *flaws)
+
+
+@proof("fedlrt/claim-gu-gv-choice", beyond_tangent="0")
+def claim_gu_gv(values: Values) -> Proof:
+    r"""With $G_U = GVS^\top$ and $G_V = G^\top US$ all that (5) moves lies in the wide bases; S has an inverse.
+
+    $\dot U = -(I - P_U)GVS^{-1} = [U|G_U]\,(U^\top GVS^{-1}; -S^{-\top}S^{-1})$, blocks below each other, and
+    $\dot V$ of the transposed problem likewise. The projected gradient is $P_UG + GP_V - P_UGP_V =
+    [U|GV]\begin{pmatrix}-U^\top GV & I\\I & 0\end{pmatrix}[V|G^\top U]^\top$, and $GV = G_US^{-\top}$,
+    $G^\top U = G_VS^{-1}$. That (6) spans what the basis update of the splitting spans is Lemma 2, which has its own
+    proof.
+    """
+    beyond = rational(values["beyond_tangent"])
+    G_U, inner = G * V * T, Ut * G * V
+    U_dot = -(G * V - U * Ut * G * V) * S**-1
+    moves = row(U, G_U) * sympy.Matrix([inner * S**-1, -(T**-1) * S**-1])
+    off = (1 - U * Ut) * G * (1 - V * Vt)
+    spanned = row(U, G * V) * sympy.Matrix([[-inner, 1], [1, 0]]) * sympy.Matrix([Vt, Ut * G])
+    return _answer(
+        r"the directions of U and V, and the projected gradient, as products with the wide bases",
+        differ(moves[0, 0], U_dot, "the direction of U"), differ(G_U * T**-1, G * V, "GV is not spanned"),
+        differ(spanned[0, 0], G - (1 - beyond) * off, "the projected gradient"),
+    )  # fmt: skip
+
+
+@proof("fedlrt/claim-factors", length="1", diagonal="1", after=1, sizes=[2, 4, 6])
+def claim_factors(values: Values) -> Proof:
+    r"""$U^{t+1} = \tilde UP_{r_1}$ with $\tilde S^* = P\Sigma Q^\top$, and $S^{t+1} = \Sigma_{r_1}$.
+
+    $P_{r_1}^\top\tilde U^\top\tilde UP_{r_1} = P_{r_1}^\top P_{r_1} = I$, likewise V; $\Sigma_{r_1}$ is diagonal. The
+    rule takes the first $r_1$ whose tail after it is below $\vartheta$; the tail from $r_1$ on is not, or is all of
+    $\tilde S^*$ and at least $\vartheta$. So $\sigma_{r_1}^2$, the difference of the two squares, is positive, and so
+    are the values before it.
+    """
+    length, diagonal, after = rational(values["length"]), rational(values["diagonal"]), int(values["after"])
+    wide, wide_t, P, P_t = sympy.symbols("W W^T P P^T", commutative=False)
+    gram = sympy.expand(length**2 * P_t * wide_t * wide * P).subs(wide_t * wide, 1).subs(P_t * P, 1)
+    kept = sympy.diag(*sympy.symbols("s_1:4"))
+    return _answer(r"$\tilde UP_{r_1}$ is orthonormal, $\Sigma_{r_1}$ diagonal, and its last value positive",
+                   differ(gram, sympy.Integer(1), "the bases are not orthonormal"),
+                   differ(diagonal * kept, kept, "another diagonal"), flaw_of_tail(after, values["sizes"]))  # fmt: skip
+
+
+@proof("fedlrt/claim-alg6", spread="0", cases=[[12, 2, 3], [6, 2, 3], [6, 2, 4], [5, 1, 1], [4, 3, 2]])
+def claim_alg6(values: Values) -> Proof:
+    r"""With $[U_1|\ldots|U_C] = Q_UR_U$ and $[V_1|\ldots|V_C] = Q_VR_V$ the mean is $Q_U(R_UDR_V^\top)Q_V^\top$.
+
+    $CD$ has $S_1, \ldots, S_C$ along its diagonal. For $Cr < n$ the core $R_UDR_V^\top$ is Cr by Cr; its SVD gives
+    that of the mean, as $Q_U$ and $Q_V$ have orthonormal columns. The rank is at most that of D, hence Cr, and n.
+    Attained: let client c have the axes $(c-1)r + 1, \ldots, cr$, counted around the n axes, for its columns in U and
+    in V, and $S_c = I$. The mean is diagonal and not negative, with as many positive entries as there are axes used.
+    """
+    spread, flaws = rational(values["spread"]), ["" if values["cases"] else "no cases"]
+    for C in (1, 2, 3):
+        Us, Ss, Vs = (sympy.symbols(f"{name}_1:{C + 1}", commutative=False) for name in ("U", "S", "V^T"))
+        stacked = row(*Us) * sympy.diag(*Ss) * row(*Vs).T / C
+        mean = sum((a * b * c for a, b, c in zip(Us, Ss, Vs, strict=True)), sympy.Integer(0)) / C
+        flaws.append(differ(stacked[0, 0] + spread * X, mean, f"not the mean of {C} clients"))
+    for n, r, C in values["cases"]:
+        mean = sympy.zeros(n, n)
+        for axis in range(C * r):
+            mean[axis % n, axis % n] += sympy.Rational(1, C)
+        flaws.append("" if r <= n and mean.rank() == min(n, C * r) else f"not the rank min(n, Cr) at {n}, {r}, {C}")
+    return _answer("the mean as a product with the stacked factors, and axes for which its rank is min(n, Cr)", *flaws)
