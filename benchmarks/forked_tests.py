@@ -47,10 +47,10 @@ class Contexts:
 
 
 class Report:
-    """Seconds of each test and the first that failed, as a file."""
+    """Seconds of each test, the first that failed and what it said, as a file."""
 
     def __init__(self, file) -> None:
-        self.file, self.seconds, self.failed = file, defaultdict(float), None
+        self.file, self.seconds, self.failed, self.why = file, defaultdict(float), None, ""
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item):
@@ -62,12 +62,12 @@ class Report:
     def pytest_runtest_logreport(self, report):
         """Keeps the first name."""
         if report.failed and self.failed is None:
-            self.failed = report.nodeid
+            self.failed, self.why = report.nodeid, report.longreprtext
 
     def pytest_sessionfinish(self):
         """Writes the file."""
         with open(self.file, "w") as stream:
-            json.dump({"seconds": self.seconds, "failed": self.failed}, stream)
+            json.dump({"seconds": self.seconds, "failed": self.failed, "why": self.why}, stream)
 
 
 class Chosen:

@@ -22,7 +22,12 @@ ROOT = Path(__file__).resolve().parent.parent
 FORKING = Path(__file__).with_name("forked_tests.py")
 AS_ROOT = "--as-root"
 """The option of `mutants.py` that leaves root its rights."""
-_PROBE = [sys.executable, "-c", "import os, pytest, sys; os.listdir(sys.argv[1])"]
+_PROBE = """
+import os, subprocess, sys, pytest
+os.listdir(sys.argv[1])
+subprocess.run([sys.executable, "-c", "import pytest"], check=True, capture_output=True)
+"""
+"""As tests do, this starts the interpreter from Python, which the one command that gives rights up may still do."""
 
 
 def nobodys() -> tuple[int, int]:
@@ -59,7 +64,7 @@ def without_root(place: Path) -> list[str]:
         for rights in ("-all", "-all,+dac_read_search"):
             sets = [f"--{name}={rights}" for name in ("inh-caps", "ambient-caps", "bounding-set")]
             found = [setpriv, f"--reuid={user}", f"--regid={group}", "--clear-groups", "--no-new-privs", *sets]
-            probe = subprocess.run([*found, *_PROBE, str(place)], capture_output=True, text=True)
+            probe = subprocess.run([*found, sys.executable, "-c", _PROBE, str(place)], capture_output=True, text=True)
             if probe.returncode == 0:
                 return found
             why = (probe.stderr.strip().splitlines() or [f"status {probe.returncode}"])[-1]

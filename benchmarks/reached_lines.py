@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -148,10 +149,11 @@ def _measured(worker: Worker, room: Room, test_file: str) -> dict[str, dict[str,
         left_over.unlink(missing_ok=True)
     status = worker.tests(files=[test_file], cover=str(file), sources=sources, report=str(report))
     if status not in (0, NO_TESTS):
-        failed = json.loads(report.read_text())["failed"] if report.exists() else None
-        raise SystemExit(f"mutants: {failed or test_file} fails on the code as it is (status {status})")
+        found = json.loads(report.read_text()) if report.exists() else {"failed": None, "why": ""}
+        print(found["why"], file=sys.stderr)
+        raise SystemExit(f"mutants: {found['failed'] or test_file} fails on the code as it is (status {status})")
     seconds = json.loads(report.read_text())["seconds"]
-    found = {test: {"seconds": round(used, 4), "lines": defaultdict(list)} for test, used in seconds.items()}
+    reached = {test: {"seconds": round(used, 4), "lines": defaultdict(list)} for test, used in seconds.items()}
     data = coverage.CoverageData(str(file))
     data.read()
     for path in data.measured_files():
@@ -159,8 +161,8 @@ def _measured(worker: Worker, room: Room, test_file: str) -> dict[str, dict[str,
         for line, contexts in data.contexts_by_lineno(path).items():
             for test in contexts:
                 if test:
-                    found[test]["lines"][name].append(line)
-    return found
+                    reached[test]["lines"][name].append(line)
+    return reached
 
 
 def _digest(paths: Sequence[Path]) -> str:

@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = """
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,9 @@ def test_nothing_is_written_elsewhere():
             (folder / "of-a-wrong-line").touch()
     with pytest.raises(PermissionError):
         os.rename("/dev/full", "/dev/of-a-wrong-line")
+
+def test_programs_start():
+    subprocess.run([sys.executable, "-c", "import pytest"], check=True)
 
 def test_home_and_temporary_files_are_scratch(tmp_path):
     assert Path.home().parent == Path(os.environ["TMPDIR"]).parent
@@ -56,7 +61,7 @@ def test_wrong_lines_run_as_nobody_and_write_in_scratch_alone(runner, tmp_path, 
     report = worker.scratch / "report.json"
     try:
         assert worker.tests(files=["tests/test_code.py"], report=str(report)) == 0, report.read_text()
-        assert len(json.loads(report.read_text())["seconds"]) == 3
+        assert len(json.loads(report.read_text())["seconds"]) == 4
         (worker.place / "room" / "code.py").write_text("def twice(x):\n    return 3 * x\n")
         assert worker.tests(files=["tests/test_code.py"], report=str(report)) == 1
         assert json.loads(report.read_text())["failed"] == "tests/test_code.py::test_twice"
