@@ -237,7 +237,7 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
                 both = np.sort(np.add(true, noise))[::-1].astype(float)
                 found.append(Decomposed(np.array(true, float), np.sort(noise)[::-1].astype(float), both, 0.0, None,
                                         (true, noise)))  # fmt: skip
-    for pair in measure_hessians(context)[: context.size(120, 3000)]:
+    for pair in measure_hessians(context)[: context.size(60, 1000)]:
         found.append(Decomposed(*pair.eigenvalues(), pair))
     return found
 
@@ -266,7 +266,7 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
     because=r"The second inequality has the wrong sign: Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
     "prints it.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )  # fmt: skip
 def eq_20_22(found: list[Decomposed], first: int = 1, second: int = 1, interior: bool = True, first_shift: int = 0,

