@@ -283,14 +283,19 @@ def differences(groups: Sequence[Group], metric: str, number: int, against: Grou
 def _difference(group: Group, metric: str, number: int, against: Group) -> Difference:
     ours, theirs = group.values(metric, number), against.values(metric, number)
     pairs = [ours[seed] - theirs[seed] for seed in ours if seed in theirs]
-    mean = sum(pairs) / len(pairs) if pairs else None
-    half_width = None
-    if len(pairs) > 1 and mean is not None:
-        from scipy.stats import t
-
-        spread = sqrt(sum((pair - mean) ** 2 for pair in pairs) / (len(pairs) - 1))
-        half_width = float(t.ppf((1 + LEVEL) / 2, len(pairs) - 1)) * spread / sqrt(len(pairs))
+    mean, half_width = paired_difference(pairs) if pairs else (None, None)
     return Difference(group.label, against.label, len(pairs), mean, half_width)
+
+
+def paired_difference(pairs: Sequence[float]) -> tuple[float, float | None]:
+    """The mean of at least one difference, and half the width of Student's interval around it; none for only one."""
+    mean = sum(pairs) / len(pairs)
+    if len(pairs) < 2:
+        return mean, None
+    from scipy.stats import t
+
+    spread = sqrt(sum((pair - mean) ** 2 for pair in pairs) / (len(pairs) - 1))
+    return mean, float(t.ppf((1 + LEVEL) / 2, len(pairs) - 1)) * spread / sqrt(len(pairs))
 
 
 def _sent(row: Row) -> int:

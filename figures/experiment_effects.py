@@ -1,0 +1,131 @@
+"""What an experiment says of a comparison: the difference paired over seeds, its interval, and what could be seen.
+
+`supports`, `contradicts` and `undecided` speak of the runs at hand, never of the paper's own scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from figures.figure import FigureError
+from runs.listing import LEVEL, paired_difference
+
+POWER = 0.8
+"""Probability with which a difference of the smallest detectable size is found."""
+Finding = Literal["supports", "contradicts", "undecided"]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A difference between two lines, seed by seed.
+
+    Attributes:
+        pairs: Number of seeds that both have; runs that failed are left out.
+        mean: Of the differences.
+        half_width: Of the 95 % interval of Student's t around it; infinite for fewer than two seeds.
+        detectable: The smallest true difference that a two-sided t test at 5 % with as many seeds, and differences
+            that scatter as these do, finds with probability 0.8; infinite for fewer than two seeds.
+        failed: Seeds left out since a run of either line failed.
+    """
+
+    pairs: int
+    mean: float
+    half_width: float
+    detectable: float
+    failed: int = 0
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval."""
+        return self.mean - self.half_width
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval."""
+        return self.mean + self.half_width
+
+    @property
+    def above(self) -> Finding:
+        """What it says of the statement that the first line is above the second."""
+        if self.low > 0.0:
+            return "supports"
+        return "contradicts" if self.high < 0.0 else "undecided"
+
+    @property
+    def in_words(self) -> str:
+        """Mean, interval and the smallest detectable difference, in points.
+
+        >>> Effect(5, 0.021, 0.013, 0.02).in_words
+        '+2.1 [+0.8, +3.4] points, smallest detectable 2.0'
+        """
+        if not np.isfinite(self.half_width):
+            return f"{100 * self.mean:+.1f} points, one seed"
+        return (
+            f"{100 * self.mean:+.1f} [{100 * self.low:+.1f}, {100 * self.high:+.1f}] points, smallest detectable "
+            f"{100 * self.detectable:.1f}"
+        )
+
+
+def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Effect:
+    """The effect between two lines from their final values by seed; nan stands for a run that failed.
+
+    Raises:
+        FigureError: No seed has both.
+    """
+    common = [seed for seed in ours if seed in theirs]
+    pairs = [ours[seed] - theirs[seed] for seed in common]
+    whole = [pair for pair in pairs if np.isfinite(pair)]
+    if not whole:
+        raise FigureError(f"no seed has whole runs of both lines, of {len(common)} that both have")
+    mean, half_width = paired_difference(whole)
+    if half_width is None:
+        return Effect(len(whole), mean, float("inf"), float("inf"), len(pairs) - len(whole))
+    return Effect(len(whole), mean, half_width, smallest_detectable(whole), len(pairs) - len(whole))
+
+
+def smallest_detectable(pairs: list[float]) -> float:
+    """The smallest mean of differences that is found with probability `POWER`, from the spread of those at hand.
+
+    With d for the mean over its standard error, the two-sided t test at 5 % rejects when a normal variable around d
+    exceeds the bound times the estimated over the true deviation, whose law is that of a chi.
+    """
+    from scipy.integrate import quad
+    from scipy.optimize import brentq
+    from scipy.stats import chi, norm, t
+
+    degrees = len(pairs) - 1
+    bound = t.ppf((1 + LEVEL) / 2, degrees) / np.sqrt(degrees)
+
+    def missed(d: float) -> float:
+        found = quad(lambda u: (norm.sf(bound * u - d) + norm.cdf(-bound * u - d)) * chi.pdf(u, degrees), 0.0, np.inf)
+        return POWER - found[0]
+
+    return float(brentq(missed, 0.0, 100.0) * np.std(pairs, ddof=1) / np.sqrt(len(pairs)))
+
+
+def by_seed(ends: pd.DataFrame, **keys: str | int) -> dict[int, float]:
+    """Final values of a line by seed, from the table of `figures.experiment.finals`.
+
+    Raises:
+        FigureError: No line has these keys, or several.
+    """
+    mine = ends
+    for name, value in keys.items():
+        mine = mine[mine[name] == value]
+    if mine.empty or mine.seed.duplicated().any():
+        raise FigureError(f"{'no line' if mine.empty else 'several lines'} of the experiment with {keys}")
+    return {int(seed): float(value) for seed, value in zip(mine.seed, mine.value, strict=True)}
+
+
+def mean_and_half_width(values: Mapping[int, float]) -> tuple[float, float]:
+    """Mean over the seeds that did not fail, and half the width of its 95 % interval; nan where there is none."""
+    whole = [value for value in values.values() if np.isfinite(value)]
+    if not whole:
+        return float("nan"), float("nan")
+    mean, half_width = paired_difference(whole)
+    return mean, float("nan") if half_width is None else half_width

@@ -1,0 +1,142 @@
+"""Experiments as data: lines, the choice of learning rates, the table, and what it says of a comparison."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_1samp
+
+from figures import experiment as running
+from figures.experiment import CHOICE, RUN, Design, Line, finals, key_columns, results
+from figures.experiment_effects import POWER, Effect, by_seed, mean_and_half_width, paired, smallest_detectable
+from figures.figure import FigureError, Settings
+
+METRICS = ("accuracy", "validation_accuracy")
+LINES = tuple(
+    Line({"method": method, "clients": clients}, algorithm, "quadratics", {"clients": clients}, "loss", method,
+         clients == 2)
+    for method, algorithm in (("FedAvg", "fedavg"), ("FedLin", "fedlin")) for clients in (2, 3)
+)  # fmt: skip
+
+
+def test_every_line_is_run_with_the_same_seeds(tmp_path):
+    design = Design(tuple(replace(line, tuned=True) for line in LINES), 3, 2, (0.1,))
+    assert design.runs == 8
+    table = results(design, Settings(seed=1, runs=tmp_path))
+    assert key_columns(table) == ["method", "clients"]
+    assert set(table.stage) == {RUN}
+    assert set(table.seed) == {100, 101}
+    assert set(table.rate) == {0.1}
+    for _, run in table.groupby(["method", "clients", "seed"]):
+        assert run["round"].tolist() == [0, 1, 2, 3]
+        assert run.bytes.is_monotonic_increasing
+    assert table.equals(results(design, Settings(seed=1, runs=tmp_path)))
+
+
+def test_final_values_are_means_of_the_last_evaluations(tmp_path):
+    table = results(Design(LINES, 3, 2, (0.1,)), Settings(runs=tmp_path))
+    ends = finals(table, 2)
+    assert len(ends) == 8
+    one = table[(table.method == "FedLin") & (table.clients == 3) & (table.seed == 1)]
+    assert by_seed(ends, method="FedLin", clients=3)[1] == pytest.approx(one.value.iloc[-2:].mean())
+    with pytest.raises(FigureError, match="several lines"):
+        by_seed(ends, method="FedLin")
+    with pytest.raises(FigureError, match="no line"):
+        by_seed(ends, method="FedProx")
+
+
+def outcomes_by(accuracy):
+    """Runs whose last value is a function of the trial's learning rate; None: a run that failed."""
+
+    def made(experiment, store, root, say):
+        for trial, seed in experiment.runs:
+            value = accuracy(trial)
+            row = {
+                "round": trial.rounds,
+                "bytes_down": 1,
+                "bytes_up": 2,
+                "validation_accuracy": value,
+                "accuracy": value,
+            }
+            yield SimpleNamespace(trial=trial, seed=seed, failure="" if value is not None else "it diverged",
+                                  curve=lambda metric, row=row: [row])  # fmt: skip
+
+    return made
+
+
+def test_the_rate_that_is_best_on_held_out_samples_is_the_group_s(monkeypatch):
+    def accuracy(trial):
+        rate = trial.settings["learning_rate"]
+        return None if rate > 1 else (1 - abs(rate - 0.1) if "FedAvg" in trial.label else rate)
+
+    monkeypatch.setattr(running, "carried_out", outcomes_by(accuracy))
+    lines = tuple(replace(line, metric="accuracy") for line in LINES)
+    design = Design(lines, 5, 2, (0.03, 0.1, 0.3, 3.0), 2)
+    table = results(design, Settings())
+    choice, runs = table[table.stage == CHOICE], table[table.stage == RUN]
+    assert set(choice.seed) == {99}
+    assert set(choice.clients) == {2}
+    assert choice[choice.rate == 3.0].failed.tolist() == [1, 1]
+    assert runs.groupby("method").rate.unique().map(list).to_dict() == {"FedAvg": [0.1], "FedLin": [0.3]}
+    assert design.runs == 8 + 2 * 4
+
+
+def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):
+    monkeypatch.setattr(running, "carried_out", outcomes_by(lambda trial: None if "FedLin" in trial.label else 0.5))
+    table = results(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 2, (0.1,)), Settings())
+    ends = finals(table)
+    assert ends.groupby("method").failed.sum().to_dict() == {"FedAvg": 0, "FedLin": 4}
+    assert ends[ends.failed == 1].value.isna().all()
+    with pytest.raises(FigureError, match="no seed has whole runs"):
+        paired(by_seed(ends, method="FedAvg", clients=2), by_seed(ends, method="FedLin", clients=2))
+
+
+def test_a_cosine_has_the_length_of_the_run_and_a_minimum_below_the_rate():
+    line = replace(LINES[0], options={"schedule": "cosine", "schedule_minimum": 0.05})
+    assert line.trial(8, (0,), 0.1).settings["schedule_period"] == 8
+    assert line.trial(8, (0,), 0.01).settings["schedule_minimum"] == 0.01
+
+
+def test_designs_that_cannot_be():
+    with pytest.raises(FigureError, match="needs lines"):
+        Design((), 1, 1)
+    with pytest.raises(FigureError, match="same columns"):
+        Design((LINES[0], replace(LINES[1], keys={"method": "FedAvg"})), 1, 1)
+    with pytest.raises(FigureError, match="no line of the experiment chooses the learning rate of FedLin, 2"):
+        Design((*LINES[:2], *(replace(line, tuned=False) for line in LINES[2:])), 1, 1, (0.1, 0.2))
+
+
+def test_an_effect_is_the_paired_t_interval():
+    ours, theirs = {0: 0.81, 1: 0.84, 2: 0.79, 7: 0.5}, {2: 0.77, 1: 0.8, 0: 0.8, 9: 0.1}
+    effect = paired(ours, theirs)
+    interval = ttest_1samp([0.01, 0.04, 0.02], 0).confidence_interval(0.95)
+    assert (effect.low, effect.high) == pytest.approx((interval.low, interval.high))
+    assert (effect.pairs, effect.failed, effect.above) == (3, 0, "undecided")
+
+
+@pytest.mark.parametrize(("shift", "finding"), [(0.05, "supports"), (-0.05, "contradicts"), (0.0, "undecided")])
+def test_what_an_effect_says(shift, finding):
+    noise = {0: 0.004, 1: -0.003, 2: -0.001}
+    assert paired({seed: shift + value for seed, value in noise.items()}, dict.fromkeys(noise, 0.0)).above == finding
+
+
+def test_one_seed_and_failed_runs_decide_nothing_by_themselves():
+    one = paired({0: 0.9}, {0: 0.1})
+    assert (one.above, one.in_words) == ("undecided", "+80.0 points, one seed")
+    some = paired({0: 0.9, 1: float("nan"), 2: 0.8}, {0: 0.1, 1: 0.2, 2: 0.1})
+    assert (some.pairs, some.failed) == (2, 1)
+    assert mean_and_half_width({0: 0.5, 1: float("nan")})[0] == 0.5
+    assert np.isnan(mean_and_half_width({0: float("nan")})[0])
+
+
+def test_the_smallest_detectable_difference_is_found_as_often_as_said():
+    pairs = [0.01, -0.02, 0.015, 0.0, 0.005]
+    size = smallest_detectable(pairs)
+    draws = np.random.default_rng(0).normal(size, np.std(pairs, ddof=1), (20_000, len(pairs)))
+    found = (ttest_1samp(draws, 0, axis=1).pvalue < 0.05).mean()
+    assert found == pytest.approx(POWER, abs=4 * np.sqrt(POWER * (1 - POWER) / len(draws)))
+
+
+def test_an_effect_in_words():
+    assert Effect(5, -0.02, 0.01, 0.015).in_words == "-2.0 [-3.0, -1.0] points, smallest detectable 1.5"
