@@ -293,7 +293,7 @@ def measure_limits(context: Context) -> list[Limit]:
     importance="result",
     because="Theorem 3 bounds the gradient within the wide bases only; the part outside of them need not vanish.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Evidence:

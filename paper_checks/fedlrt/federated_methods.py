@@ -292,7 +292,7 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
     vary=("shift",),
     uses=("fedlrt/eq-4",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def claim_fedlin(limits: dict[str, list[Limit]], method: str = "FedLin", shift: float = 0.0, more: int = 1) -> Evidence:

@@ -69,7 +69,7 @@ _STRONGER = (
     uses=("fedlrt/assumption-1",),
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="worst case",
 )
 def thm_11_hat_first(
@@ -101,7 +101,7 @@ def thm_11_hat_first(
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="worst case",
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:

@@ -374,7 +374,7 @@ def measure_robustness(context: Context) -> list[Stepped]:
     vary=("share",),
     uses=("fedlrt/thm-5",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def claim_robust(steps: list[Stepped], method: str = "splitting", share: float = 1.0) -> Evidence:

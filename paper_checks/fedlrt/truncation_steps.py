@@ -19,6 +19,7 @@ from paper_checks.facts import identity, together
 from paper_checks.fedlrt.traces import Array, Trace, norm, random_traces, trace
 from paper_checks.fedlrt.truncated_rounds import WITNESS
 from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
+from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise, judge_promises
 from toymodels.quadratic import Quadratic, centred
@@ -355,28 +356,24 @@ def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: flo
     says=r"$L(W_r^{t+1}) - L(W_r^t) = (L(W_r^{t+1}) - L(\tilde W_r^*)) + (L(\tilde W_r^*) - L(\tilde W_r)) + "
     r"(L(\tilde W_r) - L(W_r^t))$, and by (36), Theorem 8 and Lemma 7 this is at most $L\vartheta - "
     r"(s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
-    measure=measure_rounds,
+    measure=lambda context: sympy.symbols("L_0 L_wide L_star L_end theta x g L"),
     mutants=[{"truncation": 0.99}, {"steps": 0.99}, {"constant": 12.1}],
     vary=("truncation", "steps", "constant"),
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
     expect="holds",
-    grade="search",
-    method="algorithm",
+    grade="proof",
+    method="identity",
 )
-def thm_9_proof(rounds: list[Trace], truncation: float = 1.0, steps: float = 1.0, constant: float = 12.0) -> Evidence:
+def thm_9_proof(symbols: tuple[sympy.Symbol, ...], truncation: float = 1.0, steps: float = 1.0,
+                constant: float = 12.0) -> Evidence:  # fmt: skip
     """The way from the parts to the whole; the part (36) does not hold as printed, which is a claim of its own."""
-    promises = []
-    for one in rounds:
-        augmented = one.model(one.start)
-        parts = (
-            truncation * (one.losses[2] - one.losses[1]),
-            steps * (one.losses[1] - one.loss(augmented)),
-            one.loss(augmented) - one.losses[0],
-        )
-        error = _ROUNDING * (abs(one.losses[2]) + abs(one.losses[1]) + abs(one.losses[0]))
-        promises.append(Promise("three differences", sum(parts), one.losses[2] - one.losses[0], error))
-        square, whole = norm(one.gradient) ** 2, one.whole
-        bounds = truncation * one.lost - steps * whole * (1.0 - constant * whole) * square
-        printed = one.lost - whole * (1.0 - 12.0 * whole) * square
-        promises.append(Promise("the bounds add up", bounds, printed, _ROUNDING * (one.lost + square)))
-    return judge_promises(promises, SCOPE)
+    first, wide, star, end, theta, x, g, L = symbols
+    a, b, c = (rational(value) for value in (truncation, steps, constant))
+    parts = a * (end - star) + b * (star - wide) + (wide - first)
+    bounds = a * L * theta - b * x * (1 - c * x * L) * g**2  # and 0, by Lemma 7
+    lines = [
+        Equation("three differences", parts, end - first),
+        Equation("the bounds add up", bounds, L * theta - x * (1 - 12 * x * L) * g**2),
+    ]
+    points = [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(2)]
+    return judge_identity(lines, points, "any losses, threshold, step and gradient")

@@ -1,0 +1,176 @@
+r"""Proofs of what rounds lead to: FedLin's limit, Theorem 3 in words, steps of any size, bounds of Appendix G.
+
+L = 1 where nothing else is said: a learning rate is then in units of 1/L.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_series
+from paper_checks.proof_steps import first_flaw, non_negative, rational
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+
+def _flaw_of_descent(limit: Fraction, steps: Sequence[int]) -> str:
+    r"""Why a round with full correction need not descend by a share of $|g|^2$, for $x = s\lambda L$ up to the limit.
+
+    By `local_steps` with $\rho = 1$, $R = 1 - \frac1s$ the loss falls by at least $s\lambda(1 - \frac{1+R}2x)|g|^2$,
+    and for $x \le 1$ the bracket is at least $\frac1{2s}$.
+    """
+    flaws = [flaw_of_bracket(Fraction(1), limit), "" if steps else "no steps"]
+    for s in map(int, steps):
+        bracket = 1 - (1 + (1 - Fraction(1, s))) / 2 * limit
+        flaws += [flaw_of_series(s), "" if bracket >= Fraction(1, 2 * s) else f"the bracket at {s} steps"]
+    return first_flaw(*flaws)
+
+
+@proof("fedlrt/claim-fedlin", limit="1", steps=[1, 2, 3, 10, 100, 1000], more=1)
+def claim_fedlin(values: Values) -> Proof:
+    r"""L-smooth clients, L bounded below, any constant $\lambda \le 1/(Ls_*)$; the clients need not be convex.
+
+    FedLin is the full correction with $U = V = I$, so that each round lowers the loss by at least
+    $\frac\lambda2\|\nabla L(w^t)\|^2$, by what `local_steps` proves and $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. The
+    sum over all rounds is at most $L(w^1) - \inf L$: the gradients tend to 0, and every limit of iterates is a
+    stationary point. If L is convex and has one minimiser, the set where $L \le L(w^1)$ is bounded; the iterates stay
+    in it, all of their limits are stationary, hence the minimiser, and they converge to it. The correction
+    needs the mean gradient at the start, one more trip than FedAvg's weights and their mean.
+    """
+    down_up = {"FedAvg": [("w", "w_c")], "FedLin": [("w", "grad L_c(w)"), ("grad L(w)", "w_c")]}
+    trips = len(down_up["FedLin"]) == len(down_up["FedAvg"]) + int(values["more"])
+    flaw = first_flaw(
+        _flaw_of_descent(Fraction(values["limit"]), values["steps"]),
+        "" if trips else "another number of communication rounds",
+    )
+    return Proof(not flaw, flaw or "every round descends by a share of the squared gradient; then the sum over the "
+                 "rounds, and bounded level sets of a convex loss with one minimiser")  # fmt: skip
+
+
+@proof("fedlrt/claim-thm3-text", limit="1", steps=[1, 2, 3, 10, 100, 1000], beyond="1/2", slope="1/2")
+def claim_thm3_text(values: Values) -> Proof:
+    r"""Theorem 2 as corrected, summed over the rounds; then the example, one client and one step of $x = \lambda < 1$.
+
+    A round changes the loss by at most $-\frac\lambda2\|\nabla_{\tilde S}L\|^2$ and the cost of its truncation, since
+    $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. As the costs have a finite sum and L is bounded below, so do the squared
+    gradients. The wide bases hold all directions that leave a matrix in $\mathcal M_r$ (fedlrt/claim-gu-gv-choice).
+
+    The example, $T = bb^\top + \frac12e_4e_4^\top$: while U and V are one u in the span of $e_1, e_2$, the gradient
+    $W - T$ sends u into that span, and not along u, as u is neither along nor across b: both wide bases are that span.
+    The entry (4, 4) of the gradient is $-\frac12$ in every round. Within the span a round takes $s\,uu^\top$ to the
+    leading part of $p\,uu^\top + q\,\hat b\hat b^\top$, with $\hat b = b/|b|$, $p = (1-x)s$ and $q = x|b|^2$. Let u be
+    at the angle $\varphi$ from b: the new one is at $\psi$ with $\tan2\psi = p\sin2\varphi/(q + p\cos2\varphi)$. From
+    $e_1$ on $2\varphi < \frac\pi2$ and $s \le |b|^2$, and both stay so, as the leading value is at most $p + q$. So
+    $\tan2\psi \le (1-x)\tan2\varphi$, and u tends to b. The leading value is at least $p\cos^2\varphi + q$ and at most
+    $p + q$, so that s tends to $|b|^2$, and W to $bb^\top$.
+    """
+    flaws = [_flaw_of_descent(Fraction(values["limit"]), values["steps"])]
+    beyond, slope = rational(values["beyond"]), rational(values["slope"])
+    b, axis = sympy.Matrix([1, beyond, 0, 0]), sympy.Matrix([0, 0, 0, 1])
+    corner = sympy.Rational(1, 2)
+    T = b * b.T + corner * axis * axis.T
+    u = sympy.Matrix([*sympy.symbols("u_1 u_2"), 0, 0])
+    s = sympy.Symbol("s", positive=True)
+    gradient = s * u * u.T - T
+    flaws.append("" if not any((gradient * u)[2:]) else "the bases leave the plane")
+    flaws.append("" if gradient[3, 3] == -corner else "the gradient outside changes")
+    end = b * b.T - T
+    flaws.append("" if sympy.sqrt(sum(entry**2 for entry in end)) == slope else "another gradient at the end")
+    # The vector of a symmetric 2 by 2 matrix is at half the angle of (difference of the diagonal, twice the rest).
+    p, q, phi = sympy.symbols("p q varphi", positive=True)
+    at = [sympy.Matrix([sympy.cos(angle), sympy.sin(angle)]) for angle in (phi, sympy.Integer(0))]
+    M = p * at[0] * at[0].T + q * at[1] * at[1].T
+    sides = (M[0, 0] - M[1, 1] - (q + p * sympy.cos(2 * phi)), 2 * M[0, 1] - p * sympy.sin(2 * phi))
+    flaws += ["" if sympy.simplify(side) == 0 else "the angle of the leading vector" for side in sides]
+    # tan 2psi / tan 2phi = p c / (q + p c) for c = cos 2phi = 1/(1 + d), against 1 - x at s = |b|^2/(1 + a): not more.
+    a, d, y = sympy.symbols("a d y", positive=True)
+    x, c = 1 / (1 + y), 1 / (1 + d)
+    small, large = (1 - x) / (1 + a), x  # p and q over |b|^2
+    room = sympy.fraction(sympy.together((1 - x) * (large + small * c) - small * c))
+    flaws.append("" if all(map(non_negative, room)) else "the angle does not shrink by 1 - x")
+    low, high = small * (1 + c) / 2 + large, small + large  # cos^2 phi = (1 + cos 2phi)/2
+    stays = sympy.fraction(sympy.together(1 - high))
+    flaws.append("" if all(map(non_negative, stays)) else "the leading value exceeds that of b")
+    settled = sympy.simplify(low.subs(d, 0) - high) == 0 and sympy.simplify(high.subs(a, 0) - 1) == 0
+    flaws.append("" if settled else "another limit of the leading value")
+    # From e_1: tan phi is the second entry of b over the first, below tan(pi/4); and s = 1 is at most |b|^2.
+    flaws.append("" if 0 < b[1] < b[0] and b.dot(b) >= 1 else "another start")
+    flaw = first_flaw(*flaws)
+    return Proof(
+        not flaw,
+        flaw
+        or "every round descends by a share of the squared gradient, minus its truncation; in the example the angle to "
+        r"b shrinks by $1 - \lambda$ a round, and the entry (4, 4) stays",
+    )
+
+
+@proof("fedlrt/claim-robust", share="1", largest="30")
+def claim_robust(values: Values) -> Proof:
+    r"""A step of FeDLRT from any S, small or singular; one client, one step of $\lambda$, no truncation.
+
+    With $P(\cdot) = P_{\tilde U}(\cdot)P_{\tilde V}$ and $P(W) = W$ (Lemma 1) it leads to $P(W - \lambda G) = W -
+    \lambda P(G)$, at the distance $\lambda\|G - P(G)\| \le \lambda\|G\|$ from the full-rank step $W - \lambda G$: the
+    projection drops entries in completed bases. For G outside of both bases that is all of it. By smoothness the
+    loss changes by at most $-\lambda(1 - \frac12\lambda L)\|P(G)\|^2$, which is not positive for $\lambda L \le 2$ as
+    for descent at full rank: neither bound knows S. The steps that follow in the same bases are of a loss of
+    $\tilde S$ with the same L (Lemma 3), and S bounds none of them. Descent in U, S and V in turn, as a contrast: from
+    $usv^\top$ with u, v = 1 and s = 30 the loss $\frac12(usv)^2$, L = 1, rises at $\lambda = 1$, and with it at
+    $\lambda = \frac1{10}$.
+    """
+    share, largest, flaws = rational(values["share"]), Fraction(values["largest"]), []
+    rate, dropped, kept = sympy.symbols("lambda dropped kept", positive=True)  # squares of the two parts of G
+    whole = dropped + kept
+    room = share**2 * rate**2 * whole - rate**2 * dropped
+    flaws.append("" if non_negative(room) else "the error is longer than the step")
+    flaws.append("" if sympy.expand(room.subs(kept, 0)) == 0 else "not the least bound")
+    spare = sympy.Symbol("h", positive=True)  # lambda = 2/(1 + h), of all up to 2
+    fall = sympy.fraction(sympy.together((rate - rate**2 / 2).subs(rate, 2 / (1 + spare)) * kept))
+    flaws.append("" if all(map(non_negative, fall)) else "the loss may rise")
+    for step in (Fraction(1), Fraction(1, 10)):
+        u, s, v = Fraction(1), largest, Fraction(1)
+        u -= step * (u * s * v) * v * s
+        s -= step * (u * s * v) * u * v
+        v -= step * (u * s * v) * u * s
+        flaws.append("" if abs(u * s * v) > largest else "descent in turn does not rise")
+    flaw = first_flaw(*flaws)
+    return Proof(not flaw, flaw or r"the step is $W - \lambda P(G)$, whatever S is; descent in turn from s = 30 rises")
+
+
+def _flaw_of_outside(share: Fraction, power: int) -> str:
+    r"""Why a product of two norms $a, b \le \delta g$ may exceed $\mathrm{share}\,\delta^{\mathrm{power}}g^2$.
+
+    With $p = \delta g - a$, $q = \delta g - b$, all of them and a not negative, and $\delta = 1/(1 + A)$. Equality
+    is at p = q = 0, for any A at the power 2.
+    """
+    a, p, q, A = sympy.symbols("a p q A", positive=True)
+    D = a + p  # delta g
+    product = D**2 - q * D - p * (D - q)  # (D - p)(D - q), with b = D - q
+    bound = rational(share) * D**2 * (1 + A) ** (2 - power)
+    difference = sympy.fraction(sympy.together(bound - product))
+    return "" if all(map(non_negative, difference)) else "a product of the two norms exceeds the bound"
+
+
+@proof("fedlrt/thm-11-hat-first", share="1", power=2)
+def thm_11_hat_first(values: Values) -> Proof:
+    r"""Outside the block there is no correction: $\hat S^* - \hat S = -\frac\lambda C\sum_{c,s}\nabla_{\hat S}L_c$.
+
+    Each term is at most $\delta g$ long, $g = \|\nabla_{\tilde S}L(\tilde W_r)\|$, hence the sum at most
+    $s_*\lambda\,\delta g$; so is the mean of the terms at the start, $\nabla_{\hat S}L(\tilde W_r)$, at most
+    $\delta g$. By Cauchy and Schwarz the product is at most $s_*\lambda\,\delta^2g^2$ in size. For one client, one step
+    and $\|\nabla_{\hat S}L\| = \delta g$ it is that.
+    """
+    flaw = _flaw_of_outside(Fraction(values["share"]), int(values["power"]))
+    return Proof(not flaw, flaw or "the triangle inequality over steps and clients, then Cauchy and Schwarz")
+
+
+@proof("fedlrt/thm-11-hat-second", half="1/2", power=2)
+def thm_11_hat_second(values: Values) -> Proof:
+    r"""The way outside the block is at most $s_*\lambda\,\delta g$ long, by the triangle inequality (or Jensen's).
+
+    Its terms are the clients' gradients there, at most $\delta g$ long each. Half of the square follows, with L = 1.
+    """
+    flaw = _flaw_of_outside(2 * Fraction(values["half"]), int(values["power"]))
+    return Proof(not flaw, flaw or "the triangle inequality over steps and clients, squared")
