@@ -182,7 +182,7 @@ def search_drops(context: Context) -> Searched:
     uses=("fedloru-v2/eq-51-54",),
     because=r"For spikes of equal magnitude, such as $\theta_1 = -\theta_2$, all $\phi_i$ are equal and $g(r) = 0$.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def eq_55(cases: Searched, strict: bool = True, distinct: bool = False, swapped: bool = False, power: int = 2,

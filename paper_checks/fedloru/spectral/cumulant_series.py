@@ -165,7 +165,7 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     ),
     because="Free cumulants can be negative: with a negative mean the first term is positive and can dominate.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
@@ -237,7 +237,7 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     because="Index and sign of the pairs are misprinted; with a negative mean T(2) is positive, and for the "
     "semicircle all T(n) are 0.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def fj2(cases: Searched, printed_index: bool = True, pair_sign: int = -1, strict: bool = True,

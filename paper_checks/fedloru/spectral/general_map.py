@@ -129,7 +129,7 @@ def measure_maps(context: Context) -> list[Mapped]:
     because=r"Between $1/g_{\mu_N}(L_N)$ and $1/g_{\mu_N}(U_N)$ k takes no value off the support, so that it has no "
     "inverse there.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def eq_29_32(data: list[Mapped], beyond: float = 0.0, coefficient: float = 1.0, outer: int = 1, inner: int = 1,

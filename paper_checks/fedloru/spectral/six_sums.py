@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -73,7 +74,7 @@ def draw_instances(context: Context) -> list[Instance]:
     because="The larger sample has at least as many outliers of either sign, and equally many if no spike lies "
     "between the thresholds.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1,
@@ -84,13 +85,17 @@ def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int =
     a_N, b_N = np.array([i.counts(i.server) for i in kept], dtype=float).T
     left = [a_M * a_sign] if between_only else [a_M * a_sign, b_N * b_sign]
     right = [a_N * a_sign] if between_only else [a_N * a_sign, b_M * b_sign]
-    return judge_inequality(
+    judged = judge_inequality(
         np.concatenate(left), np.concatenate(right), 0.0, strict=strict, compare=False,
         lines=np.repeat(["a", "b"][: len(left)], len(kept)).tolist(),
         case=lambda index: {**kept[index % len(kept)].numbers(), "end": ("positive", "negative")[index // len(kept)]},
         scope=f"{len(kept)} sets of spikes of both signs below, between and above the thresholds",
         printed="a_M < a_N and b_N < b_M",
     )  # fmt: skip
+    # Outliers at M are spikes beyond sigma s_M, of either sign, and so beyond sigma s_N: one set contains the other.
+    spike, server, a, b = sympy.symbols("theta n a b")
+    beyond = positive("an outlier at M beyond sigma s_N", spike - server, {spike: server + a + b})
+    return replace(judged, facts=together(beyond)) if judged.ok and not (strict or between_only) else judged
 
 
 def _ratio(theta: Any, first: Any, noise: Any) -> Any:
@@ -149,7 +154,7 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
     because="The sums are non-negative: the sign contradicts the theorem that they prove.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = None) -> Evidence:
@@ -171,7 +176,37 @@ def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = No
                                 witness={**instance.numbers(), "sum": name})  # fmt: skip
             terms += count
     printed = f"six sums{', each >= 0' if sign else ''}"
-    return Evidence(True, scope, printed, f"{terms} terms", float(len(instances)), cases=len(instances))
+    facts = _six_sums_in_full() if sign > 0 else ()
+    return Evidence(True, scope, printed, f"{terms} terms", float(len(instances)), cases=len(instances), facts=facts)
+
+
+@cache
+def _six_sums_in_full() -> tuple[Fact, ...]:
+    """For all spikes and counts: on each side the terms add up, and those of each sum are not negative.
+
+    With n = N, M = n + a and the size of a spike: at most N + a + b beyond the edge of neither, between, or beyond M.
+    """
+    first, theta, M, N, a, b, c = sympy.symbols("theta_1 theta M N a b c")
+    size, a_M, a_N, at_M, at_N, edge_M, edge_N = sympy.symbols("size a_M a_N at_M at_N edge_M edge_N")
+    side = a_M * at_M + (size - a_M) * edge_M - a_N * at_N - (size - a_N) * edge_N  # one value for each kind of term
+    sums = a_M * (at_M - at_N) + (a_N - a_M) * (edge_M - at_N) + (size - a_N) * (edge_M - edge_N)
+    outliers = {M: N + a, theta: N + a + b, first: N + a + b + c}
+    return together(
+        identity("terms of one side", side - sums),
+        positive("outliers at both", _ratio(theta, first, M) - _ratio(theta, first, N), outliers),
+        *_between_the_thresholds(1.0),
+        positive("at the edge", _edge(first, M) - _edge(first, N), {M: N + a, first: N + a + b}),
+    )
+
+
+@cache
+def _between_the_thresholds(edge: float) -> tuple[Fact, ...]:
+    """0 < G_j for N < theta < M < theta_1, as a difference of squares, and F_j - G_j as a square."""
+    first, theta, M, N, a, b, c = sympy.symbols("theta_1 theta M N a b c")
+    factor, order = sympy.Rational(str(edge)), {theta: N + a, M: N + a + b, first: N + a + b + c}
+    root = 2 * factor * M / wigner_outlier(first, M) - wigner_outlier(theta, N) / wigner_outlier(first, N)
+    apart = _ratio(theta, first, M) - _edge(first, M) - ((theta - M**2 / theta) / wigner_outlier(first, M)) ** 2
+    return together(positive("the root of 0 < G", root, order), identity("F - G", apart))
 
 
 GAP_AXES = (Axis("theta_1", 1.0, 1e3, FROM_ONE), Axis("theta_j", 1e-3, 1.0, UNIT), Axis("server", 1e-4, 1.0, UNIT))
@@ -206,7 +241,7 @@ def search_gaps(context: Context) -> Searched:
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
     because="$G_j$ is positive: the client's edge over its norm exceeds the server's outlier over its norm.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
@@ -228,7 +263,9 @@ def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: floa
         )  # fmt: skip
 
     found = [judged(line) for line in lines]
-    return next((evidence for evidence in found if not evidence.ok), found[0])
+    wrong = next((evidence for evidence in found if not evidence.ok), None)
+    shown = {*lines} <= {"G <= F", "0 < G"} and edge == 1.0
+    return wrong or (replace(found[0], facts=_between_the_thresholds(edge)) if shown else found[0])
 
 
 def _bracket_in_full(power: int) -> tuple[Fact, ...]:

@@ -236,7 +236,7 @@ def measure_escaping(context: Context) -> list[Escaping]:
     because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to that of "
     r"$\frac12\delta_0$.",
     expect="depends on the reading",
-    grade="search",
+    grade="proof",
     method="identity",
 )
 def lem_A_1b(sequences: Sequence[Escaping], least_mass: float = 0.0, converse: bool = False, normalised: bool = False,

@@ -1,0 +1,215 @@
+r"""Proofs about quotients, transforms and cumulant series: all dimensions, orders and laws in their scope.
+
+Exponents and indices are symbols here, so that one identity stands for all orders.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from paper_checks.fedloru.replays.step_proofs import concluded
+from paper_checks.proof_steps import non_negative, rational
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+n, k, d = sympy.symbols("n k d", integer=True, positive=True)
+theta_1, theta_j, S_M, S_N = sympy.symbols("theta_1 theta_j s_M s_N", positive=True)
+
+
+def zero(expression: Any) -> bool:
+    """Whether an expression with symbolic exponents is identically 0."""
+    return bool(sympy.simplify(sympy.powsimp(sympy.expand(sympy.expand_power_exp(expression)))) == 0)
+
+
+@proof("fedloru-v2/eq-55", power=2, factor="1")
+def eq_55(values: Values) -> Proof:
+    r"""For every r, with $A = \sum_{i \le r}\alpha_i^2$ and $P = \sum_{i \le r}\alpha_i^2\phi_i^2$.
+
+    $\frac PA - \frac{P + ap}{A + a} = \frac{a(P - Ap)}{A(A + a)}$ for $a = \alpha_{r+1}^2$, $p = \phi_{r+1}^2$, and
+    $P - Ap = \sum_{i \le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)$: a sum of terms that are not negative, since $\phi_i$
+    falls with $|\theta_i|$. For $\alpha_i \ne 0$ the sum is 0 if and only if every term is, the first one included,
+    whose $\phi_1$ is the largest: if and only if $|\theta_1| = \cdots = |\theta_{r+1}|$.
+    """
+    P, A, a, p = sympy.symbols("P A a p", positive=True)
+    alpha = sympy.Symbol("alpha", positive=True)
+    power, factor = int(values["power"]), rational(values["factor"])
+    last = (alpha**power).subs(alpha, sympy.sqrt(a))
+    drop = factor * last * (P - A * p) / (A * (A + a))
+    weights, gaps = sympy.symbols("a1:4", positive=True), sympy.symbols("d1:4", positive=True)
+    spread = sum(w * (p + gap) for w, gap in zip(weights, gaps, strict=True)) - p * sum(weights)
+    theta, noise, more = sympy.symbols("theta n more", positive=True)
+    falls = sympy.numer(sympy.together((noise / theta) ** 2 - (noise / (theta + more)) ** 2))
+    return concluded(
+        [
+            (sympy.simplify(P / A - (P + a * p) / (A + a) - drop) == 0, "the difference of the quotients"),
+            (sympy.expand(spread - sum(w * g for w, g in zip(weights, gaps, strict=True))) == 0, "the sum of terms"),
+            (non_negative(falls), "the overlap grows with the spike"),
+        ],
+        "the quotients with their sums as symbols, which stand for every r",
+    )
+
+
+@proof("fedloru-v1/Fj1", shift=0)
+def fj1(values: Values) -> Proof:
+    r"""The term of $C_n$ for every n, and its sign.
+
+    $s_NR(s_N/\theta_j) = \sum_nC_ns_N^n\theta_j^{1-n}$ and its likes give the series, and
+    $\theta_1\theta_j^{1-n} - \theta_j\theta_1^{1-n} = (\theta_1^n - \theta_j^n)/(\theta_1\theta_j)^{n-1} > 0$ for $n
+    \ge 1$, while $s_N^n < s_M^n$. So a term has the sign of $-C_n$, and the sum is negative where no $C_n$ is and one
+    is positive. It converges above the thresholds: R is the inverse of the Stieltjes transform less 1/w, analytic for
+    w between 0 and $g(U^+)$, and the radius of convergence of a series without negative coefficients ends at a
+    singularity on the positive axis (Pringsheim). With a negative mean: the semicircle of mean -1/2 in fractions.
+    """
+    power = n - 1 + int(values["shift"])
+
+    def part(theta: Any, s: Any) -> Any:
+        return s * (s / theta) ** (n - 1)
+
+    defined = theta_1 * (part(theta_j, S_N) - part(theta_j, S_M)) + theta_j * (part(theta_1, S_M) - part(theta_1, S_N))
+    printed = (S_N**n - S_M**n) * (theta_1 * theta_j**-power - theta_j * theta_1**-power)
+    signed = (theta_1**n - theta_j**n) / (theta_1 * theta_j) ** (n - 1)
+    M, N, one, j = Fraction(1, 10), Fraction(1, 20), Fraction(1), Fraction(1, 2)
+
+    def of_mean(w: Fraction) -> Fraction:
+        return w - Fraction(1, 2)
+
+    example = one * (N * of_mean(N / j) - M * of_mean(M / j)) + j * (M * of_mean(M / one) - N * of_mean(N / one))
+    return concluded(
+        [
+            (zero(defined - printed), "the term of C_n"),
+            (zero(theta_1 * theta_j**-power - theta_j * theta_1**-power - signed), "the sign of the term"),
+            (example > 0, "a positive sum for a negative mean"),
+        ],
+        "the term of C_n with n as a symbol; one law of negative mean in fractions",
+    )
+
+
+@proof("fedloru-v1/Fj2", pair_sign=1)
+def fj2(values: Values) -> Proof:
+    r"""T(n) in pairs for every n, and their signs.
+
+    In the product of $\sum a_kt^{k-1}$ and $\sum b_kt^{k-1}$ the coefficient of $t^{n-1}$ takes $b_{n-k+1}$, since
+    $(k - 1) + (n - k) = n - 1$. The places k and $n - k + 1$ carry the same $C_kC_{n-k+1}$, and the sum of their
+    braces, with $d = n - 2k + 1 > 0$, is $(s_Ns_M)^{k-1}(s_M^d - s_N^d)\,(\theta_j\theta_1)^{1-k}(\theta_1^{-d} -
+    \theta_j^{-d}) < 0$; the brace of a middle place ($d = 0$) vanishes. Hence $T(n) \le 0$ where no cumulant is
+    negative, and $T(1) = 0$. The semicircle has the one cumulant $C_2$, so that only $k = n - k + 1 = 2$ contributes,
+    a middle place. The series converge absolutely, as those of $F_{j,1}$ do, and so does their Cauchy product. The
+    semicircle of mean $-m$ has $T(2) = C_1C_2$ times a negative number, which is positive.
+    """
+
+    def brace(at: Any, of: Any) -> Any:
+        left = (S_N / theta_j) ** (at - 1) * (S_M / theta_1) ** (of - at)
+        return left - (S_M / theta_j) ** (at - 1) * (S_N / theta_1) ** (of - at)
+
+    length = 2 * k - 1 + d
+    pair = brace(k, length) + int(values["pair_sign"]) * brace(length - k + 1, length)
+    printed = (S_N ** (k - 1) * S_M ** (length - k) - S_M ** (k - 1) * S_N ** (length - k)) * (
+        theta_j ** (1 - k) * theta_1 ** (k - length) - theta_j ** (k - length) * theta_1 ** (1 - k)
+    )
+    signed = (S_N * S_M) ** (k - 1) * (S_M**d - S_N**d) * (theta_j * theta_1) ** (1 - k) * (theta_1**-d - theta_j**-d)
+    return concluded(
+        [
+            (zero((k - 1) + (n - k) - (n - 1)), "the Cauchy product"),
+            (zero(pair - printed), "the pairs in factors"),
+            (zero(printed - signed), "the sign of a pair"),
+            (zero(brace(k, 2 * k - 1)), "the middle place"),
+        ],
+        "the pairs k and n - k + 1 with k and n as symbols",
+    )
+
+
+@proof("fedloru-v1/eq-29-32", beyond="1", coefficient="1", outer=1, inner=1, power_shift=0)
+def v1_eq_29_32(values: Values) -> Proof:
+    r"""For every law of compact support, by the definition of R: $R_\mu(g_\mu(z)) + 1/g_\mu(z) = z$.
+
+    Scaling. $g_{\mu_N}(z) = g_\mu(z/s)/s$, so that $w = g_{\mu_N}(z)$ gives $R_{\mu_N}(w) = z - 1/w = s(R_\mu(sw) +
+    1/(sw)) - 1/w = sR_\mu(sw)$, and by coefficients $C_n^{(\mu_N)} = s^nC_n$. Moments. $zg = 1 + gR(g) = 1 +
+    \sum_rC_rg^r$ with $g = \sum_nm_nz^{-n-1}$; the coefficient of $z^{-n}$ is the recursion, since $g^r$ contributes
+    $m_{i_1}\cdots m_{i_r}$ for $r + i_1 + \cdots + i_r = n$.
+
+    Inverse. Beyond the upper end of the support $k = 1/g$ grows continuously from $1/g(U^+)$ to infinity, since g falls
+    to 0. For $\theta > 1/g(U^+)$ there is one z with $k(z) = \theta$, and $z = R(1/\theta) + \theta$ by the definition
+    of R; mirrored below. All values of k off the support are then beyond these two thresholds, so that no $\theta$
+    between them is one. For the semicircle the threshold is $\sigma s$: $\theta - \sigma^2s^2/\theta$ is the positive
+    root of $z^2 - 4\sigma^2s^2$ if and only if $\theta > \sigma s$.
+    """
+    s, w, R, theta = sympy.symbols("s w R theta", positive=True)
+    outer, inner, shift = (int(values[name]) for name in ("outer", "inner", "power_shift"))
+    scaled = s * (R + 1 / (s * w)) - 1 / w
+    inverse = rational(values["coefficient"]) * s**outer * R + theta
+    noise, more = sympy.symbols("n a", positive=True)
+    at = rational(values["beyond"]) * noise + more
+    return concluded(
+        [
+            (sympy.expand(scaled - s**outer * R) == 0, "the R-transform of scaled noise"),
+            (zero(s**outer * (s**inner * w) ** (n - 1) - s ** (n + shift) * w ** (n - 1)), "its cumulants"),
+            (sympy.expand((scaled + 1 / w).subs(w, 1 / theta) - inverse) == 0, "z by the definition of R"),
+            (non_negative(sympy.numer(sympy.together(at - noise**2 / at))), "the root beyond the threshold"),
+        ],
+        "the definition of R for every law; orders as symbols; the threshold of the semicircle",
+    )
+
+
+def products_of_kernels() -> bool:
+    r"""The functions $1/(z - x)$, $z \notin \mathbb{R}$, span an algebra that is dense in those vanishing at infinity.
+
+    Products are in the span by partial fractions (with a limit for equal z), conjugates too; the functions separate
+    points and have no common zero, so that the theorem of Stone and Weierstrass applies.
+    """
+    z, w, x = sympy.symbols("z w x")
+    split = (1 / (z - x) - 1 / (w - x)) / (w - z)
+    return bool(sympy.cancel(split - 1 / ((z - x) * (w - x))) == 0)
+
+
+def limit_of_atoms(stays: Fraction) -> tuple[Fraction, Fraction]:
+    """Mass of the limit, and limit of the integral of 1, for an atom that stays at 0 and the rest moving to infinity.
+
+    The transform tends to stays/z, which is that of the mass at 0; a moving atom at n contributes 1/(z - n) to it.
+    """
+    z, at = sympy.symbols("z n")
+    limit = sympy.limit(rational(stays) / z + rational(1 - stays) / (z - at), at, sympy.oo)
+    return Fraction(str(sympy.cancel(limit * z))), Fraction(1)
+
+
+@proof("fedloru-v2/lem-A.1b@vaguely", sign=1)
+def vaguely(values: Values) -> Proof:
+    r"""Integrals against $\mu_n$ converge on a dense span, hence on all continuous functions that vanish at infinity.
+
+    They are functionals of norm at most 1, so that a limit on a dense set is one everywhere. It is positive, and by
+    the theorem of Riesz an integral against a unique measure $\mu \ge 0$ with $\mu(\mathbb{R}) \le 1$, for which
+    $g_\mu = g$. Another measure with the same transform has the same integrals on the span, and is $\mu$.
+    """
+    mass, _ = limit_of_atoms(Fraction(1, 2))
+    return concluded(
+        [
+            (products_of_kernels(), "products of the functions"),
+            (int(values["sign"]) * mass > 0 and abs(int(values["sign"])) == 1, "a positive functional of norm 1"),
+        ],
+        "the theorems of Stone and Weierstrass and of Riesz; products by partial fractions",
+    )
+
+
+@proof("fedloru-v2/lem-A.1b", least_mass="1")
+def lem_A_1b(values: Values) -> Proof:
+    r"""Vague convergence as in the reading that holds; weak convergence if and only if $\mu(\mathbb{R}) = 1$.
+
+    The integrals of a continuous function $0 \le \chi \le 1$ of bounded support converge. If $\mu(\mathbb{R}) = 1$
+    there is one with $\int\chi\,d\mu > 1 - \epsilon$, so that $\mu_n$ has at most $\epsilon$ outside of its support
+    for large n: no mass escapes, and bounded continuous functions may be cut off. Conversely the integral of 1 is 1 for
+    all n and has to be $\mu(\mathbb{R})$. A limit of any smaller mass m occurs without weak convergence, for an atom of
+    mass m that stays and one that moves away.
+    """
+    least = Fraction(values["least_mass"])
+    mass, integral = limit_of_atoms(least if least < 1 else Fraction(1))
+    kept, whole = limit_of_atoms(Fraction(1))
+    return concluded(
+        [
+            (products_of_kernels(), "products of the functions"),
+            (mass == integral, "a limit of the least mass is one of weak convergence"),
+            (kept == whole and least <= kept, "a weak limit has that mass"),
+        ],
+        "vague convergence on a dense span; atoms that stay and move away, in fractions",
+    )
