@@ -10,7 +10,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2, gamma
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Best, Evidence, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
@@ -148,6 +148,7 @@ def sum_ratios(context: Context) -> Array:
     measure=sum_ratios,
     mutants=[{"C": 1.8}, {"C": 1.0}],
     vary=("C",),
+    best={"C": Best(BEST_C, r"proved; signs need $\frac83\log2 = 1.848$")},
     uses=("rolora/def-A.1",),
     expect="holds",
     grade="proof",
@@ -195,6 +196,12 @@ def cor_A_5(points: list[Point], C: float = 1.0) -> Evidence:
     )  # fmt: skip
 
 
+BEST_SHARE = {
+    "share": Best(0.5, r"proved: $1/(1 - \frac12\epsilon^2)$, sharp for the net of all points at least that far away")
+}
+"""The best share k in 1/(1 - k eps) of Lemma A.7."""
+
+
 def circle_nets(_: Context) -> Array:
     """For k equally spaced points of the circle, odd k too: k, the radius of the net, the least largest product."""
     rows = [(k, 2.0 * sin(pi / (2 * k)), float(np.cos(pi / k))) for k in [*range(4, 40), 100, 1000, 10000]]
@@ -237,6 +244,7 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidenc
     measure=circle_nets,
     mutants=[{"share": 0.1}, {"power": 3.0}],
     vary=("share", "power"),
+    best={**BEST_SHARE, "power": Best(2.0, "proved, by the same")},
     uses=("rolora/def-A.6",),
     expect="holds",
     grade="proof",
@@ -289,6 +297,7 @@ def tails(_: Context) -> Array:
     measure=tails,
     mutants=[{"c": 1.5}, {"pick": "max"}],
     vary=("c",),
+    best={"c": Best(0.25, r"proved; signs allow at most $\frac12\log(2)^{-2} = 1.04$")},
     uses=("rolora/def-A.2",),
     expect="holds",
     grade="proof",

@@ -212,7 +212,7 @@ def worst_losses(_: Context) -> np.ndarray:
     },
     uses=("rolora/eq-102", "rolora/eq-107", "rolora/eq-110"),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0) -> Evidence:

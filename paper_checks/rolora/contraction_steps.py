@@ -19,7 +19,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -104,12 +104,11 @@ def run_steps(context: Context) -> list[Step]:
     grams = [np.array([[p, r], [r, q]]) for p, r, q in zip(values["aa"], values["au"], values["uu"], strict=True)]
     found = [measure_step(grams, np.array([1.0, 0.0]), np.array([0.8, 0.6]), 1.0, BALANCED)]
     rng = context.rng("samples")
-    for (N, d), m, s in product(((1, 2), (2, 3), (4, 8), (3, 20)), (5, 200), (1e-3, 0.3, 1.0)):
-        for sine in (0.05, 0.6, 0.95):
-            basis = np.linalg.qr(rng.standard_normal((d, 2)))[0].T
-            truth = np.sqrt(1.0 - sine**2) * basis[0] + sine * basis[1]
-            Xs = rng.standard_normal((N, m, d))
-            found.append(measure_step([X.T @ X / m for X in Xs], basis[0], truth, s))
+    for (N, d), m, (s, sine) in product(((1, 2), (4, 8), (3, 20)), (5, 200), ((0.3, 0.05), (1.0, 0.6), (1e-3, 0.95))):
+        basis = np.linalg.qr(rng.standard_normal((d, 2)))[0].T
+        truth = np.sqrt(1.0 - sine**2) * basis[0] + sine * basis[1]
+        Xs = rng.standard_normal((N, m, d))
+        found.append(measure_step([X.T @ X / m for X in Xs], basis[0], truth, s))
     return found
 
 
@@ -155,7 +154,7 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1) -> Evidence:
     vary=("second",),
     uses=("rolora/eq-81", "rolora/def-5.2"),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0) -> Evidence:
@@ -177,7 +176,7 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0) -> Eviden
     vary=("one",),
     uses=("rolora/eq-65",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
@@ -200,7 +199,7 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
     vary=("share",),
     uses=("rolora/lem-A.9",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_92(steps: list[Step], share: float = 1.0, power: float = 2.0) -> Evidence:
@@ -229,7 +228,7 @@ def angle_grid(_: Context) -> np.ndarray:
     vary=("less",),
     uses=("rolora/eq-92",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def eq_96(grid: np.ndarray, less: float = 1.0, bound: float = 1.0) -> Evidence:
@@ -261,7 +260,7 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: float = 1.0) -> Evidence:
     mutants=[{"factor": 1.9}, {"quadratic": 1.1}],
     vary=("factor", "quadratic"),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Evidence:
@@ -281,6 +280,13 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Ev
     r"2\eta\|\nabla_al - E[\nabla_al]\| \le 4\eta\epsilon'(\epsilon'+1)^2\|b^*\|^2$.",
     measure=run_steps,
     vary=("factor",),
+    best={
+        "factor": Best(
+            2.0,
+            r"proved: $\|M\|\|\bar b\| \le \frac12(1 + \epsilon')^2\|b^*\|^2$, since $2\delta^t\sqrt{1 - (\delta^t)^2}"
+            r" \le 1$",
+        )
+    },
     uses=("rolora/eq-65",),
     importance="detail",
     because=r"(109) prints $\epsilon'$ where (116) and (152) have $\tilde\epsilon$, and Lemma A.10 bounds the "
@@ -293,7 +299,7 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Ev
         asks="neither",
     ),
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_107(steps: list[Step], form: str = "prime", factor: float = 4.0) -> Evidence:
@@ -327,7 +333,7 @@ def eq_107(steps: list[Step], form: str = "prime", factor: float = 4.0) -> Evide
     vary=("linear",),
     uses=("rolora/eq-48", "rolora/lem-A.9"),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="identity",
 )  # fmt: skip
 def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 1.0) -> Evidence:

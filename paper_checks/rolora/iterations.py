@@ -76,7 +76,7 @@ def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 
     mutants=[{"root_log": 1.0}, {"power": 1.0}, {"flip": -1}],
     vary=("root_log", "power"),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip: int = 1) -> Evidence:
@@ -105,7 +105,7 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
     uses=("rolora/eq-168",),
     because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="inequality",
 )
 def eq_172(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0) -> Evidence:
@@ -162,6 +162,7 @@ def draw_endings(context: Context) -> list[Ending]:
     r"\epsilon')\epsilon\|a^*b^{*\top}\|$ after $\delta^T \le \epsilon$.",
     measure=draw_endings,
     vary=("sharp", "second"),
+    stands_in={"second": ("(179)",)},  # in (180) it is on the left side
     importance="detail",
     because=r"(180) prints an equality, which for $\delta^T < \epsilon$ it is not; a bound is meant, and holds.",
     control=Form(
@@ -175,7 +176,7 @@ def draw_endings(context: Context) -> list[Ending]:
         asks="weaker",
     ),
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_175(

@@ -124,6 +124,19 @@ def column_tail(room: float, n: int, d: int) -> float:
     return float(np.trapezoid([missing(y) * p for y, p in zip(grid, chi2.pdf(grid, n), strict=True)], grid))
 
 
+def plane_tail(room: float, m: int) -> float:
+    r"""$\log P(\|(S - I)v\| \ge room)$ for v along $Ta - u$ in the plane, one client's own samples, room < 1.
+
+    Along a it is -T and along u it is 1 - R, with $mR \sim \chi^2_{m-1}$, over the root of $1 + T^2$.
+    """
+    most = room / sqrt(1.0 - room**2)
+    t = np.linspace(0.0, most, 4001)
+    apart = np.sqrt(np.maximum(room**2 * (1.0 + t**2) - t**2, 0.0))
+    missing = chi2.sf(m * (1.0 + apart), m - 1) + chi2.cdf(m * (1.0 - apart), m - 1)
+    density = np.exp(log(2.0) - betaln(0.5, 0.5 * m) - 0.5 * (m + 1.0) * np.log1p(t**2))
+    return float(np.log(np.exp(student_tail(most, m)) + np.trapezoid(density * missing, t)))
+
+
 def integral(function: Callable[[float], float], low: float, high: float) -> float:
     """Numerical integral."""
     return float(quad(function, low, high, limit=200, epsabs=1e-12)[0])

@@ -9,6 +9,7 @@ import sympy
 from paper_checks.evaluation import evaluated
 from paper_checks.replay import Stored, replays_of, stored
 from paper_checks.rolora.fixed_samples import excess, follow, worst_gram
+from paper_checks.rolora.laws import plane_tail
 from paper_checks.rolora.paper import PAPER
 from paper_checks.rolora.replays.contraction_proofs import D, fixed_samples, on_events, positive, s, x
 
@@ -28,6 +29,27 @@ TAMPERED = {
     "eq-18": [{"c1": "2"}],
     "eq-26": [{"c3": "0.378"}],
     "eq-36": [{"c3": "0.378"}, {"c1": "2"}],
+    "eq-19": [{"share": "2/5"}],
+    "eq-22": [{"c2": "2.6"}],
+    "eq-30": [{"c2": "2.6"}],
+    "eq-38": [{"weight": "0.99"}, {"power": "2"}],
+    "eq-52": [{"c4": "4.1"}, {"c2": "2.6"}, {"c2": "2.7"}],
+    "eq-59": [{"c5": "0.0384"}, {"c5": "-1"}],
+    "eq-59@samples-independent-of-b": [{"c5": "0.154"}],
+    "eq-62@expectation-of-49": [{"c5": "0.0384"}, {"net": "0"}],
+    "eq-62@samples-independent-of-b": [{"c5": "0.154"}, {"net": "0"}],
+    "eq-65": [{"one": "0.99"}, {"power": "2"}],
+    "eq-86": [{"second": "0.99"}, {"factor": "1.9"}, {"factor": "2.1"}],
+    "eq-90": [{"one": "0.99"}],
+    "eq-92": [{"share": "0.99"}, {"power": "1"}],
+    "eq-96": [{"less": "0.99"}, {"bound": "33"}],
+    "eq-102": [{"factor": "1.9"}, {"quadratic": "1.1"}],
+    "eq-107": [{"factor": "3.9"}],
+    "eq-110": [{"linear": "0.99"}, {"sign": -1}],
+    "eq-116": [{"first": "3.9"}, {"second": "3.9"}, {"one": "0.99"}],
+    "eq-168": [{"root_log": "1"}, {"power": "1"}],
+    "eq-172": [{"size": "0.99"}, {"sense": 1}],
+    "eq-175": [{"second": "0.99"}, {"sharp": "0.99"}],
     "s5-saturate": [{"share": "0.99"}],
     "prop-5.5": [{"four": "3"}, {"two": "1"}, {"constant": "9/10"}],
     "s5-rolora-loss": [{"four": "3"}, {"fewest": "3"}],
@@ -49,7 +71,8 @@ TAMPERED = {
 
 
 def certificate(label: str) -> Stored:
-    return next(file for file in stored(PAPER.folder, f"rolora/{label}") if file.kind == "certificate")
+    files = stored(PAPER.folder, f"rolora/{label.partition('@')[0]}")
+    return next(file for file in files if (file.id, file.kind) == (f"rolora/{label}", "certificate"))
 
 
 def test_proofs_verify_and_tampered_ones_do_not():
@@ -93,6 +116,16 @@ def test_fixed_samples_contract_within_the_distance_and_not_far_beyond(cosine):
     within, beyond = (follow([worst_gram(k * cosine)], cosine, 0.5, k, 8) for k in (0.3, 0.97))
     assert excess(within) < 1e-12
     assert excess(beyond) > 0.0 or cosine > 0.9
+
+
+def test_the_tail_in_the_plane_of_one_clients_own_samples():
+    room, m, draws = 0.5, 12, 40_000
+    X = np.random.default_rng(5).standard_normal((draws, m, 2))
+    S = np.einsum("kmi,kmj->kij", X, X) / m
+    T = S[:, 0, 1] / S[:, 0, 0]
+    v = np.stack([T, -np.ones(draws)], axis=1) / np.sqrt(1.0 + T**2)[:, None]
+    share = np.mean(np.linalg.norm(np.einsum("kij,kj->ki", S, v) - v, axis=1) >= room)
+    assert np.exp(plane_tail(room, m)) == pytest.approx(share, abs=5.0 * (share / draws) ** 0.5)
 
 
 def test_no_larger_share_or_threshold_is_proved():

@@ -65,6 +65,34 @@ def eq_48(values: Values) -> Violation:
                      "side of (49), where the left side is 0")  # fmt: skip
 
 
+@replay("rolora/eq-62")
+def eq_62(values: Values) -> Violation:
+    """One client in the plane, a* nearly across a: a lower bound of the probability, against (64) for c_5 >= 1/30.
+
+    With T = z / chi_m and R = chi^2_(m-1) / m, independent, s = cosine + delta T: along u the gradient misses its mean
+    over all samples by 2 delta |s R - cosine (m-1)/m|, and |M||b| is delta |s| (1 + T^2)^(1/2). Let 10 cosine < |T| < 1
+    and R > 1/2. The density of T is at most (m/6)^(1/2); 2^(m/2) >= 1 + m/3; Chebyshev for R. A smaller cosine and
+    more samples do the same for any c_5.
+    """
+    cosine, e_0, e_3 = fractions(values, "cosine", "eps_0", "eps_3")
+    m = int(values["m"])
+    assumes = assuming(
+        Hypothesis("cosine", cosine, ">", 0),
+        Hypothesis("cosine", cosine, "<", 1),
+        Hypothesis("eps_0", e_0, ">", 0),
+        Hypothesis("eps_0", e_0, "<", 1),
+        Hypothesis("eps_3", e_3, ">", 0),
+        Hypothesis("m, for Chebyshev", m, ">=", 3),
+        Hypothesis("least deviation over its bound", (9 - 10 * cosine**2) * (1 - 3 * e_3) / 2, ">", 1),
+    )
+    near = 20 * cosine * enclosed("sqrt", Fraction(m, 6))[1]
+    missed = near + Fraction(3, 3 + m) + 2 * (m - 1) / (Fraction(m, 2) - 1) ** 2
+    right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * m / 30)[1]
+    return Violation(1 - missed, right, assumes=assumes,
+                     reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
+                     "probability and the last bound")  # fmt: skip
+
+
 @replay("rolora/eq-65")
 def eq_65(values: Values) -> Violation:
     """(67) against (68) for a b* across a, so that a'(b - g) = 0; squares, over the length of b and the factor.

@@ -45,6 +45,26 @@ def thresholds(values: Values) -> Thresholds:
     return Thresholds((e_0, e_1, e_2), (low, high), ceil(C * high), assumes)
 
 
+@replay("rolora/eq-26")
+def eq_26(values: Values) -> Violation:
+    """The exponent of (28) at an angle of w and b* over that for w along b*; that of (29) is the same for both.
+
+    The norm of a summand is the cosine times the norm k of the product of two independent normal variables, and k is at
+    least E|zw| / log 2 = 2 / (pi log 2) > 9/10 (Jensen). While eps_2 <= k cosine the first term of (28) is the smaller.
+    """
+    cosine, e_2 = fractions(values, "cosine", "eps_2")
+    assumes = assuming(
+        Hypothesis("cosine of the angle of w and b*", cosine, ">", 0),
+        Hypothesis("cosine of the angle of w and b*", cosine, "<", 1),
+        Hypothesis("eps_2", e_2, ">", 0),
+        Hypothesis("eps_2, for the first term of (28)", e_2, "<=", cosine * Fraction(9, 10)),
+    )
+    return Violation(
+        cosine**-2 - 1, 0, assumes=assumes,
+        reads="exponent of (28) for w at that angle over that along b*, less the same for (29)",
+    )  # fmt: skip
+
+
 @replay("rolora/lem-A.9")
 def lem_A_9(values: Values) -> Violation:
     """One client: the minimiser is off by delta |b*| |z| / chi_m, z normal and independent of chi_m.

@@ -1,0 +1,194 @@
+r"""Proofs of the steps of Lemma A.10: norms of the summands, the tails of their sum, and the chain up to (76).
+
+Let $n = Nm$ and let S be the mean of $x_{i,j}x_{i,j}^\top$ over all n samples. The sum of (59) over n is $w^\top(S -
+I)M\bar b$.
+
+Tails for a fixed unit vector v. $x^\top w$ and $x^\top v$ are standard normal with correlation $p - q$, $p + q = 1$,
+so that $x^\top w\,x^\top v - w^\top v = p(\xi^2 - 1) - q(\xi'^2 - 1)$ with independent standard normal variables. Let
+$h(t) = -\frac12\log(1 - 2t) - t$, the logarithm of $Ee^{t(\xi^2 - 1)}$. As $h'(t) = \frac{2t}{1 - 2t}$, $h(t)/t^2 =
+\int_0^1\frac{2r}{1 - 2rt}dr$ grows with $t < \frac12$. So for $0 \le t < \frac12$ the logarithm of the exponential
+moment, $h(pt) + h(-qt)$, is at most $(p^2 + q^2)h(t) \le h(t)$, and by Chernoff's bound each tail of $w^\top(S - I)v$
+beyond $\epsilon$ is at most $\exp(-n\sup_t(t\epsilon - h(t))) = \exp(-\frac n2(\epsilon - \log(1 + \epsilon)))$.
+$(\epsilon - \log(1 + \epsilon))/\epsilon^2 = \int_0^1\frac r{1 + r\epsilon}dr$ falls, so that for $\epsilon \le 1$ the
+two tails are at most $2e^{-k\epsilon^2n}$ with $k = \frac12(1 - \log2)$, the value at 1.
+
+Algorithm 2. There $\bar b$ is made of the same samples: $\bar b = \bar sb^*$ with $\bar s = a^\top a^* + \delta T$,
+and $M\bar b = \bar s\delta\|b^*\|^2(Ta - u)$ with the unit vector u along $(I - aa^\top)a^*$. It has the length
+$\|M\|_{op}\|\bar b\|$ and lies in the plane of a and u, whatever the samples are. So $|w^\top(S - I)M\bar b|$ is at
+most $\|M\|_{op}\|\bar b\|$ times the root of the squares of $w^\top(S - I)a$ and $w^\top(S - I)u$, of which one is at
+least $\epsilon/\sqrt2$ in size with probability at most $2 \cdot 2e^{-k\epsilon^2n/2}$. A probability p is at most
+$\sqrt p$: at most $2e^{-k\epsilon^2n/4}$.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from paper_checks.proof_steps import first_flaw, non_negative, rational
+from paper_checks.replay import Proof, proof
+from paper_checks.rolora.replays.concentration_proofs import LOG_2, interval, surely
+from paper_checks.rolora.replays.minimiser_proofs import flaw_of_net, flaw_of_norms, flaw_of_rank_one
+from paper_checks.rolora.replays.rank_one import COSINE, MEAN, TRUTH, A, B, frobenius, minus, plus
+from paper_checks.stored_values import Values
+
+SUM_IN_ALGORITHM_2 = "0.0383566024300068"
+SUM_OF_FRESH_SAMPLES = "0.1534264097200273"
+"""Constants of (61), rounded down: (1 - log 2)/8 and (1 - log 2)/2."""
+
+r, t, e, n = sympy.symbols("r t e n", positive=True)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two expressions are identical."""
+    return bool(sympy.simplify(one - other) == 0)
+
+
+def scaled(expression: Any, other: Any = 1) -> Any:
+    """A polynomial of degree 2 in r at r = 1/(1 + e), times (1 + e)^2 and another denominator."""
+    return sympy.cancel(expression.subs(r, 1 / (1 + e)) * (1 + e) ** 2 * other)
+
+
+def flaw_of_tail() -> str:
+    """Why the tails for a fixed vector are not what the docstring says; empty if they are."""
+    p, q, one, two = sympy.symbols("p q one two", positive=True)
+    product = (sympy.sqrt(p) * one + sympy.sqrt(q) * two) * (sympy.sqrt(p) * one - sympy.sqrt(q) * two)
+    h = -sympy.log(1 - 2 * t) / 2 - t
+    best = e / (2 * (1 + e))  # where the slope of t e - h is 0
+    fall = e - sympy.log(1 + e)
+    rate = sympy.expand_log(sympy.simplify((t * e - h).subs(t, best)), force=True)
+    checks = {
+        "the product of two normal variables": same(sympy.expand(product), p * one**2 - q * two**2),
+        "the slope of h": same(h.diff(t), 2 * t / (1 - 2 * t)) and h.subs(t, 0) == 0,
+        # d/dt of 2r / (1 - 2 r t) is 4 r^2 / (1 - 2 r t)^2, and d/de of r / (1 + r e) is -r^2 / (1 + r e)^2.
+        "h over the square grows": same((2 * r / (1 - 2 * r * t)).diff(t), (2 * r / (1 - 2 * r * t)) ** 2),
+        "the share of h": non_negative((p + q) ** 2 - p**2 - q**2),
+        "the rate": same((t * e - h).diff(t).subs(t, best), 0) and same(rate, fall / 2),
+        "the rate over the square falls": same(fall.diff(e), e / (1 + e)) and fall.subs(e, 0) == 0
+        and same((r / (1 + r * e)).diff(e), -((r / (1 + r * e)) ** 2)),
+    }  # fmt: skip
+    return next((name for name, passed in checks.items() if not passed), "")
+
+
+def flaw_of_sum(c5: Any, share: int) -> str:
+    """Why (61) is not proved with this constant, at most (1 - log 2) over twice the share; empty if it is."""
+    # (60) is (61) for c_5 = c / c_4^2, as eps_3 < 1 < c_4: the first term of the minimum is the smaller one.
+    first = non_negative(scaled(n * r / (1 + t) - n * r**2 / (1 + t) ** 2, (1 + t) ** 2))
+    met = first and surely((1 - LOG_2) / (2 * share) - interval(c5)) and interval(c5).a > 0
+    return flaw_of_tail() or ("" if met else "the constant c_5")
+
+
+def flaw_of_plane() -> str:
+    """Why the samples of Algorithm 2 cost a factor of 4 in the exponent; empty if they do not cost more."""
+    T, c, d, one, two = sympy.symbols("T c d one two", real=True)
+    # In the basis of a and u with b* = 1: M = (s - c) a - d u for s = c + d T, b = s, a* = c a + d u.
+    s = c + d * T
+    moved = ((s - c) * s - s * d * T, -d * s - s * d * (-1))  # M b - s d (T a - u)
+    squares = (T**2 + 1) * (one**2 + two**2) - (T * one - two) ** 2 - (one + T * two) ** 2
+    root = sympy.sqrt(4 * sympy.exp(-2 * t)) - 2 * sympy.exp(-t)
+    checks = all(sympy.expand(entry) == 0 for entry in (*moved, squares)) and same(root, 0)
+    # A probability r^2 is at most its root r <= 1.
+    return "" if checks and non_negative(scaled(r - r**2)) else "the plane"
+
+
+@proof("rolora/eq-52", c2="8/3", c4="4.1093617075557")
+def eq_52(values: Values) -> Proof:
+    r"""(53) is the triangle inequality, by convexity; (54) the norm of a constant; (55) as (22) to (24).
+
+    $e^{(x+y)/(s+t)} \le \frac s{s+t}e^{x/s} + \frac t{s+t}e^{y/t}$, whose mean is at most 2 for norms s and t;
+    $e^{|c|/t} = 2$ at $t = |c|/\log2$. $x^\top w$ and $x^\top M\bar b$ may be correlated in (55). (56) is the
+    inequality of Cauchy and Schwarz, (57) the operator norm, (58) the definition of $c_4$ for $\|w\| = 1$.
+    """
+    s, x, y = sympy.symbols("s x y", positive=True)
+    c2, c4 = rational(values["c2"]), interval(values["c4"])
+    flaw = first_flaw(
+        "" if same((x + y) / (s + t), s / (s + t) * (x / s) + t / (s + t) * (y / t)) else "the triangle inequality",
+        "" if same(sympy.exp(x / (x / sympy.log(2))), 2) else "the norm of a constant",
+        flaw_of_norms(c2), flaw_of_rank_one(),
+        "" if surely(c4 - interval(c2) - 1 / LOG_2) else "the constant c_4",
+    )  # fmt: skip
+    return Proof(not flaw, flaw or "convexity, the norms of (22) to (25), and the operator norm")
+
+
+@proof("rolora/eq-59", c5=SUM_IN_ALGORITHM_2)
+def eq_59(values: Values) -> Proof:
+    r"""$M\bar b$ stays in the plane of a and u, whatever the samples are: $c_5 = \frac18(1 - \log2)$.
+
+    For $\bar b \ne 0$, $M \ne 0$. (60) is (61) for $c = c_4^2c_5$, since $\epsilon_3 < 1 < c_4$.
+    """
+    flaw = flaw_of_sum(values["c5"], 4) or flaw_of_plane()
+    return Proof(not flaw, flaw or "Chernoff's bound for two fixed vectors, and a probability against its root")
+
+
+@proof("rolora/eq-59@samples-independent-of-b", c5=SUM_OF_FRESH_SAMPLES)
+def eq_59_independent(values: Values) -> Proof:
+    r"""Chernoff's bound for the fixed vector $M\bar b$: $c_5 = \frac12(1 - \log2)$."""
+    flaw = flaw_of_sum(values["c5"], 1)
+    return Proof(not flaw, flaw or "Chernoff's bound for a fixed vector at any angle to w")
+
+
+def flaw_of_union(one: Any) -> str:
+    """Why the sum over a net is not (64); empty if it is."""
+    d = sympy.Symbol("d", positive=True)
+    size = (1 + 2 / e) ** d
+    return "" if one == 1 and same(sympy.log(size), d * sympy.log(1 + 2 / e)) else "the size of the net"
+
+
+@proof("rolora/eq-62@expectation-of-49", c5=SUM_IN_ALGORITHM_2, net="1")
+def eq_62(values: Values) -> Proof:
+    r"""(59) at each of at most $(1 + 2/\epsilon_0)^d$ points of the net, whose probabilities add up."""
+    flaw = flaw_of_sum(values["c5"], 4) or flaw_of_plane() or flaw_of_union(rational(values["net"]))
+    return Proof(not flaw, flaw or "(59) at the points of the net, and Boole's inequality")
+
+
+@proof("rolora/eq-62@samples-independent-of-b", c5=SUM_OF_FRESH_SAMPLES, net="1")
+def eq_62_independent(values: Values) -> Proof:
+    """The same with the tails for a fixed vector."""
+    flaw = flaw_of_sum(values["c5"], 1) or flaw_of_union(rational(values["net"]))
+    return Proof(not flaw, flaw or "(59) at the points of the net, and Boole's inequality")
+
+
+def flaw_of_deviation(one: Any, power: Any = 1) -> str:
+    r"""Why (66) to (76) do not hold on the events, with 1 in (76) replaced; empty if they do.
+
+    Over $\|b^*\|^2$, with $\|\bar b - g\| \le \epsilon'\delta$ written as ``level`` and ``sine``.
+    """
+    level, sine, less, short = sympy.symbols("level sine less short", nonnegative=True)
+    # MEAN stands for b*, and g is a'a* times it.
+    left = minus([(A, B)], [(TRUTH, MEAN)])
+    right = minus([(A, plus((1, B), (-COSINE, MEAN)))], [(plus((1, TRUTH), (-COSINE, A)), MEAN)])
+    apart = minus(left, right)
+    gap = level * sine - less  # |b - g|, between 0 and its bound
+    product = (gap + sine) * (gap + 1 - short)  # (71), |g| = 1 - short
+    opened = gap**2 + sine * gap + gap + sine  # (73)
+    bound = level**2 * sine**2 + level * sine**2 + level * sine + sine  # (74)
+    last = (level + one) ** 2 * sine
+    checks = {
+        "(67)": frobenius(apart, apart) == 0,
+        "(72)": sympy.expand((gap + sine) * (gap + 1) - product - (gap + sine) * short) == 0,
+        "(73)": sympy.expand((gap + sine) * (gap + 1) - opened) == 0,
+        # Every term of (73) grows with |b - g|.
+        "(74)": sympy.expand(opened.subs(less, 0) - bound) == 0,
+        "(75)": non_negative(scaled((last - bound).subs(sine, r))),
+        "(76)": power <= 1,  # for a larger one the quotient of (75) and (76) is not bounded for small angles
+    }
+    return flaw_of_rank_one() or next((name for name, passed in checks.items() if not passed), "")
+
+
+@proof("rolora/eq-65", one="1", power="1")
+def eq_65(values: Values) -> Proof:
+    r"""(65) is Lemma A.7 and (66) the event of (62); with the matrix of (67) in (68) the rest is elementary.
+
+    $ag^\top = aa^\top a^*b^{*\top}$ gives (67); (68), (70) and (71) are triangle inequalities, (69) norms of rank one,
+    (72) is $\|g\| \le \|b^*\|$, (74) the event of (42), and (75) $(\delta^t)^2 \le \delta^t$.
+    """
+    flaw = flaw_of_net(sympy.Integer(1)) or flaw_of_deviation(rational(values["one"]), rational(values["power"]))
+    return Proof(not flaw, flaw or "an identity of matrices, norms of rank one, and signs of coefficients")
+
+
+@proof("rolora/eq-90", one="1")
+def eq_90(values: Values) -> Proof:
+    r"""$\eta$ times (76), on the events of (42) and (62)."""
+    flaw = flaw_of_deviation(rational(values["one"]))
+    return Proof(not flaw, flaw or r"(76), times $\eta$")

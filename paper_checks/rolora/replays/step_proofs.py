@@ -1,0 +1,158 @@
+r"""Proofs of the steps of Lemma A.11 that hold as printed, and of (109) as corrected, in any number of dimensions.
+
+Units: $\eta$ times $\|b^*\|^2$ is s; $c = a^\top a^*$, $c^2 + (\delta^t)^2 = 1$, $g = cb^*$. On the event of Lemma A.9
+$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, and on those of (42) and (62) the gradient deviates from its expectation
+by at most (76).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from paper_checks.proof_steps import first_flaw, non_negative, rational
+from paper_checks.replay import Proof, proof
+from paper_checks.rolora.replays.gradient_proofs import flaw_of_deviation
+from paper_checks.stored_values import Values
+
+level, tilde, h, s = sympy.symbols("level tilde h s", nonnegative=True)
+"""The two thresholds, what a squared quantity lacks of its bound, and a step."""
+
+
+def zero(expression: Any) -> bool:
+    """Whether a polynomial is identically 0."""
+    return bool(sympy.expand(expression) == 0)
+
+
+def flaw_of(**checks: bool) -> str:
+    """The name of the first check that failed, or nothing."""
+    return next((name.replace("_", " ") for name, passed in checks.items() if not passed), "")
+
+
+@proof("rolora/eq-86", second="1", factor="2")
+def eq_86(values: Values) -> Proof:
+    r"""(85), the triangle inequality, and a projection that lengthens nothing.
+
+    $\|v\|^2 - \|Pv\|^2 = (v^\top a^*)^2 \ge 0$ for $P = I_d - a^*a^{*\top}$, and $\|Pv\|^2 = v^\top Pv$ because P is a
+    projection. $\delta^{t+1}$ and $\delta^t$ are the norms of $P\hat a^+/\|\hat a^+\|$ and Pa. There is equality for
+    equal gradients, and for a deviation along Pa if $\bar b = 0$.
+    """
+    vv, along, b2, s1, pa = sympy.symbols("vv along b2 s1 pa")  # |v|^2, v'a*, |b|^2, the step, P a
+    # P (a - s (E + dev)) with P E = 2 b'b P a: coefficients of P a and of P dev.
+    step = pa * (1 - s1 * 2 * b2)
+    factor, second = rational(values["factor"]), rational(values["second"])
+    flaw = flaw_of(
+        the_projection=zero(vv - (vv - 2 * along**2 + along**2) - along**2),
+        the_factor_of_Pa=zero(step - pa * (1 - s1 * factor * b2)),
+        the_deviation=second >= 1,
+    )
+    return Proof(not flaw, flaw or "the triangle inequality, and a projection")
+
+
+@proof("rolora/eq-92", share="1", power="2")
+def eq_92(values: Values) -> Proof:
+    r"""The triangle inequality twice, $\|g\| = |c|\|b^*\|$, and the event.
+
+    $\|(I_d - aa^\top)a^*\|^2 = 1 - 2c^2 + c^2$, so that $|c| = \sqrt{1 - (\delta^t)^2}$.
+    """
+    c, gap = sympy.symbols("c gap", nonnegative=True)
+    share, power = rational(values["share"]), rational(values["power"])
+    delta = sympy.Symbol("delta", positive=True)
+    flaw = flaw_of(
+        the_cosine=sympy.simplify((1 - delta**power).subs(delta, sympy.sqrt(1 - c**2)) - c**2) == 0,
+        the_event=non_negative(share * (gap + h) - gap),  # gap + h = eps' delta
+    )
+    return Proof(not flaw, flaw or "the triangle inequality, and the length of g")
+
+
+@proof("rolora/eq-96", less="1", bound="1")
+def eq_96(values: Values) -> Proof:
+    r"""With $x = (\delta^t)^2$: $1 - x \ge D = 1 - (\delta^0)^2$, and the bound is $\epsilon' < kD/16$, k = ``bound``.
+
+    The root: $(\epsilon')^2x \le 1 - x$, as $D^2x \le (1 - x)^2x \le \frac14(1 - x)$ and $k \le 32$. (97) to (98):
+    $2\delta^t\sqrt{1 - (\delta^t)^2} \le 1$. (98) to (99): $x \le (\delta^0)^2$ and a square. Squares keep the order of
+    (95) because its right side is not negative.
+    """
+    less, bound = rational(values["less"]), rational(values["bound"])
+    x, y, D, more = sympy.symbols("x y D more", nonnegative=True)
+    quarter = sympy.Rational(1, 4) - x * (1 - x) - (x - sympy.Rational(1, 2)) ** 2
+    # x^2 + y^2 = 1: 1 - 2 x y = (x - y)^2.
+    flaw = flaw_of(
+        the_root=zero(quarter) and non_negative((D + more) ** 2 - D**2) and (bound / 16) ** 2 <= 4,
+        line_98=zero(x**2 + y**2 - 2 * x * y - (x - y) ** 2) and less >= 1,
+        line_99=non_negative((D + more) + (level * x) ** 2 - level - (D - level)),
+    )
+    return Proof(not flaw, flaw or "squares, and the order of the angles")
+
+
+@proof("rolora/eq-102", factor="2", quadratic="1")
+def eq_102(values: Values) -> Proof:
+    r"""The square of a difference, $a^\top a = 1$, and a square that is not negative."""
+    along, size = sympy.symbols("along size")  # a'grad and |grad|^2
+    eta = sympy.Symbol("eta")
+    factor, quadratic = rational(values["factor"]), rational(values["quadratic"])
+    square = 1 - 2 * eta * along + eta**2 * size
+    flaw = flaw_of(
+        line_103=zero(square - (1 - factor * eta * along + quadratic * eta**2 * size)),
+        line_104=non_negative(quadratic * s**2 * h),
+    )
+    return Proof(not flaw, flaw or "the square in inner products")
+
+
+def flaw_of_slope(linear: Any, sign: int = 1) -> str:
+    r"""Why (110) to (115) do not hold on the event, with $(\epsilon')^2 + k\epsilon'$ in (115); empty if they do.
+
+    In inner products: $a^\top(a\bar b^\top - a^*b^{*\top})\bar b = \bar b^\top\bar b - g^\top\bar b$ as $c b^* = g$.
+    """
+    bb, gb, gg = sympy.symbols("bb gb gg")  # of b and g
+    sine = 1 / (1 + h)
+    gap = level * sine
+    identity = (bb - gb) - ((gb - gg) + sign * (gg - 2 * gb + bb))
+    room = level**2 + linear * level - gap - gap**2
+    return flaw_of(
+        line_112=zero(identity),
+        line_115=non_negative(sympy.cancel(room * (1 + h) ** 2)),
+    )
+
+
+@proof("rolora/eq-110", linear="1", sign=1)
+def eq_110(values: Values) -> Proof:
+    r"""$a^\top(a\bar b^\top - a^*b^{*\top})\bar b = (\bar b - g)^\top\bar b = (\bar b - g)^\top g + \|\bar b - g\|^2$.
+
+    (111) splits $\bar b$ into g and $\bar b - g$. (113) is the inequality of Cauchy and Schwarz with $\|g\| \le
+    \|b^*\|$, (114) the event, (115) $\delta^t \le 1$.
+    """
+    flaw = flaw_of_slope(rational(values["linear"]), values["sign"])
+    return Proof(not flaw, flaw or "an identity in inner products, and signs of coefficients")
+
+
+def flaw_of_first(factor: Any, one: Any) -> str:
+    """Why factor s eps~ (eps' + one)^2 is not enough for 2 s a'(grad - E grad), bounded by (76); empty if it is."""
+    sine = 1 / (1 + h)
+    room = factor * tilde * (level + one) ** 2 - 2 * 2 * tilde * (level + 1) ** 2 * sine
+    enough = non_negative(sympy.cancel(room * (1 + h)))
+    return flaw_of_deviation(sympy.Integer(1)) or ("" if enough else "the factor of (76)")
+
+
+@proof("rolora/eq-107", factor="4")
+def eq_107(values: Values) -> Proof:
+    r"""(107) is the inequality of Cauchy and Schwarz, (108) $\|a\| = 1$, (109) with $\tilde\epsilon$ is (76).
+
+    $2\eta \cdot 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2 \le 4\eta\tilde\epsilon(\epsilon' + 1)^2\|b^*\|^2$,
+    as $\delta^t \le 1$.
+    """
+    flaw = flaw_of_first(rational(values["factor"]), sympy.Integer(1))
+    return Proof(not flaw, flaw or r"(76), and $\delta^t \le 1$")
+
+
+@proof("rolora/eq-116", first="4", second="4", one="1")
+def eq_116(values: Values) -> Proof:
+    r"""(106), (107) to (109) with $\tilde\epsilon$, and (110) to (115)."""
+    second = rational(values["second"])
+    flaw = first_flaw(
+        flaw_of_first(rational(values["first"]), rational(values["one"])),
+        flaw_of_slope(sympy.Integer(1)),
+        flaw_of(the_second_factor=second >= 4),
+    )
+    return Proof(not flaw, flaw or "(106), (109) with the threshold of (116), and (115)")
