@@ -1,0 +1,152 @@
+"""When a run saves and what time it says is left, what it closes, and what it is where nothing is asked for."""
+
+from dataclasses import MISSING, fields, replace
+from types import SimpleNamespace
+
+import pytest
+
+from algorithms.federation import FederationError, Sequential
+from runs import experiments, folder
+from runs.checkpoints import Checkpoints
+from runs.experiments import Trial, _Watch
+from runs.folder import train
+from runs.image_federation import ImageFederation
+from runs.plan import parts_of, planned
+from runs.problems import (
+    HeterogeneousLegendre,
+    Legendre,
+    PopulationRegression,
+    Quadratics,
+    Regression,
+    Ridges,
+)
+from runs.settings import Conduct
+from runs.words import bytes_in_words
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    """Gives the rounds of the checkpoints of a run whose rounds and checkpoints take some seconds each."""
+
+    def of(each, cost, **more):
+        clock, found, original = [100.0], [], Checkpoints.save
+
+        def save(checkpoints, checkpoint):
+            clock[0] += cost
+            found.append(checkpoint.state.round)
+            original(checkpoints, checkpoint)
+
+        def progress(metrics):
+            clock[0] += each
+
+        monkeypatch.setattr(folder, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+        monkeypatch.setattr(Checkpoints, "save", save)
+        settings = {"clients": 2, "rows": 3, "columns": 2, "learning_rate": 0.1, **more}
+        conduct = Conduct(rounds=settings.pop("rounds"), save_every=settings.pop("save_every"))
+        try:
+            train(planned("fedavg", "quadratics", settings, conduct), tmp_path / "run", progress)
+        except FederationError as error:
+            found.append(str(error))
+        return found
+
+    return of
+
+
+def test_checkpoints_wait_for_their_time_and_take_a_twentieth_of_it(saved):
+    assert saved(each=4.0, cost=0.0, rounds=12, save_every=10.0) == [2, 5, 8, 11, 12]  # rounds 0, 1, 2: 12 seconds
+
+
+def test_a_checkpoint_that_takes_long_comes_seldom(saved):
+    assert saved(each=4.0, cost=1.0, rounds=14, save_every=10.0) == [2, 7, 12, 14]  # from the second on, 20 seconds
+
+
+def test_a_round_is_saved_once_whatever_ends_the_run(saved):
+    *rounds, said = saved(each=1.0, cost=0.0, rounds=5000, save_every=0.0, learning_rate=50.0)
+    assert rounds == list(range(1, len(rounds) + 1))
+    assert said.endswith(f"keeps round {len(rounds)}")
+
+
+def test_what_a_run_opens_it_closes_also_where_its_start_fails(tmp_path, monkeypatch):
+    closed, tables = [], []
+
+    class Closing(Sequential):
+        def close(self):
+            closed.append(self)
+
+    class Seen(folder.Table):
+        def __init__(self, *given, **more):
+            super().__init__(*given, **more)
+            tables.append(self)
+
+    monkeypatch.setattr(folder, "parts_of", lambda plan: replace(parts_of(plan), executor=Closing()))
+    monkeypatch.setattr(folder, "Table", Seen)
+    train(planned("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=1)), tmp_path / "run")
+    assert len(closed) == 1
+    assert [table._stream.closed for table in tables] == [True, True]
+    with pytest.raises(FederationError):
+        train(planned("fedlora", "quadratics", {"clients": 2, "rank": 9}, Conduct(rounds=1)), tmp_path / "other")
+    assert len(closed) == 2
+
+
+def test_the_time_that_is_left_follows_from_all_rounds_done(monkeypatch):
+    times = iter([100.0, 101.0, 110.0, 140.0, 148.0])
+    monkeypatch.setattr(experiments, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    said = []
+    watch, trial = _Watch(8, 2, said.append), Trial("a", "fedavg", "quadratics", 4)
+    first = watch.of(1, trial, 0)
+    first({"round": 0})
+    first({"round": 2})
+    watch.over(4)
+    second = watch.of(2, trial, 5)
+    second({"round": 1})
+    second({"round": 4})
+    assert said == [
+        "run 1 of 2: a, seed 0, round 0 of 4",
+        "run 1 of 2: a, seed 0, round 2 of 4, 30 s left",
+        "run 2 of 2: a, seed 5, round 1 of 4, 24 s left",
+        "run 2 of 2: a, seed 5, round 4 of 4, 0 s left",
+    ]
+
+
+def test_a_line_of_an_experiment_plans_its_rounds_seed_and_data():
+    plan = Trial("a", "fedavg", "quadratics", 7, {"clients": 3}).plan(5, "somewhere")
+    assert (plan.conduct.rounds, plan.conduct.root) == (7, "somewhere")
+    assert (plan.settings["seed"], plan.settings["clients"]) == (5, 3)
+
+
+TOY = {"clients": 4, "rows": 10, "columns": 8}
+DEFAULTS = {
+    Quadratics: {**TOY, "heterogeneity": 0.5, "least_curvature": 0.1},
+    Legendre: {**TOY, "samples": 50, "target_rank": 2},
+    HeterogeneousLegendre: {**TOY, "samples": 50},
+    Regression: {**TOY, "heterogeneity": 0.5, "samples": 50},
+    PopulationRegression: {**TOY, "heterogeneity": 0.5},
+    Ridges: {**TOY, "heterogeneity": 0.5, "samples": 50, "profile": "pseudo-huber"},
+    Conduct: {"rounds": 100, "executor": "sequential", "device": "cpu", "evaluate_every": 1, "workers": 1,
+              "save_every": 10.0, "tensorboard": False, "root": None},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", DEFAULTS)
+def test_defaults_stand_for_what_was_run_without_naming_them(kind):
+    """Folders are named by the settings, defaults among them: another default is another run of the same command."""
+    assert {field.name: field.default for field in fields(kind)} == DEFAULTS[kind]
+
+
+def test_toy_problems_suggest_steps_that_move():
+    assert Quadratics.suggested({}) == {"steps": 10, "learning_rate": 0.05, "truncation": 0.01}
+
+
+def test_image_problems_leave_images_as_they_are_by_default():
+    found = {field.name: field.default for field in fields(ImageFederation) if field.default is not MISSING}
+    plain = {"clients": 20, "side": None, "width": None, "samples": None, "test_samples": None, "held_out": 0,
+             "own_share": 0.0, "crop": 0, "flip": False, "rows": 1000}  # fmt: skip
+    assert {name: found[name] for name in plain} == plain
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(0, "0 B"), (999.4, "999 B"), (999.5, "1 kB"), (1e6, "1 MB"), (2.5e9, "2.5 GB"), (7e12, "7 TB"), (-2e3, "-2 kB")],
+)
+def test_sizes_in_words(size, words):
+    assert bytes_in_words(size) == words
