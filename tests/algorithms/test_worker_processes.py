@@ -21,12 +21,9 @@ from travelling import (
     differ,
     divide,
     fail,
-    fail_beside_work,
-    fail_in_two_parts,
     quadratics,
     read_kept,
     read_told,
-    send_and_keep_much,
     tell_process,
 )
 
@@ -142,25 +139,6 @@ def test_an_error_is_that_of_the_first_client_and_ends_the_workers():
     with_errors.close()
 
 
-def test_an_error_that_cannot_travel_is_told_by_its_words():
-    pool = Processes(1)
-    fed = Federation(quadratics(2).clients, executor=pool)
-    with pytest.raises(FederationError, match="fail_in_two_parts: TwoPartsError: a file: it is gone"):
-        fed.mean(fail_in_two_parts, to=(0, 1))
-    pool.close()
-
-
-def test_workers_that_are_at_work_end_by_themselves():
-    pool = Processes(2)
-    fed = Federation(quadratics(2).clients, executor=pool)
-    fed.gather(answer_number, to=(0, 1))  # both are there
-    processes = [worker.process for worker in pool._workers]
-    with pytest.raises(FederationError, match="client 0 has a wrong file"):
-        fed.gather(fail_beside_work, to=(0, 1))
-    assert processes[1].exitcode == 1  # and not by a signal: nobody had to kill it
-    assert processes[0].exitcode in (0, 1)
-
-
 def test_a_worker_that_dies_ends_the_run_in_one_line_and_leaves_no_process():
     before = set(active_children())
     pool = Processes(2)
@@ -261,15 +239,6 @@ def test_arrays_are_shared_and_not_sent(monkeypatch, pools):
     fed.mean(add_kept, to=range(20), w=w["W"])
     assert len(sizes) >= 10  # handles of shared memory are sent, too
     assert max(sizes) < 10_000 < w["W"].numel()
-
-
-def test_what_comes_back_leaves_shared_memory(pools):
-    fed = Federation(quadratics(3).clients, executor=pools[2])
-    found = [fed.mean(send_and_keep_much, to=fed.everyone), *fed.gather(send_and_keep_much, to=fed.everyone)]
-    assert torch.allclose(found[0], torch.ones(20_000))
-    assert not any(tensor.is_shared() for tensor in found)
-    fed.mean(send_and_keep_much, to=fed.everyone)
-    assert not any(fed.personal(number)["w"].is_shared() for number in fed.everyone)
 
 
 def test_messages_arrive_as_they_were():

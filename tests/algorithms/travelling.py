@@ -41,27 +41,6 @@ def divide(client, memory):
     return Reply(torch.tensor(1 / 0))
 
 
-class TwoPartsError(Exception):
-    """Leaves a process, and does not arrive in another: it is made of two parts and keeps one."""
-
-    def __init__(self, what, why):
-        super().__init__(f"{what}: {why}")
-
-
-def fail_in_two_parts(client, memory):
-    raise TwoPartsError("a file", "it is gone")
-
-
-def fail_beside_work(client, memory):
-    if memory.number:
-        time.sleep(3600)
-    raise FederationError("client 0 has a wrong file")
-
-
-def send_and_keep_much(client, memory):
-    return Reply(torch.ones(20_000), personal={"w": torch.ones(20_000)})
-
-
 def differ(client, memory):
     return Reply({"a": torch.ones(2)} if memory.number < 4 else Tree(b=torch.ones(2)))
 

@@ -1,0 +1,60 @@
+"""Workers as work ends: errors that cannot travel, work that goes on elsewhere, memory that comes back."""
+
+import time
+
+import pytest
+import torch
+from travelling import answer_number, quadratics
+
+from algorithms.executors.processes import Processes
+from algorithms.federation import Federation, FederationError, Reply
+
+
+class TwoPartsError(Exception):
+    """Leaves a process, and does not arrive in another: it is made of two parts and keeps one."""
+
+    def __init__(self, what, why):
+        super().__init__(f"{what}: {why}")
+
+
+def fail_in_two_parts(client, memory):
+    raise TwoPartsError("a file", "it is gone")
+
+
+def fail_beside_work(client, memory):
+    if memory.number:
+        time.sleep(3600)
+    raise FederationError("client 0 has a wrong file")
+
+
+def send_and_keep_much(client, memory):
+    return Reply(torch.ones(20_000), personal={"w": torch.ones(20_000)})
+
+
+@pytest.fixture
+def given():
+    """A federation of two clients, and its two workers."""
+    pool = Processes(2)
+    yield Federation(quadratics(2).clients, executor=pool), pool
+    pool.close()
+
+
+def test_workers_that_are_at_work_end_by_themselves(given):
+    fed, pool = given
+    assert fed.gather(answer_number, to=(0, 1)) == [0.0, 1.0]  # both are there
+    processes = [worker.process for worker in pool._workers]
+    with pytest.raises(FederationError, match="client 0 has a wrong file"):
+        fed.gather(fail_beside_work, to=(0, 1))
+    assert processes[1].exitcode == 1  # and not by a signal: nobody had to kill it
+    assert processes[0].exitcode in (0, 1)
+
+
+def test_what_comes_back_leaves_shared_memory_and_errors_that_cannot_travel_are_words(given):
+    fed, _ = given
+    found = [fed.mean(send_and_keep_much, to=fed.everyone)]
+    assert torch.allclose(found[0], torch.ones(20_000))
+    found += [fed.personal(number)["w"] for number in fed.everyone]
+    found += fed.gather(send_and_keep_much, to=fed.everyone)
+    assert not any(tensor.is_shared() for tensor in found)
+    with pytest.raises(FederationError, match="fail_in_two_parts: TwoPartsError: a file: it is gone"):
+        fed.mean(fail_in_two_parts, to=fed.everyone)
