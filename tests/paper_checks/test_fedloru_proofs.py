@@ -37,6 +37,11 @@ TAMPERED = {
                 {"second_factor": "33/100"},                {"eta": "1"}],
     "thm-4.2-rate": [{"power": "1"}, {"power": "1/4"}, {"start": "4/3"}],
     "claim-alpha-ext": [{"curvature_power": 1}, {"gradient_power": 0}],
+    "eq-WT": [{"power": 0}, {"scale": "99/100"}, {"cycles": []}],
+    "claim-reinit": [{"accumulated": "99/100"}],
+    "claim-comm": [{"half": "51/100"}, {"sides": "99/100"}],
+    "claim-mcomm": [{"square": 3}, {"down": "2"}, {"inner": "1/2"}],
+    "claim-rank-growth": [{"per": "1/2"}, {"per": "2"}, {"fewer": 1}, {"sizes": []}],
 }  # fmt: skip
 FILES = {label: next(file for file in stored(PAPER.folder, f"fedloru-v2/{label}") if file.kind == "certificate")
          for label in TAMPERED}  # fmt: skip

@@ -14,7 +14,7 @@ from algorithms.federation import Cohort
 from algorithms.fedloru import FedLoRU
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.accumulation import SCOPE as ACCUMULATED
 from paper_checks.fedloru.convergence.accumulation import Followings, follow_all
@@ -89,6 +89,7 @@ ROUNDS = (
     measure=run_rounds,
     mutants=[{"alpha_power": 0}, {"alpha_power": 2}, {"together": False}, {"steps": -1}, {"sign": -1.0}],
     vary=("sign",),
+    kind="algorithm",
     expect="holds",
     grade="search",
     method="algorithm",
@@ -217,7 +218,7 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     importance="detail",
     because=r"The clients add $\alpha A_tB_t$, so that the sum lacks the factor $\alpha$.",
     expect="corrected",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def eq_WT(followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
@@ -364,11 +365,12 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
     r"= 0$; then $f(W_t + A_{t+1}B_{t+1}) = f(W_{t+1} + \bar A_{t+1}\bar B_{t+1})$, and the re-initialisation does "
     "not affect the loss.",
     measure=follow_all,
-    mutants=[{"restarts": ("momentum",)}, {"accumulated": 0.999}],
+    mutants=[{"accumulated": 0.999}],
+    hypotheses=(Dropped(r"$\bar A_{t+1}\bar B_{t+1} = 0$", {"restarts": ("momentum",)}),),
     vary=("accumulated",),
     uses=("fedloru-v2/alg-1",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="algorithm",
 )
 def claim_reinit(followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0

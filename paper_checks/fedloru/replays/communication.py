@@ -21,6 +21,21 @@ def claim_comm(values: Values) -> Violation:
     return Violation(factors, m * n, assumes=assumes, strict=True, reads="numbers of A and B, and of W")
 
 
+@replay("fedloru-v2/claim-mcomm")
+def claim_mcomm(values: Values) -> Violation:
+    """Numbers that a client receives and sends with nested matrices, against both ways of the whole matrix."""
+    m, n, r, a, b = (int(values[name]) for name in ("m", "n", "r", "r_A", "r_B"))
+    shapes = ((m, r), (r, n), (m, a), (a, r), (r, b), (b, n))
+    assumes = (
+        Hypothesis("r_A", a, ">=", 1),
+        Hypothesis("r_B", b, ">=", 1),
+        Hypothesis("larger of r_A and r_B, against r", max(a, b), "<", r),
+        Hypothesis("r, against the smaller side", r, "<=", min(m, n)),
+    )
+    return Violation(sum(rows * columns for rows, columns in shapes), 2 * m * n, assumes=assumes, strict=True,
+                     reads="numbers of A, B, A_d, A_u, B_d and B_u, and twice those of W")  # fmt: skip
+
+
 @replay("fedloru-v2/eq-83")
 def eq_83(values: Values) -> Violation:
     """The model of (82) against that of the factors of (83): m = n = 1, r = 2, nested ranks 1."""

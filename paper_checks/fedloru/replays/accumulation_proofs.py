@@ -1,0 +1,203 @@
+r"""Proofs on the listing: what accumulation and restart do to the model, its rank, and the numbers that are sent."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import sympy
+
+from paper_checks.fedloru.replays.step_proofs import concluded, positive_sizes
+from paper_checks.proof_steps import non_negative, rational
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+m, n, r, p, q, e = sympy.symbols("m n r r_A r_B e", positive=True)
+alpha = sympy.Symbol("alpha")
+W = sympy.Symbol("W", commutative=False)
+
+
+def factors_of(rounds: int) -> list[tuple[sympy.Symbol, sympy.Symbol]]:
+    """Averaged factors of each round, which do not commute."""
+    names = (sympy.symbols(f"{name}1:{rounds + 1}", commutative=False) for name in "AB")
+    return list(zip(*names, strict=True))
+
+
+@proof("fedloru-v2/eq-WT", power=1, scale="1", cycles=[1, 2, 3], rounds=[1, 4, 7])
+def eq_WT(values: Values) -> Proof:
+    r"""By induction over the rounds: W changes where $\tau$ divides t, and then by $\alpha A_tB_t$.
+
+    Neither the local steps, nor the averages, nor a restart write to W. Between two accumulations the clients train
+    $W + \alpha AB$, so that $\alpha A_TB_T$ is beside W unless $\tau$ divides T.
+    """
+    power, scale = int(values["power"]), rational(values["scale"])
+    flaws = []
+    for tau in positive_sizes(values, "cycles"):
+        for rounds in positive_sizes(values, "rounds"):
+            held, pairs = W, factors_of(rounds)
+            for t, (A, B) in enumerate(pairs, 1):
+                held += alpha * A * B if t % tau == 0 else 0
+            told = W + scale * alpha**power * sum(A * B for A, B in pairs[tau - 1 :: tau])
+            flaws.append((sympy.expand(held - told) == 0, f"{rounds} rounds in cycles of {tau}"))
+    return concluded(flaws, r"W as the clients hold it, round by round, in products that do not commute")
+
+
+@proof("fedloru-v2/claim-reinit", accumulated="1")
+def claim_reinit(values: Values) -> Proof:
+    r"""The models are the same matrix, so that every function of the model is the same.
+
+    $W_{t+1} + \bar A\bar B = W_t + AB + 0$, by $W_{t+1} = W_t + AB$ and $\bar A\bar B = 0$; likewise with
+    $\alpha AB$. Without $\bar A\bar B = 0$ the models differ by it: the loss $\|X - W_{t+1}\|_F^2$ is 0 at one and
+    $\|\bar A\bar B\|_F^2$ at the other.
+    """
+    accumulated = rational(values["accumulated"])
+    ((A, B), (new_A, new_B)) = factors_of(2)
+    before, after = W + alpha * A * B, W + accumulated * alpha * A * B + alpha * new_A * new_B
+    return concluded(
+        [
+            (sympy.expand(after - before).subs(new_B, 0) == 0, "B restarts at 0"),
+            (sympy.expand(after - before).subs(new_A, 0) == 0, "A restarts at 0"),
+            (sympy.expand(after - before - alpha * new_A * new_B) == 0, "any restart of product 0"),
+        ],
+        "the model before the accumulation and the one after it are the same matrix",
+    )
+
+
+@proof("fedloru-v2/claim-comm", half="1/2", sides="1")
+def claim_comm(values: Values) -> Proof:
+    r"""A has mr entries and B has rn; $mn/(m+n)$ is at least half of the smaller side.
+
+    In a round each of the M clients receives A and B and sends its own. $r(m+n) < mn$ says $r < mn/(m+n)$. With
+    $n = m + e$, $e \ge 0$, and $r < \frac12m$: $r(m+n) < \frac12m(2m+e) \le m(m+e)$. For $e = 0$ and $r = \frac12m$
+    both counts are equal. At the end of a cycle A and B go to all K clients, who add the product to their W.
+    """
+    half, sides = rational(values["half"]), rational(values["sides"])
+    wide = m + e
+    return concluded(
+        [
+            (sympy.expand(m * r + r * n - sides * r * (m + n)) == 0, "entries of A and B"),
+            (non_negative(m * wide - half * m * (m + wide)), "half of the smaller side"),
+            (sympy.expand((m * wide - r * (m + wide)).subs({e: 0, r: m / 2})) == 0, "equality at half of a square"),
+            (64 * (576 + 64) == 40960 > 576 * 64 == 36864, "a layer at rank 64"),
+        ],
+        r"$m(m+e) - \frac12m(2m+e)$ has no negative coefficient; equality for $m = n = 2r$",
+    )
+
+
+def nested_flaws(values: Values) -> list[tuple[bool, str]]:
+    """What fails of the count of nested matrices, and of its being less than 2mn."""
+    down, inner = rational(values["down"]), rational(values["inner"])
+    sent = r * (m + n) + (m * p + p * r) + (r * q + q * n)
+    return [(sympy.expand(sent - down * r * (m + n) - p * (m + inner * r) - q * (n + inner * r)) == 0, "the entries")]
+
+
+@proof("fedloru-v2/claim-mcomm", down="1", inner="1", square=2)
+def claim_mcomm(values: Values) -> Proof:
+    r"""Down go mr + rn entries; up go $A_d$, $A_u$, $B_d$, $B_u$ with $mr_A + r_Ar + rr_B + r_Bn$.
+
+    Since $r_A, r_B < r$ the count is less than $2r(m+n) + 2r^2$. With $m \le n = m + e$ and $r = cm$, $c =
+    \sqrt2 - 1$, $c^2 = 1 - 2c$: $mn - r(m+n) - r^2 = m^2(1 - 2c - c^2) + em(1 - c) \ge 0$. No larger share serves: for
+    $m = n$, $r = cm$ with a larger c and $r_A = r_B = r - 1$ the count over $2m^2$ tends to $2c + c^2 > 1$.
+    """
+    c = sympy.sqrt(int(values["square"])) - 1
+    rest = sympy.Poly(sympy.expand((m * (m + e) - r * (2 * m + e) - r**2).subs(r, c * m)), m, e)
+    x, size = sympy.symbols("x size", positive=True)
+    largest = (r * (m + n) + p * (m + r) + q * (n + r)).subs({n: m, p: r - 1, q: r - 1}).subs({r: x * size, m: size})
+    share = sympy.limit(sympy.expand(largest / (2 * size**2)), size, sympy.oo)
+    return concluded(
+        [
+            *nested_flaws(values),
+            (all(sympy.simplify(one) >= 0 for one in rest.coeffs()), "less than 2mn up to this share"),
+            (sympy.expand(share - 2 * x - x**2) == 0, "the count for nested ranks of r - 1"),
+            (sympy.simplify((2 * x + x**2).subs(x, c) - 1) == 0, "no larger share"),
+        ],
+        r"entries of six matrices; $mn - r(m+n) - r^2$ at $r = (\sqrt2-1)m$ as a polynomial in m and n - m",
+    )
+
+
+@proof("fedloru-v2/claim-mcomm@low-rank", down="1", inner="1", reach="3")
+def claim_mcomm_low_rank(values: Values) -> Proof:
+    r"""The same count, less than $2r(m+n) + 2r^2$; with $m = 3r + d$ and $n = m + e$ that is less than $2mn$."""
+    reach, d = rational(values["reach"]), sympy.Symbol("d", positive=True)
+    short = reach * r + d
+    rest = short * (short + e) - r * (2 * short + e) - r**2
+    return concluded(
+        [*nested_flaws(values), (non_negative(rest), "less than 2mn")],
+        r"entries of six matrices; $mn - r(m+n) - r^2$ has no negative coefficient in r, m - 3r and n - m",
+    )
+
+
+def ranks(rows: int, columns: int, rank: int, steps: int, cycles: int, kept: bool = False) -> list[int]:
+    r"""Ranks of W after each cycle of local steps of $\eta = \frac13$ on $\frac12\|W - C\|^2$, C ones on the diagonal.
+
+    From W = 0; A starts a cycle at the unit vectors of the next places of the diagonal, or always of the first, B at 0.
+    """
+    C, found, short = sympy.eye(rows, columns), [], min(rows, columns)
+    merged = sympy.zeros(rows, columns)
+    for cycle in range(cycles):
+        places = [(0 if kept else cycle * rank) + k for k in range(rank)]
+        A = sympy.Matrix(rows, rank, lambda i, k, at=tuple(places): int(i == at[k] % short))
+        B = sympy.zeros(rank, columns)
+        for _ in range(steps):
+            slope = merged + A * B - C
+            A, B = A - slope * B.T / 3, B - A.T * slope / 3
+        merged += A * B
+        found.append(merged.rank())
+    return found
+
+
+def flaws_of_growth(values: Values, gain: int, per: Fraction, fewer: int) -> list[tuple[bool, str]]:
+    """What fails of the example and of the induction that makes it one for all sizes."""
+    a, b, x, eta = sympy.symbols("a b x eta", positive=True)
+    new_a, new_b = a + eta * x * b, b + eta * x * a
+    moved = sympy.expand(new_a * new_b - a * b - eta * x * (a**2 + b**2) - eta**2 * x**2 * a * b)
+    apart = sympy.expand(new_a**2 - new_b**2 - (a**2 - b**2) * (1 - eta**2 * x**2))
+    step = Fraction(1, 3)
+    # a b <= 1 and a^2 - b^2 <= 1 give a^2 + b^2 <= root 5: eta root 5 + eta^2 < 1.
+    flaws = [(moved == 0, "one step of ab"), (apart == 0, "one step of the difference of the squares"),
+             (5 * step**2 < (1 - step**2) ** 2, "the place stays below its target")]  # fmt: skip
+    sizes = [[int(size) for size in one] for one in values["sizes"]]
+    flaws.append((bool(sizes), "sizes of examples"))
+    for rows, columns, rank, steps, cycles in sizes:
+        found, full = ranks(rows, columns, rank, steps, cycles), min(rows, columns)
+        told = [min(full, per * rank * N - fewer) for N in range(1, cycles + 1)]
+        grown = all(new >= min(old + gain, full) for old, new in zip([0, *found], found, strict=False))
+        stays = ranks(rows, columns, rank, 1, cycles, kept=True) == [rank] * cycles
+        flaws.append((found == told and grown and stays, f"{cycles} cycles of rank {rank} on {rows} x {columns}"))
+    return flaws
+
+
+SIZES = [[2, 3, 1, 2, 3], [3, 2, 1, 1, 2], [3, 3, 2, 2, 2], [4, 5, 2, 1, 3]]
+"""Rows, columns, rank, local steps and cycles of the examples that are followed."""
+
+
+@proof("fedloru-v2/claim-rank-growth", per="1", fewer=0, sizes=SIZES)
+def claim_rank_growth(values: Values) -> Proof:
+    r"""A sum has at most the sum of the ranks; almost everywhere no less, by one example.
+
+    Each accumulation adds $\alpha AB$, of rank at most r. For losses that are polynomials $W_T - W_0$ is a polynomial
+    in their coefficients, the start, the drawn A, $\alpha$ and $\eta$, and so is each of its minors. A polynomial that
+    is not 0 throughout is 0 only on a set of measure 0. So one example with a minor of size $\min(m, n, rN)$ suffices,
+    for any clients, $\tau$ and E. All clients have $\frac12\|W - C\|_F^2$ with ones on the diagonal of C, $W_0 = 0$,
+    $\alpha = 1$; A starts each cycle at the unit vectors of the next r places of the diagonal, in a circle, B at 0.
+    Then the places do not see each other: one has $a' = a + \eta xb$, $b' = b + \eta xa$, where $x$ is what it lacks,
+    from a = 1, b = 0. ab grows by $\eta x(a^2+b^2) + \eta^2x^2ab$, and $a^2 - b^2 \le 1$ stays, so that while
+    $ab \le 1$, $a^2 + b^2 \le \sqrt5$. With $\eta = \frac13$ a step adds less than x, and x stays positive: each place
+    that had its turn is positive from then on.
+
+    Where A is kept and a cycle is one step, B = 0 makes the gradient in A vanish: A never changes, every $AB$ has its
+    columns in the span of A, and the rank is at most r; the example with A of the first r places has r.
+    """
+    flaws = flaws_of_growth(values, 1, Fraction(str(values["per"])), int(values["fewer"]))
+    return concluded(flaws, "ranks of sums; minors as polynomials that one example shows not to be 0, by induction "
+                     "over the local steps and in fractions")  # fmt: skip
+
+
+@proof("fedloru-v2/claim-rank-growth@in-general-position", gain=1, sizes=SIZES)
+def claim_rank_growth_in_general_position(values: Values) -> Proof:
+    r"""The rank after N accumulations is $\min(m, n, rN)$ almost everywhere, which grows with N until it is full.
+
+    As for the correction: the rank is no larger, and by one example no smaller but on a set of measure 0. $r \ge 1$.
+    """
+    flaws = flaws_of_growth(values, int(values["gain"]), Fraction(1), 0)
+    return concluded(flaws, "ranks of sums; minors as polynomials that one example shows not to be 0, by induction "
+                     "over the local steps and in fractions")  # fmt: skip
