@@ -11,6 +11,7 @@ import sympy
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.expectations import (
     ALPHA,
     M,
@@ -202,7 +203,7 @@ def eq_207(points: list[Point], lower: int = 1, double: float = 1.0, most: int =
     return judge_identity(lines, [simple, *points], f"1 to {most} clients, all values of s_i")
 
 
-FEW = "1 to 4 clients, every m >= 3 (not stated; infinite for m of 1 and 2 and two clients or more), every angle"
+FEW = "1 to 4 clients, every m >= 3, every angle"
 
 
 @claim(
@@ -212,14 +213,24 @@ FEW = "1 to 4 clients, every m >= 3 (not stated; infinite for m of 1 and 2 and t
     r"$E[s_i] = \alpha$, $E[s_i^2] = \alpha^2 + (1 - \alpha^2)\frac1{m - 2}$ and $E[R^2] = E[\frac1{\|x_{i,1}\|^2}] = "
     r"\frac1{m - 2}$.",
     measure=measure_moments("u2'u2", "s", "s^2", "R^2"),
-    mutants=[{"two": 1.0}, {"others": 0.0}],
+    correction=Form(
+        r"For $m \ge 3$. For m of 1 and 2 the mean of $1/\|x_{i,1}\|^2$ is infinite, and so is all that contains it.",
+        {"fewest": 3},
+        mutants=({"two": 1.0}, {"others": 0.0}, {"fewest": 1}),
+        asks="weaker",
+    ),
     vary=("two", "others"),
-    expect="holds",
+    importance="detail",
+    because="With one sample the mean of the inverse chi-square variable is infinite, and 1/(m - 2) is -1.",
+    expect="corrected",
     grade="proof",
     method="identity",
 )
-def eq_205(data: Moments, two: float = 2.0, others: float = 1.0) -> Evidence:
-    """All four expectations where they are finite."""
+def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1) -> Evidence:
+    """All four expectations where they are finite; with fewer samples, one of them by itself."""
+    if fewest < 3:
+        square = Promise("E[R^2], a mean of squares", 0.0, 1.0 / (fewest - two), at_most=True, case={"m": fewest})
+        return judge_promises([square], f"{fewest} samples")
     inverse = 1 / (M - rational(two))
     square = ALPHA**2 + (1 - ALPHA**2) * inverse
 
@@ -238,19 +249,35 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
 
 @claim(
     "rolora/eq-241",
-    where="Appendix A.4.1, eqs. (241) to (243), whose first line has no expectation sign",
-    says=r"$\frac1m(v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2)$ is, in "
-    r"expectation, $(1 - \alpha^2)[1 + \frac{N(4 - m) - 2}{N^2m(m - 2)}] = (\delta^0)^2(1 + \tilde c)$.",
+    where="Appendix A.4.1, eqs. (241) to (243)",
+    says=r"$\frac1m(v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2) = "
+    r"(1 - \alpha^2)[1 + \frac{N(4 - m) - 2}{N^2m(m - 2)}] = (\delta^0)^2(1 + \tilde c)$.",
     measure=measure_moments("loss", "v'v", "u1'u1", "u2'u2", "v'u1", "v'u2", "u1'u2"),
-    mutants=[{"four": 3.9}, {"two": 1.9}, {"power": 1}, {"cross": 1.0}],
+    correction=Form(
+        r"In expectation, for $m \ge 3$.",
+        {"mean": True},
+        mutants=({"four": 3.9}, {"two": 1.9}, {"power": 1}, {"cross": 1.0}, {"mean": False}),
+        asks="weaker",
+    ),
     vary=("four", "two", "cross"),
+    importance="detail",
+    because="The expectation sign is missing: the left side varies with the samples, the right side does not.",
     uses=("rolora/eq-189", "rolora/eq-205", "rolora/eq-227", "rolora/eq-230", "rolora/eq-237", "rolora/eq-187"),
-    expect="holds",
+    expect="corrected",
     grade="proof",
     method="identity",
 )
-def eq_241(data: Moments, four: float = 4.0, two: float = 2.0, power: int = 2, cross: float = 2.0) -> Evidence:
-    """The sum of the six expectations, the expectation of the whole, and the formula; one client by itself."""
+def eq_241(
+    data: Moments, four: float = 4.0, two: float = 2.0, power: int = 2, cross: float = 2.0, mean: bool = False
+) -> Evidence:
+    """The sum of the six expectations, the expectation of the whole, and the formula; one client by itself.
+
+    Without the expectation, one client with three samples, $X_1a = x$ and $X_1u = y$ for the unit vector u across a.
+    """
+    if not mean:
+        case = {"x": ["1", "1", "1"], "y": ["1", "0", "0"], "sine": "4/5"}
+        left, right = 2.0 / 9.0, float(corrected_loss(sympy.Integer(1), four, two, power).subs(M, 3))
+        return judge_promises([Promise("(242), over the squared sine", left, right, 1e-12, case=case)], "one client")
     lines = [Equation("one client", corrected_loss(sympy.Integer(1), four, two, power), 1 - 1 / M)]
     for N in CLIENTS:
         t = {name: terms[N] for name, terms in data.terms.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -14,6 +14,53 @@ def eq_207(values: Values) -> Violation:
     s_1, s_2 = fractions(values, "s1", "s2")
     printed = s_2**2 + 2 * s_1 * s_2
     return Violation(abs(printed - s_2**2), 0, reads="N = 2, so that only s2 is in the sum; right side minus left side")
+
+
+@replay("rolora/eq-205")
+def eq_205(values: Values) -> Violation:
+    """E[1/chi^2_m] is at least 1/m (Jensen), and printed as 1/(m - 2)."""
+    m = int(values["m"])
+    assumes = assuming(Hypothesis("m", m, ">=", 1), Hypothesis("m, for the quotient", m, "!=", 2))
+    return Violation(Fraction(1, m), Fraction(1, m - 2), assumes=assumes,
+                     reads="m samples; E[R^2], from below, and its printed value")  # fmt: skip
+
+
+@replay("rolora/eq-241")
+def eq_241(values: Values) -> Violation:
+    """One client with x = Xa and y = Xu: the loss is the squared sine times |y|^2 - (x'y)^2/|x|^2, over m."""
+    x, y = ([Fraction(entry) for entry in values[name]] for name in ("x", "y"))
+    (sine,) = fractions(values, "sine")
+    m, square = len(x), sum(entry**2 for entry in x)
+    assumes = assuming(
+        Hypothesis("samples", m, ">=", 3),
+        Hypothesis("entries of Xu", len(y), "=", m),
+        Hypothesis("|Xa|^2", square, ">", 0),
+        Hypothesis("delta_0", sine, ">", 0),
+        Hypothesis("delta_0", sine, "<", 1),
+    )
+    across = sum(entry**2 for entry in y) - sum(p * q for p, q in zip(x, y, strict=True)) ** 2 / square
+    printed = 1 + Fraction(4 - m - 2, m * (m - 2))
+    return Violation(abs(sine**2 * (across / m - printed)), 0, assumes=assumes,
+                     reads="one client, x = Xa, y = Xu, a* = cos a + sine u; distance of (241) from (242)")  # fmt: skip
+
+
+@replay("rolora/prop-5.5@every-n-and-m")
+def prop_5_5_every(values: Values) -> Violation:
+    """Two clients or more with two samples: the mean with 1/chi^2_2 set to 0 where chi^2_2 < 2^-k, k = halvings.
+
+    E[1/chi^2_2] is then at least the integral of exp(-1/2) / (2 y) over [2^-k, 1], k log(2) exp(-1/2) / 2 > k/5. The
+    rest is as in the proof of the proposition.
+    """
+    N, m, k = (int(values[name]) for name in ("N", "m", "halvings"))
+    (constant,) = fractions(values, "constant")
+    assumes = assuming(
+        Hypothesis("N", N, ">=", 2), Hypothesis("m", m, "=", 2), Hypothesis("halvings", k, ">=", 1),
+        Hypothesis("constant", constant, ">", 0),
+    )  # fmt: skip
+    least = (m - 1 + (1 - Fraction(1, N)) ** 2 + Fraction((N - 1) * m * k, 5 * N**2)) / m
+    return Violation(least, 1 + constant / (N * m), assumes=assumes,
+                     reads="constant = K; expected loss over |b*|^2 delta_0^2, from below, and 1 + K/(Nm); more "
+                     "halvings pass any K")  # fmt: skip
 
 
 @replay("rolora/s5-saturate")
