@@ -272,11 +272,11 @@ def eq_241(
 ) -> Evidence:
     """The sum of the six expectations, the expectation of the whole, and the formula; one client by itself.
 
-    Without the expectation, one client with three samples, $X_1a = x$ and $X_1u = y$ for the unit vector u across a.
+    Without the expectation, one client with three samples, x for $X_1a$ and y for $X_1u$, u across a.
     """
     if not mean:
-        case = {"x": ["1", "1", "1"], "y": ["1", "0", "0"], "sine": "4/5"}
-        left, right = 2.0 / 9.0, float(corrected_loss(sympy.Integer(1), four, two, power).subs(M, 3))
+        case = {"m": 3, "xx": "1", "xy": "1/2", "yy": "1", "sine": "4/5"}
+        left, right = 0.25, float(corrected_loss(sympy.Integer(1), four, two, power).subs(M, 3))
         return judge_promises([Promise("(242), over the squared sine", left, right, 1e-12, case=case)], "one client")
     lines = [Equation("one client", corrected_loss(sympy.Integer(1), four, two, power), 1 - 1 / M)]
     for N in CLIENTS:

@@ -27,20 +27,18 @@ def eq_205(values: Values) -> Violation:
 
 @replay("rolora/eq-241")
 def eq_241(values: Values) -> Violation:
-    """One client with x = Xa and y = Xu: the loss is the squared sine times |y|^2 - (x'y)^2/|x|^2, over m."""
-    x, y = ([Fraction(entry) for entry in values[name]] for name in ("x", "y"))
-    (sine,) = fractions(values, "sine")
-    m, square = len(x), sum(entry**2 for entry in x)
+    """One client: the loss is the squared sine times |y|^2 - (x'y)^2/|x|^2, over m, for x = Xa and y = Xu."""
+    xx, xy, yy, sine = fractions(values, "xx", "xy", "yy", "sine")
+    m = int(values["m"])
     assumes = assuming(
         Hypothesis("samples", m, ">=", 3),
-        Hypothesis("entries of Xu", len(y), "=", m),
-        Hypothesis("|Xa|^2", square, ">", 0),
+        Hypothesis("|Xa|^2", xx, ">", 0),
         Hypothesis("delta_0", sine, ">", 0),
         Hypothesis("delta_0", sine, "<", 1),
+        Hypothesis("(x'y)^2, against |x|^2 |y|^2", xy**2, "<=", xx * yy),
     )
-    across = sum(entry**2 for entry in y) - sum(p * q for p, q in zip(x, y, strict=True)) ** 2 / square
     printed = 1 + Fraction(4 - m - 2, m * (m - 2))
-    return Violation(abs(sine**2 * (across / m - printed)), 0, assumes=assumes,
+    return Violation(abs(sine**2 * ((yy - xy**2 / xx) / m - printed)), 0, assumes=assumes,
                      reads="one client, x = Xa, y = Xu, a* = cos a + sine u; distance of (241) from (242)")  # fmt: skip
 
 
