@@ -104,7 +104,7 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
     because="The limiting density says nothing about single eigenvalues: a few large entries leave it as it is and "
     r"move $\lambda_1$.",
     expect="depends on the reading",
-    grade="statistical",
+    grade="proof",
     method="probability",
 )
 def eq_26_27(data: dict[str, NDArray[np.float64]], converging: tuple[str, ...] = tuple(LAWS), edge: float = 2.0,
@@ -176,7 +176,7 @@ def measure_fixed_indices(context: Context) -> dict[str, Ladder]:
     because=r"With the printed index the two lines give $U_N \le L_N$; the second is true of $\lambda_{R+1-i}$, as in "
     "(26).",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_28(ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0, equal: bool = False,

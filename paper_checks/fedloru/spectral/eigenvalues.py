@@ -119,7 +119,7 @@ def limiting_eigenvalue(
     because=r"$\theta + \sigma^2s_N^2/\theta > U_N$ also for $0 < \theta < \sigma s_N$, where the eigenvalue stays at "
     "$U_N$.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edge: float = 2.0,
@@ -309,7 +309,7 @@ def measure_bulk(context: Context) -> Ordered:
     because="Indices that grow with R have limits inside the bulk; only those at a fixed distance from an end tend "
     "to an edge.",
     expect="depends on the reading",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
@@ -361,7 +361,7 @@ def measure_past_outliers(context: Context) -> dict[str, Ladder]:
     vary=("edge",),
     uses=("fedloru-v2/eq-21-25",),
     expect="holds",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evidence:

@@ -240,7 +240,7 @@ def measure_planted(context: Context) -> Planted:
     because=r"Eigenvalues $|\theta_j| < \sigma s_N$ of $H_{\mathrm{true}}$ give no outlier of $H_N$: k takes no such "
     "value off the support.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_30_31(data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0,

@@ -181,7 +181,7 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     mutants=[{"convolution": "classical"}, {"variance": 1.5}],
     vary=("variance",),
     expect="holds",
-    grade="statistical",
+    grade="proof",
     method="mean",
 )
 def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
@@ -238,7 +238,7 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
     because="The mean of M independent sample Hessians deviates from its expectation by the order of $M^{-1/2}$, not "
     "$1/M$.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     seen_in=("hessian/fmnist-exact", "hessian/predictions"),
     method="mean",
 )
@@ -289,7 +289,7 @@ def measure_growth(context: Context) -> dict[str, Ladder]:
     vary=("exponent",),
     uses=("fedloru-v2/prop-3.1",),
     expect="holds",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def claim_scaling_var(ladders: dict[str, Ladder], exponent: float = 0.5) -> Evidence:

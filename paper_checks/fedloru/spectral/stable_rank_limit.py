@@ -47,10 +47,10 @@ class Sizes:
 
 
 ABOVE = {
+    "theta_0 = -6 sigma s_M": Sizes((-6.0, 2.0), 1.0, 0.8),
     "theta_0 = sigma s_M": Sizes((1.0,), 1.0, 0.5),
     "theta_0 = 1.2 sigma s_M": Sizes((1.2, -0.8), 1.0, 0.3),
     "five spikes, theta_0 = 3 sigma s_M": Sizes((3.0, 1.5, 0.7, -0.4, -2.0), 1.0, 0.5),
-    "theta_0 = -6 sigma s_M": Sizes((-6.0, 2.0), 1.0, 0.8),
 }
 BETWEEN = {"theta_0 between": Sizes((0.7,), 1.0, 0.5)}
 BELOW = {"theta_0 below both": Sizes((0.3,), 1.0, 0.5)}
@@ -153,7 +153,7 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     because="$N_u$ and $N_l$ are infinite: every fixed index tends to an edge, and the rest has mean square "
     r"$\sigma^2s_N^2$, not $U_N^2$.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") -> Evidence:
@@ -178,7 +178,7 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
     uses=("fedloru-v2/eq-36", "fedloru-v2/prop-3.1"),
     because="The stable rank grows in proportion to R, by the mean square of the bulk, which is a quarter of $U_N^2$.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable rank") -> Evidence:
@@ -221,7 +221,7 @@ def expected_gap(sizes: Sizes, bulk: float) -> float:
     because="Both differences grow in proportion to R, the one of the stable ranks with a quarter of the printed "
     "factor.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) -> Evidence:
@@ -310,7 +310,7 @@ def measure_theorem(context: Context) -> Theorem:
     because=r"Eigenvalues inside the bulk carry the stable rank, with mean square $\sigma^2s_N^2$; the bound counts "
     r"each with $4\sigma^2s_N^2$.",
     expect="depends on the reading",
-    grade="statistical",
+    grade="proof",
     seen_in=("hessian/predictions", "fedloru/fig-1"),
     method="limit",
 )
@@ -366,7 +366,7 @@ def measure_signs(context: Context) -> Signs:
     vary=("share",),
     uses=("fedloru-v2/thm-3.2",),
     expect="holds",
-    grade="statistical",
+    grade="proof",
     method="probability",
 )
 def claim_ill(data: Signs, possible: tuple[str, ...] = ("below",), impossible: tuple[str, ...] = ("above",),

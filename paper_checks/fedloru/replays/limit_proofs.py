@@ -1,0 +1,281 @@
+r"""Proofs of limits of eigenvalues, transforms and norms, for noise $\epsilon_N$ with entries of variance $n^2/R$.
+
+$n = \sigma s_N$, $H_N = V\Theta V^T + \epsilon_N$ with p positive and q negative spikes, $L = -2n$, $U = 2n$. Three
+classical theorems are used, each almost surely. (W) The eigenvalues of $\epsilon_N$ have the semicircle of variance
+$n^2$ as their limit law (Wigner). (B) $\|\epsilon_N\| \to 2n$ for a fixed law of the entries with a finite fourth
+moment (Bai and Yin). (I) For Gaussian entries $V^Tf(\epsilon_N)V \to \int f\,d\mu\,I$ for bounded continuous f: the
+eigenvectors are independent of the eigenvalues and uniformly random, and a quadratic form in a uniformly random unit
+vector concentrates about its mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+
+from paper_checks.fedloru.replays.step_proofs import concluded
+from paper_checks.fedloru.replays.weyl_proofs import between
+from paper_checks.proof_steps import non_negative, rational
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+n, theta, more, other = sympy.symbols("n theta a b", positive=True)
+sigma, s = sympy.symbols("sigma s", positive=True)
+
+Steps = list[tuple[bool, str]]
+
+
+def positive(expression: Any) -> bool:
+    """Whether a rational expression in positive symbols is a quotient of polynomials without negative coefficients."""
+    above, below = sympy.fraction(sympy.together(expression))
+    return bool(above != 0) and non_negative(above) and non_negative(below)
+
+
+def semicircle(edge: Any) -> Steps:
+    r"""The semicircle of variance $n^2$ has its edges at $\pm2n$: with radius r its mean square is $r^2/4$."""
+    angle = sympy.Symbol("t", real=True)
+    density = 2 * sympy.cos(angle) ** 2 / sympy.pi  # of x = r sin t
+    square = sympy.integrate((edge * n * sympy.sin(angle)) ** 2 * density, (angle, -sympy.pi / 2, sympy.pi / 2))
+    return [(sympy.simplify(square - n**2) == 0, "the edge of the semicircle")]
+
+
+def transform(spike: Any, z: Any) -> Steps:
+    r"""$k = 1/g_\mu$ at z is the spike: $n^2g^2 - zg + 1 = 0$, and beyond the edge g is the smaller root.
+
+    For $z = \theta + n^2/\theta$ and $\theta > n$, $\sqrt{z^2 - 4n^2} = \theta - n^2/\theta > 0$.
+    """
+    root = spike - n**2 / spike
+    return [
+        (sympy.simplify(z**2 - 4 * n**2 - root**2) == 0, "the square root of z^2 - 4 n^2"),
+        (sympy.simplify(2 * n**2 / (z - root) - spike) == 0, "k(z)"),
+        (positive(root.subs(theta, n + more)), "the root beyond the threshold"),
+    ]
+
+
+def at_the_edges(edge: Any) -> Steps:
+    r"""$\lambda_k(\epsilon_N) \to U$ for every fixed k, and mirrored.
+
+    At most $\|\epsilon_N\|$, it has the upper limit U by (B); by (W) a positive share of the eigenvalues lies beyond
+    $U - \delta$, more than k of them for large R, for every $\delta > 0$.
+    """
+    return semicircle(edge)
+
+
+def past_the_outliers(edge: Any, first: int) -> Steps:
+    r"""$\lambda_i(H_N) \to U$ for every fixed $i > p$, and mirrored.
+
+    Both ends of $\lambda_{i+q}(\epsilon_N) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$ tend to U.
+    """
+    p, i = sympy.symbols("p i", integer=True, positive=True)
+    return [
+        *between(0, 0),
+        (bool((i - p).subs(i, p + first) >= 1), "an index of the noise beside each index past the outliers"),
+        *at_the_edges(edge),
+    ]
+
+
+def determinant() -> Steps:
+    r"""Eigenvalues off the support: $\det(z - H_N) = \det(z - \epsilon_N)\det(I - \Theta V^T(z - \epsilon_N)^{-1}V)$.
+
+    By (I) the second matrix tends to $I - g(z)\Theta$, uniformly on compact sets off $[L, U]$, where by (B) the entries
+    are analytic and bounded for large R. By the theorem of Hurwitz the eigenvalues of $H_N$ there tend, with their
+    multiplicities, to the zeros of $\prod_j(1 - \theta_jg(z))$.
+    """
+    z, e = sympy.Symbol("z"), sympy.symbols("e1:4")
+    V, spikes = sympy.Matrix(3, 2, sympy.symbols("v1:7")), sympy.diag(*sympy.symbols("t1:3"))
+    noise = sympy.diag(*(z - one for one in e))
+    whole = (noise - V * spikes * V.T).det()
+    small = (sympy.eye(2) - spikes * V.T * noise.inv() * V).det()
+    return [(sympy.expand(sympy.together(whole - noise.det() * small).as_numer_denom()[0]) == 0, "the determinant")]
+
+
+def outliers(z: Any, threshold: Any) -> Steps:
+    r"""$1 = \theta g(z)$ has the one solution $\theta + n^2/\theta$ beyond U for $\theta > n$, and none for less.
+
+    g falls from $g(U) = 1/n$ to 0 there. The solution grows with $\theta$, so that the i-th largest belongs to the i-th
+    spike. Negative spikes are mirrored.
+    """
+    at_edge = 2 * n / (2 * n**2)  # (z - sqrt(z^2 - 4 n^2)) / (2 n^2) at z = 2 n
+    return [
+        *transform(theta, z),
+        (sympy.simplify(threshold * n * at_edge) == 1, "the threshold, where g is 1/theta at the edge"),
+        (positive(sympy.diff(theta + n**2 / theta, theta).subs(theta, n + more)), "the order of the outliers"),
+    ]
+
+
+@proof("fedloru-v2/eq-29", edge="2", first=1)
+def eq_29(values: Values) -> Proof:
+    """Weyl's inequalities between two eigenvalues of the noise with fixed indices."""
+    steps = past_the_outliers(rational(values["edge"]), int(values["first"]))
+    return concluded(steps, "indices as symbols; the edge of the semicircle from its variance")
+
+
+@proof("fedloru-v2/eq-28", edge="2", past=1)
+def eq_28(values: Values) -> Proof:
+    r"""The lower limit by $\lambda_i(H_N) \ge \lambda_{i+q}(\epsilon_N) \to U$, for every fixed i; mirrored from below.
+
+    Equality past the outliers is eq. (29). With one spike of either sign ``past`` is p and q.
+    """
+    steps = past_the_outliers(rational(values["edge"]), int(values["past"]))
+    return concluded(steps, "indices as symbols; the edge of the semicircle from its variance")
+
+
+@proof("fedloru-v2/prop-3.1-bulk@fixed-index", edge="2")
+def fixed_index(values: Values) -> Proof:
+    """The limit of eq. (29), and the same from below."""
+    return concluded(past_the_outliers(rational(values["edge"]), 1), "eq. (29) with the indices as symbols")
+
+
+@proof("fedloru-v2/prop-3.1-bulk", edge="2")
+def prop_3_1_bulk(values: Values) -> Proof:
+    r"""Fixed indices by eq. (29); an index $i = \lfloor cR\rfloor$ between two of the noise with the same share.
+
+    $\lambda_{i+q}(\epsilon_N) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon_N)$, and $(i \pm k)/R \to c$: both ends
+    tend to the $(1-c)$-quantile of the semicircle by (W), where its distribution function is strictly increasing.
+    """
+    c, R, k = sympy.symbols("c R k", positive=True)
+    share = sympy.limit((c * R + k) / R, R, sympy.oo)
+    steps = [*past_the_outliers(rational(values["edge"]), 1), (share == c, "the share of a shifted index")]
+    return concluded(steps, "eq. (29) and Weyl's inequalities with the indices as symbols")
+
+
+@proof("fedloru-v2/eq-26-27@for-wigner-matrices", edge="2")
+def for_wigner_matrices(values: Values) -> Proof:
+    """Theorems (W) and (B) for the eigenvalues of the noise with fixed indices."""
+    return concluded(at_the_edges(rational(values["edge"])), "the edge of the semicircle from its variance")
+
+
+@proof("fedloru-v2/eq-26-27", edge="2")
+def eq_26_27(values: Values) -> Proof:
+    r"""(26) by (W) alone, as a positive share of the eigenvalues lies near each edge; (27) by (B).
+
+    For the other law, $P(X_{ij} = \pm3\sigma) = R^{-3/2}/9$ gives $R^{1/2}/18$ large entries on average, a number that
+    is a sum of independent ones, and so tends to infinity in probability. A large entry at $i \ne j$ has Rayleigh
+    quotients $3\sigma s_N$ above and below the mean of two diagonal entries, one of which is at least $3\sigma s_N$ in
+    modulus. The large entries are a matrix of low rank, which changes no distribution function by more than its rank
+    over R, and what is left has entries of variance $\sigma^2/R\,(1 + o(1))$.
+    """
+    R, size = sympy.Symbol("R", positive=True), sympy.Integer(3)
+    rate = R ** sympy.Rational(-3, 2) / size**2
+    pairs = R * (R - 1) / 2
+    return concluded(
+        [
+            *at_the_edges(rational(values["edge"])),
+            (size > rational(values["edge"]), "a large entry exceeds the edge"),
+            (sympy.limit(rate * pairs, R, sympy.oo) == sympy.oo, "the number of large entries"),
+            (sympy.limit(2 * rate * pairs / R, R, sympy.oo) == 0, "their rank over R"),
+            (sympy.limit(rate * size**2 * R, R, sympy.oo) == 0, "the variance that they take"),
+        ],
+        "the edge of the semicircle from its variance; number and rank of the large entries",
+    )
+
+
+@proof("fedloru-v2/prop-3.1", coefficient="1", edge="2", threshold="1", s_power="2")
+def prop_3_1(values: Values) -> Proof:
+    r"""Gaussian noise: the eigenvalues off the support from a small determinant, the others at the edge.
+
+    No eigenvalue stays off $[L, U]$ but those that tend to zeros of the determinant. A further $\lambda_i$, $i \le p$,
+    is at least $\lambda_{i+q}(\epsilon_N) \to U$ by Weyl's inequality, and tends to U.
+    """
+    power = rational(values["s_power"])
+    printed = theta + rational(values["coefficient"]) * sigma**2 * s**power / theta
+    z = theta + n**2 / theta
+    return concluded(
+        [
+            *determinant(),
+            *outliers(z, rational(values["threshold"])),
+            (sympy.simplify(printed - z.subs(n, sigma * s)) == 0, "the printed limit"),
+            *past_the_outliers(rational(values["edge"]), 1),
+        ],
+        "a small determinant, the transform of the semicircle beyond its edge, and Weyl's inequalities",
+    )
+
+
+@proof("fedloru-v2/eq-30-31", least="1", coefficient="1", strength="1")
+def eq_30_31(values: Values) -> Proof:
+    r"""Eq. (30): $g_{H_N}$ and $g_{\epsilon_N}$ differ by at most $(p+q)\pi/(Rv)$, since the ranks do (interlacing).
+
+    $g_{\epsilon_N}(z) \to g_\mu(z) = 1/k(z)$ by (W), and $\hat g_{H_{\mathrm{true}}}(k) = \frac1R\sum_j1/(k - \theta_j)
+    + (1 - \frac{p+q}R)/k \to 1/k$. The outliers are those of Proposition 3.1; beyond the edge k takes the values beyond
+    $n$ only, so that the other $\theta_j$ belong to no $\lambda$.
+    """
+    z = theta + rational(values["coefficient"]) * n**2 / theta
+    k = sympy.Symbol("k", positive=True)
+    g = 1 / k
+    equation = rational(values["strength"]) * n**2 * g**2 - z * g + 1
+    return concluded(
+        [
+            *determinant(),
+            *outliers(z, rational(values["least"])),
+            (sympy.simplify(equation.subs(k, theta)) == 0, "the equation of the subordination function"),
+        ],
+        "interlacing, a small determinant, and the transform of the semicircle beyond its edge",
+    )
+
+
+@proof("fedloru-v2/lem-A.2", variance="1")
+def lem_A_2(values: Values) -> Proof:
+    r"""Pastur's equation $g(z) = g_D(z - n^2g(z))$, and what it says in terms of R-transforms.
+
+    Gaussian entries, $G = (z - X - D)^{-1}$, $v = \mathrm{Im}\,z$. $\partial G = G\,\partial X\,G$ and Gaussian
+    integration by parts give $E[XG] = n^2E[\hat g\,G] + \frac{n^2}RE[G^2]$ with $\hat g = \frac1R\mathrm{tr}\,G$, and
+    $\hat g$, a Lipschitz function of the entries, has a variance of order $R^{-2}$ (Poincare). With $(z - D)G = I + XG$
+    this is $(z - D - n^2E\hat g)EG = I + o(1)$ in the normalised trace, so that every limit g of $\hat g$ satisfies
+    Pastur's equation. It has one solution with values in the lower half plane: two differ by $n^2(g - g')\int\frac{
+    d\mu_D(x)}{(z - n^2g - x)(z - n^2g' - x)}$, and by the imaginary part of the equation and the inequality of Cauchy
+    and Schwarz the factor of $g - g'$ is less than 1. Other entries: replacing them one by one by Gaussian ones, cut
+    off at $\delta$ (which leaves out a vanishing share of the variance where they have a fixed law), changes $E\hat g$
+    by at most a multiple of $\delta v^{-4}$, since third derivatives of $\hat g$ are of order $v^{-4}/R$ and the
+    $R^2$ third moments at most $\delta n^2/R$. Changing one row and column changes $\hat g$ by at most $C/(Rv)$, so
+    that $\hat g$ concentrates about its mean (martingale differences), almost surely.
+
+    At $w = g(z)$ the equation is $z = R_D(w) + 1/w + n^2w$: the R-transforms of D and of the semicircle add up, which
+    defines the free convolution.
+    """
+    w, R_D, z, g = sympy.symbols("w R_D z g")
+    strength = rational(values["variance"]) * n**2
+    inverse = R_D + 1 / w + strength * w  # of z - n^2 g = R_D + 1/w at w = g
+    of_semicircle = sympy.solve(n**2 * g**2 - z * g + 1, z)[0].subs(g, w) - 1 / w
+    # Entries a, b of E[X_ab G_ba]: covariance n^2/R (delta delta + delta delta) against dG_ba/dX = G E G.
+    size = 2
+    entries = sympy.Matrix(size, size, lambda i, j: sympy.Symbol(f"x{min(i, j)}{max(i, j)}"))
+    resolvent = (z * sympy.eye(size) - entries).inv()
+    change = resolvent.diff(entries[0, 1])
+    unit = sympy.Matrix([[0, 1], [1, 0]])
+    return concluded(
+        [
+            (sympy.simplify(change - resolvent * unit * resolvent) == sympy.zeros(size), "the derivative of G"),
+            (sympy.expand(inverse - 1 / w - R_D - of_semicircle) == 0, "the R-transforms add up"),
+        ],
+        "Pastur's equation by integration by parts; its R-transforms",
+    )
+
+
+@proof("fedloru-v2/claim-scaling-var", exponent="1/2")
+def claim_scaling_var(values: Values) -> Proof:
+    r"""Entries of variance $\sigma^2$ are $\sqrt R$ times entries of variance $\sigma^2/R$.
+
+    By Weyl's inequality $|\lambda_i(H_N) - \lambda_i(\epsilon_N)| \le \|H_{\mathrm{true}}\|$, which does not depend on
+    R, while $\lambda_k(\epsilon_N)/\sqrt R$ tends to $2\sigma s_N$ for fixed k, to its negative for indices counted
+    from the other end, and to a quantile of the semicircle for an index at a fixed share. All but those at the median
+    diverge; on average too, since $\|\epsilon_N\|_F^2/R$ has the mean $\sigma^2s_N^2R$.
+    """
+    R = sympy.Symbol("R", positive=True)
+    scaled = (R ** rational(values["exponent"])) ** 2 * sigma**2 / R
+    return concluded(
+        [
+            (sympy.simplify(scaled - sigma**2) == 0, "the variance of scaled entries"),
+            (sympy.limit(R ** rational(values["exponent"]), R, sympy.oo) == sympy.oo, "the scale diverges"),
+            *at_the_edges(sympy.Integer(2)),
+        ],
+        "the scale of the entries; Weyl's inequalities; the edge of the semicircle",
+    )
+
+
+@proof("fedloru-v2/claim-scale", exponent="1/2")
+def claim_scale(values: Values) -> Proof:
+    r"""The covariances of independent terms vanish: $E\|\frac1M\sum_kG_k\|_F^2 = \frac1{M^2}\cdot MV$ for every M."""
+    M, V = sympy.symbols("M V", positive=True)
+    stated = V * (M ** -rational(values["exponent"])) ** 2
+    return concluded([(sympy.simplify(M * V / M**2 - stated) == 0, "the variance of a mean")], "the variance of a mean")

@@ -1,0 +1,126 @@
+r"""Proofs about the stable rank as R grows, Gaussian noise; $n = \sigma s_N$ and $m = \sigma s_M > n$.
+
+$\|H_N\|_F^2 = \|\epsilon_N\|_F^2 + O(\|\epsilon_N\|) + O(1)$ with $\|\epsilon_N\|_F^2/R \to n^2$, by the law of large
+numbers for entries of variance $n^2/R$. $\|H_N\| \to \lambda_N$ by Proposition 3.1 as corrected: the outlier of
+$\theta_0$ in modulus, $|\theta_0| + n^2/|\theta_0|$, if $|\theta_0| > n$, else the edge $2n$. So
+$\mathrm{srank}(H_N)/R \to n^2/\lambda_N^2$.
+"""
+
+from __future__ import annotations
+
+import sympy
+
+from paper_checks.fedloru.replays.limit_proofs import Steps, more, n, other, outliers, positive, semicircle, theta
+from paper_checks.fedloru.replays.step_proofs import concluded
+from paper_checks.proof_steps import rational
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+m = sympy.Symbol("m", positive=True)
+
+
+def bulk_square(values: Values) -> Steps:
+    r"""$R^2$ entries of variance $n^2/R$: the mean square of an eigenvalue of the noise is $n^2$."""
+    R = sympy.Symbol("R", positive=True)
+    stated = rational(values["bulk"]) * n**2
+    return [(sympy.simplify(R**2 * (n**2 / R) / R - stated) == 0, "the mean square of the bulk")]
+
+
+def norm() -> Steps:
+    r"""The limit of the norm: an outlier beyond the threshold, else the edge, which is the smaller of the two."""
+    outlier = theta + n**2 / theta
+    return [
+        *outliers(outlier, sympy.Integer(1)),
+        *semicircle(sympy.Integer(2)),
+        (positive((outlier - 2 * n).subs(theta, n + more)), "an outlier lies beyond the edge"),
+    ]
+
+
+def grows_with_noise() -> Steps:
+    r"""$n/\lambda_N$ grows with n up to 1/2, which it is from $n = |\theta_0|$ on.
+
+    $n/\lambda = n\theta/(\theta^2 + n^2)$ has a derivative of the sign of $\theta^2 - n^2$.
+    """
+    ratio = n / (theta + n**2 / theta)
+    return [
+        (positive(sympy.factor(sympy.diff(ratio, n)).subs(theta, n + more)), "n over the outlier grows with n"),
+        (sympy.simplify(ratio.subs(theta, n)) == sympy.Rational(1, 2), "1/2 at the threshold"),
+        (positive((sympy.Rational(1, 2) - ratio).subs(theta, n + more)), "less than 1/2 beyond it"),
+    ]
+
+
+@proof("fedloru-v2/eq-36", bulk="1")
+def eq_36(values: Values) -> Proof:
+    r"""The numerator is $\sum\theta_j^2 + n^2R(1 + o(1))$; by eq. (29) every fixed index past the outliers is counted.
+
+    Of the eigenvalues inside the bulk none tends to an edge, and their mean square is the semicircle's, $n^2$, not
+    $U_N^2 = 4n^2$.
+    """
+    return concluded([*bulk_square(values), *semicircle(sympy.Integer(2))], "the mean square of the entries")
+
+
+@proof("fedloru-v2/eq-36-conv", bulk="1")
+def eq_36_conv(values: Values) -> Proof:
+    r"""The quotient of both limits, and 1/4 where the edge is the norm."""
+    at_edge = rational(values["bulk"]) * n**2 / (2 * n) ** 2
+    return concluded(
+        [*bulk_square(values), *norm(), (at_edge == sympy.Rational(1, 4), "1/4 at the edge")],
+        "the mean square of the entries, and the norm by Proposition 3.1",
+    )
+
+
+@proof("fedloru-v2/eq-37", bulk="1")
+def eq_37(values: Values) -> Proof:
+    r"""The difference of two limits, which is not 0 since $n/\lambda_N < m/\lambda_M$."""
+    return concluded(
+        [*bulk_square(values), *norm(), *grows_with_noise()],
+        "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits",
+    )
+
+
+@proof("fedloru-v2/thm-3.2", bulk="1")
+def thm_3_2(values: Values) -> Proof:
+    r"""The difference over R tends to $m^2/\lambda_M^2 - n^2/\lambda_N^2 > 0$ for $|\theta_0| > n$.
+
+    $n/\lambda_N < m/\lambda_M$, where for $m \ge |\theta_0|$ the right side is 1/2. The printed bound over R keeps the
+    edges, $B_N/R \to 1$: by eq. (43) it is four times that limit for $|\theta_0| \ge m$. With a fixed $B_N$ the bound
+    stays finite, and the difference grows.
+    """
+    g_M, g_N = theta + m**2 / theta, theta + n**2 / theta
+    limit = rational(values["bulk"]) * (m**2 / g_M**2 - n**2 / g_N**2)
+    printed = 4 * (m**2 - n**2) * (theta**2 - m**2 * n**2 / theta**2) / (g_M * g_N) ** 2
+    return concluded(
+        [
+            *bulk_square(values),
+            *norm(),
+            *grows_with_noise(),
+            (sympy.simplify(printed - 4 * limit) == 0, "the printed bound is four times the limit"),
+            (positive(sympy.factor(limit).subs({theta: n + more + other, m: n + more})), "the limit is positive"),
+        ],
+        "the mean square of the entries, the norm by Proposition 3.1, and the order of the two limits",
+    )
+
+
+@proof("fedloru-v2/claim-ill", share="3/20")
+def claim_ill(values: Values) -> Proof:
+    r"""A negative difference has the limiting probability 1/2 below both thresholds, and 0 for $|\theta_0| > n$.
+
+    Above n the difference over R has a positive limit (Theorem 3.2 as corrected). Below both thresholds each stable
+    rank is $\frac R4(1 - \xi R^{-2/3} + o(R^{-2/3}))$ with independent $\xi$ of one law: $\|\epsilon\|_F^2/(Rn^2)$ is 1
+    up to the order of 1/R, and for spikes below the threshold the extreme eigenvalues of H are those of the noise up to
+    $o(R^{-2/3})$ (Benaych-Georges, Guionnet and Maida), $n(2 + R^{-2/3}\xi)$ with $\xi$ the larger of two independent
+    variables of Tracy and Widom's law, which is continuous. By symmetry the client has the larger $\xi$ with
+    probability 1/2.
+    """
+    xi, small = sympy.symbols("xi delta", positive=True)
+    rank = 1 / (2 + small * xi) ** 2  # srank / R, small = R^(-2/3)
+    slope = sympy.diff(rank, small).subs(small, 0)
+    share = rational(values["share"])
+    return concluded(
+        [
+            *grows_with_noise(),
+            (sympy.simplify(slope + xi / 4) == 0, "the stable rank falls with the norm, alike at both sample sizes"),
+            (0 < share < sympy.Rational(1, 2), "a share between 0 and the limit 1/2"),
+        ],
+        "the order of two limits above the threshold; two independent variables of one continuous law below it",
+    )
