@@ -4,12 +4,15 @@ from rmt.alignment import ClientGradients, TwoClients, alignment_by_rank, draw_t
 from rmt.banded import BandedDraw, draw_banded, rows_needed
 from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
 from rmt.comparison import Comparison, distribution_distance
+from rmt.covariance import SpikedCovariance
+from rmt.covariance_draws import CovarianceDraw, draw_covariance, draw_covariance_matrix_free
 from rmt.dense import ENTRY_LAWS, DenseDraw, EntryLaw, draw_dense
 from rmt.free import FreeSum
 from rmt.general_laws import DensityLaw, RTransformLaw
 from rmt.laws import Law
 from rmt.matrix_free import MatrixFreeDraw, draw_matrix_free
 from rmt.sample_size import stable_rank_gap
+from rmt.separable import SeparableLaw
 from rmt.spiked import Outlier, SpikedModel, StableRank
 from rmt.tracy_widom import TracyWidom1
 
@@ -19,6 +22,7 @@ __all__ = [
     "BandedDraw",
     "ClientGradients",
     "Comparison",
+    "CovarianceDraw",
     "DenseDraw",
     "DensityLaw",
     "EntryLaw",
@@ -30,6 +34,8 @@ __all__ = [
     "PointMass",
     "RTransformLaw",
     "Semicircle",
+    "SeparableLaw",
+    "SpikedCovariance",
     "SpikedModel",
     "StableRank",
     "TracyWidom1",
@@ -37,6 +43,8 @@ __all__ = [
     "alignment_by_rank",
     "distribution_distance",
     "draw_banded",
+    "draw_covariance",
+    "draw_covariance_matrix_free",
     "draw_dense",
     "draw_matrix_free",
     "draw_two_clients",

@@ -15,7 +15,9 @@ NEWTON_STEPS = 40
 MAP_STEPS = 400
 
 
-def descend(z: np.ndarray, newton_step: Map, fixed_point: Map, scale: float) -> np.ndarray:
+def descend(
+    z: np.ndarray, newton_step: Map, fixed_point: Map, scale: float, guess: np.ndarray | None = None
+) -> np.ndarray:
     r"""Solve u = T(u, z) for the branch with u ~ z far away, for every z with Im z >= 0.
 
     The maps of free probability send the upper half-plane into itself, and Im u >= Im z along the branch; Newton's
@@ -27,6 +29,8 @@ def descend(z: np.ndarray, newton_step: Map, fixed_point: Map, scale: float) -> 
         newton_step: (u, z) -> the Newton correction, to be subtracted from u.
         fixed_point: (u, z) -> T(u, z).
         scale: width of the law, in units of z.
+        guess: u at a point nearby, (n,). It saves the way down where Newton's method leads from it to a solution well
+            above the axis: of those there is one only.
 
     Returns:
         u, (n,), accurate to about 1e-13 relative, except near branch points, where rounding is felt as its root.
@@ -36,6 +40,11 @@ def descend(z: np.ndarray, newton_step: Map, fixed_point: Map, scale: float) -> 
     u = z.real + 1j * height
     may_jump = np.ones(len(z), dtype=bool)
     active = np.arange(len(z))
+    if guess is not None:
+        found, converged = _polish(guess, z, newton_step, scale, np.full(len(z), 1e-15))
+        kept = converged & (found.imag > z.imag + 1e-6 * scale)
+        u[kept] = found[kept]
+        active = active[~kept]
     while len(active):
         point = z.real[active] + 1j * height[active]
         # On the way down a start for the next height is all that is needed.

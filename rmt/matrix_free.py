@@ -19,6 +19,30 @@ _ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)
+class Rotation:
+    """Rounds of random signs and cosine transforms, (rounds, R): an orthogonal matrix by its products."""
+
+    signs: NDArray[np.float64]
+
+    @classmethod
+    def draw(cls, R: int, rng: np.random.Generator) -> Rotation:
+        """Draws the signs."""
+        return cls(2.0 * rng.integers(0, 2, (_ROUNDS, R)).astype(np.float64) - 1.0)
+
+    def forward(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The rotation of a vector (R,)."""
+        for signs in self.signs:
+            vector = dct(signs * vector, norm="ortho")
+        return vector
+
+    def back(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The inverse rotation of a vector (R,)."""
+        for signs in self.signs[::-1]:
+            vector = signs * idct(vector, norm="ortho")
+        return vector
+
+
+@dataclass(frozen=True, eq=False)
 class MatrixFreeDraw:
     """One draw of the spiked model, known by its products with vectors.
 
@@ -39,12 +63,8 @@ class MatrixFreeDraw:
 
     def _product(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         vector = np.asarray(vector, dtype=float).reshape(-1)
-        rotated = vector
-        for signs in self.signs:
-            rotated = dct(signs * rotated, norm="ortho")
-        rotated = self.eigenvalues * rotated
-        for signs in self.signs[::-1]:
-            rotated = signs * idct(rotated, norm="ortho")
+        rotation = Rotation(self.signs)
+        rotated = rotation.back(self.eigenvalues * rotation.forward(vector))
         count = len(self.model.spikes)
         rotated[:count] += np.asarray(self.model.spikes) * vector[:count]
         return rotated
@@ -81,5 +101,4 @@ def draw_matrix_free(model: SpikedModel, R: int, rng: np.random.Generator) -> Ma
     """
     R = check_dimension(R, at_least=max(2, len(model.spikes)))
     eigenvalues = np.asarray(model.noise_law.quantile((np.arange(R) + 0.5) / R), dtype=np.float64)
-    signs = 2.0 * rng.integers(0, 2, (_ROUNDS, R)).astype(np.float64) - 1.0
-    return MatrixFreeDraw(model, eigenvalues, signs)
+    return MatrixFreeDraw(model, eigenvalues, Rotation.draw(R, rng).signs)

@@ -1,0 +1,226 @@
+r"""The spiked covariance model as a value: outliers, overlaps, fluctuations and stable rank of a weighted sample.
+
+$S = \frac1m \sum_{t\le m} \tau_t\, y_t y_t^T$ with $y_t \sim N(0, \Lambda)$: a few spikes $\ell$ among the eigenvalues
+of $\Lambda$, a bulk of others, and weights $\tau_t \ge 0$. It is the multiplicative sibling of `SpikedModel`: noise
+grows with the population it samples.
+
+With $x = \tau b$, $k_1 = \int\frac{\lambda}{\ell-\lambda}$ and $k_2 = \int\frac{\lambda^2}{(\ell-\lambda)^2}$ over
+the bulk, the ratio $c = P/m$, and b the solution of $\int\frac{x}{1-x} = c\,k_1$,
+
+.. math:: \mathrm{location} = \ell \int\frac{\tau}{1-x}, \qquad
+          \mathrm{overlap} = \frac{1 - (k_2/k_1)\,\rho}{1+\rho}, \quad
+          \rho = \int\Big(\frac{x}{1-x}\Big)^2 \Big/ \int\frac{x}{1-x},
+
+and the spike has an outlier where that overlap is positive (proved in `docs/covariance-model.md`).
+
+Sources: Baik, Ben Arous and Péché (2005); Baik and Silverstein (2006); Paul (2007) for equal weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite, log, sqrt
+
+import numpy as np
+from scipy.optimize import brentq
+
+from rmt.checks import positive
+from rmt.closed_laws import PointMass
+from rmt.separable import EPS, Atoms, SeparableLaw, power_of_two_of
+from rmt.spiked import Outlier, StableRank, check_dimension
+from rmt.tracy_widom import TracyWidom1
+
+UNIT = PointMass(1.0)
+
+
+@dataclass(frozen=True)
+class SpikedCovariance:
+    r"""A weighted sample covariance of a population with a few large (or small) eigenvalues beside a bulk.
+
+    Args:
+        spikes: eigenvalues of the population beside the bulk, positive; may be empty.
+        bulk: law of the other eigenvalues of the population; finitely many atoms.
+        weights: law of the weights of the samples; finitely many atoms, none negative.
+        ratio: dimension over number of samples, $P/m$.
+
+    Raises:
+        ValueError: a spike that is not positive and finite, negative weights, or what `SeparableLaw` refuses.
+
+    >>> model = SpikedCovariance((3.0, 1.2), ratio=0.25)
+    >>> [(round(o.location, 3), round(o.overlap, 3)) for o in model.outliers]
+    [(3.375, 0.833), (2.25, 0.0)]
+    """
+
+    spikes: tuple[float, ...] = ()
+    bulk: Atoms = UNIT
+    weights: Atoms = UNIT
+    ratio: float = 1.0
+
+    def __post_init__(self) -> None:
+        spikes = tuple(sorted((float(spike) for spike in self.spikes), reverse=True))
+        for spike in spikes:
+            if not (isfinite(spike) and spike > 0.0):
+                raise ValueError(f"spikes of a population must be positive and finite, got {spike}")
+        object.__setattr__(self, "spikes", spikes)
+        object.__setattr__(self, "ratio", positive("ratio", float(self.ratio)))
+        if self.law.weights.support[0] < 0:
+            raise ValueError(
+                f"weights must not be negative here, got {self.weights.support[0]}; SeparableLaw takes them"
+            )
+
+    def at_ratio(self, ratio: float) -> SpikedCovariance:
+        """The same population and weights at another ratio of dimension to samples (another sample size)."""
+        return replace(self, ratio=ratio)
+
+    @cached_property
+    def law(self) -> SeparableLaw:
+        """Law of the bulk of the sample's spectrum."""
+        return SeparableLaw(self.bulk, self.weights, self.ratio)
+
+    @property
+    def bulk_edges(self) -> tuple[float, float]:
+        """Left and right edge of the bulk, a kernel at 0 included."""
+        return self.law.support
+
+    @cached_property
+    def thresholds(self) -> tuple[float, float]:
+        """Spikes below the first or above the second leave the bulk."""
+        unit = power_of_two_of(self.bulk)
+        left, right = self.law.edges
+        return (unit * left.z / left.a if left.a > 0 else 0.0), unit * right.z / right.a
+
+    def separates(self, spike: float) -> bool:
+        """Whether this spike sends an eigenvalue out of the bulk as the dimension grows: beyond its threshold."""
+        below, above = self.thresholds
+        return spike > above or spike < below
+
+    def outlier(self, spike: float) -> Outlier:
+        """Limit location and overlap of one spike; inside the bulk the nearer edge in the population, and 0."""
+        positive("spike", spike)
+        if not self.separates(spike):
+            lower, upper = self.bulk_edges
+            return Outlier(spike, upper if spike >= self.bulk.mean else lower, False, 0.0)
+        found = self._resolved(spike)
+        left, right = self.law._interval
+        location = max(found.location, right) if spike > self.bulk.mean else min(found.location, left)
+        return Outlier(spike, location, True, found.overlap)
+
+    @cached_property
+    def outliers(self) -> tuple[Outlier, ...]:
+        """One entry per spike, largest spike first; repeated spikes are repeated."""
+        return tuple(self.outlier(spike) for spike in self.spikes)
+
+    @cached_property
+    def spectral_norm(self) -> float:
+        """Limit of the largest eigenvalue."""
+        return max(self.bulk_edges[1], *(outlier.location for outlier in self.outliers), 0.0)
+
+    def outlier_sd(self, spike: float, P: int, *, fourth_moment: float = 3.0, drawn_weights: bool = False) -> float:
+        r"""Standard deviation of the outlier of one spike at dimension P, to leading order.
+
+        $\mathrm{Var} = \frac{\ell^2 q^2}{m}\Big[\frac{2A_2}{1-A_2B_2} + (m_4 - 3) A_2\Big]$ with the overlap q and
+        $A_2 = \int\tau^2/(1-x)^2$, $A_2B_2 = \rho k_2/k_1$; weights that are drawn from their law and not fixed add
+        $\frac{\ell^2 q^2}{m(1-A_2B_2)^2}\mathrm{Var}\frac{\tau}{1-x}$.
+
+        Args:
+            spike: a spike that leaves the bulk.
+            P: dimension.
+            fourth_moment: of the samples' components along the spike, in units of their squared variance.
+            drawn_weights: the weights are independent draws from their law.
+
+        Raises:
+            ValueError: P < 1, or a spike that stays inside the bulk.
+        """
+        samples = check_dimension(P) / self.ratio
+        if not self.separates(spike):
+            raise ValueError(f"spike {spike} has no outlier; its eigenvalue follows the edge (edge_scale)")
+        found = self._resolved(spike)
+        slack = 1.0 - found.crowding
+        variance = found.squares * (2.0 / slack + fourth_moment - 3.0)
+        if drawn_weights:
+            variance += (found.squares - found.sum**2) / slack**2
+        return spike * found.overlap * sqrt(max(variance, 0.0) / samples)
+
+    def edge_scale(self, P: int) -> float:
+        r"""Size $(z''(g)/2)^{1/3} P^{-2/3}$ of the fluctuations of the upper edge; in these units Tracy-Widom (1)."""
+        curvature = self.law.edges[1].curvature
+        return float(np.cbrt(curvature / 2.0)) * self.law._unit * check_dimension(P) ** (-2.0 / 3.0)
+
+    def edge_at(self, P: int) -> float:
+        """Mean of the largest eigenvalue at dimension P without spikes, for Gaussian samples."""
+        return self.law._interval[1] + TracyWidom1().mean * self.edge_scale(P)
+
+    def stable_rank(self, P: int) -> StableRank:
+        r"""Stable rank at dimension P: expected $\|S\|_F^2$ for Gaussian samples over the limit of $\|S\|_2^2$.
+
+        $E\|S\|_F^2 = (\bar\tau^2 + \epsilon)\,\mathrm{tr}\Lambda^2 + \epsilon(\mathrm{tr}\Lambda)^2$ with the mean
+        weight $\bar\tau$ and $\epsilon = \int\tau^2/m$.
+
+        Raises:
+            ValueError: P smaller than the number of spikes, or a stable rank below 1, where the limit does not apply.
+        """
+        P = check_dimension(P, at_least=max(1, len(self.spikes)))
+        norm = self.spectral_norm
+        unit = power_of_two_of(self.weights)
+        weights = self.weights.scaled(1.0 / unit)
+        spikes = np.array(self.spikes) * (unit / norm)
+        bulk, others = self.bulk.scaled(unit / norm), P - len(self.spikes)
+        trace = float(spikes.sum()) + others * bulk.moment(1)
+        squares = float(spikes @ spikes) + others * bulk.moment(2)
+        excess = weights.moment(2) * self.ratio / P
+        value = (weights.mean**2 + excess) * squares + excess * trace**2
+        if value < 1.0 - 1e-12:
+            raise ValueError(f"at P = {P} the limit of the norm gives a stable rank of {value:.6g}, below 1: draw it")
+        return StableRank(value, value * norm * norm, norm)
+
+    def _resolved(self, spike: float) -> _Resolved:
+        """The formulas of the module's docstring for a spike outside the bulk of the population."""
+        unit, weight_unit = power_of_two_of(self.bulk), power_of_two_of(self.weights)
+        eigenvalues, masses, weights, shares = self.law._arrays
+        shrunk = eigenvalues / (spike / unit - eigenvalues)
+        k1, k2 = float(shrunk @ masses), float(shrunk**2 @ masses)
+        side, largest = (1.0 if k1 > 0 else -1.0), float(weights.max())
+
+        def sums(logarithm: float) -> tuple[np.ndarray, np.ndarray]:
+            """X / (1 - x) and 1 / (1 - x) at |b| = e^logarithm, as a share of 1 / largest weight where b > 0."""
+            size = np.exp(logarithm)
+            if side < 0:
+                room = 1.0 + size * weights
+                return -size * weights / room, 1.0 / room
+            room = (1.0 + size * (1.0 - weights / largest)) / (1.0 + size)
+            return size / (1.0 + size) * (weights / largest) / room, 1.0 / room
+
+        def excess(logarithm: float) -> float:
+            return float(sums(logarithm)[0] @ shares) / (self.ratio * k1) - 1.0
+
+        low = high = log(self.ratio * abs(k1)) if k1 else 0.0
+        while excess(low) > 0:
+            low -= 2.0
+        while excess(high) < 0:
+            high += 1.0
+        found = brentq(excess, low, high, xtol=1e-16, rtol=4 * EPS) if low < high else low
+        x, inverse = sums(found)
+        rho = float(x**2 @ shares) / float(x @ shares)
+        lifted = weights * inverse
+        return _Resolved(
+            spike * float(lifted @ shares) * weight_unit, (1.0 - k2 / k1 * rho) / (1.0 + rho), k2 / k1 * rho,
+            float(lifted @ shares) * weight_unit, float(lifted**2 @ shares) * weight_unit**2,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """One spike.
+
+    Attributes:
+        location, overlap: of its outlier.
+        crowding: A_2 B_2, 1 at the threshold.
+        sum, squares: the integrals of tau / (1 - x) and of its square.
+    """
+
+    location: float
+    overlap: float
+    crowding: float
+    sum: float
+    squares: float

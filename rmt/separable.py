@@ -1,0 +1,392 @@
+r"""Laws of weighted sample covariances $S = \frac1m \sum_{t\le m} \tau_t\, y_t y_t^T$ with $y_t \sim N(0, \Lambda)$.
+
+With $P$ the dimension, $P/m \to c$, and the laws of the eigenvalues $\lambda$ of $\Lambda$ and of the weights $\tau$,
+the resolvent $(z - S)^{-1}$ behaves like $(z - a\Lambda)^{-1}$ with two numbers that each sum up one side,
+
+.. math:: a = \int \frac{\tau}{1 - \tau b}, \qquad b = c \int \frac{\lambda}{z - a\lambda}.
+
+For Im z > 0 both lie in the lower half-plane, whatever the signs of the weights, and are unique there. They are the
+stationary point of $\Phi = c\int\log(z - a\lambda) + \int\log(1 - \tau b) + ab$, the limit of $\log\det(z - S)/m$,
+whose imaginary part on the axis counts the eigenvalues above: the distribution function needs no quadrature.
+
+Sources: Marchenko and Pastur (1967); Silverstein (1995); Paul and Silverstein (2009); Couillet and Hachem (2014) for
+the support. Overlaps inside the bulk: Ledoit and Péché (2011).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+
+from .checks import finite, positive, reals, representable, require, unwrapped, whole
+from .closed_laws import AtomicLaw, PointMass
+from .continuation import descend
+from .laws import Law
+from .spiked import power_of_two
+
+Atoms = AtomicLaw | PointMass
+STEPS = 200
+EPS = float(np.finfo(float).eps)
+
+
+def power_of_two_of(law: Atoms) -> float:
+    """The power of two next to the largest modulus of its locations, in which they are of order 1."""
+    return power_of_two([location for location, _ in law.atoms])
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An end of the continuous spectrum, in units of the law.
+
+    Attributes:
+        z: its place.
+        a: the number a there; z / a is the threshold of population spikes.
+        b: the number b there; 1 / b is the threshold of single weights.
+        g: the Stieltjes transform there.
+        curvature: the second derivative of z by g there, which sets the size of fluctuations.
+    """
+
+    z: float
+    a: float
+    b: float
+    g: float
+    curvature: float
+
+
+@dataclass(frozen=True)
+class SeparableLaw(Law):
+    r"""Limit law of $\frac1m \Lambda^{1/2} Z^T T Z \Lambda^{1/2}$, Z an m x P matrix of independent unit entries.
+
+    Equal weights give the sample covariance of a population, and a population of equal eigenvalues with equal weights
+    the Marchenko-Pastur law. Negative weights are welcome.
+
+    Accuracy: transforms 1e-12, edges and distribution function 1e-13, density 1e-10 away from edges, all in units of
+    the largest eigenvalue; close to an edge rounding is felt as its root.
+
+    Args:
+        population: law of the eigenvalues of the population covariance, none negative.
+        weights: law of the weights.
+        ratio: P / m.
+
+    Raises:
+        ValueError: laws that do not consist of atoms, negative or vanishing populations, vanishing weights.
+
+    >>> law = SeparableLaw(PointMass(1.0), PointMass(1.0), ratio=0.25)
+    >>> law.support
+    (0.25, 2.25)
+    """
+
+    population: Atoms
+    weights: Atoms
+    ratio: float
+
+    def __post_init__(self) -> None:
+        for name, part in (("population", self.population), ("weights", self.weights)):
+            made_of_atoms = isinstance(part, AtomicLaw | PointMass)
+            require(made_of_atoms, f"{name} must be an AtomicLaw or a PointMass, got {type(part).__name__}")
+            require(any(location for location, _ in part.atoms), f"{name} must not be 0 altogether")
+        least = self.population.support[0]
+        require(least >= 0, f"eigenvalues of a population are never negative, got {least}; weights may be")
+        positive("ratio", self.ratio)
+        finite("the product of the largest eigenvalue and the largest weight", self._unit)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The convex hull (L, U) of the support."""
+        lower, upper = self._interval
+        return (min(lower, 0.0), max(upper, 0.0)) if self.atoms else (lower, upper)
+
+    @property
+    def atoms(self) -> tuple[tuple[float, float], ...]:
+        """The kernel: eigenvalues 0 of the population, or fewer weights than dimensions."""
+        kernel = 1.0 - min(1.0 - self._kernels[0], (1.0 - self._kernels[1]) / self.ratio)
+        return ((0.0, kernel),) if kernel > 1e-15 else ()
+
+    @property
+    def edge_stieltjes(self) -> tuple[float, float]:
+        """The one-sided limits (g(L-), g(U+)), infinite at an atom and at 0."""
+        lower, upper = self.support
+        left = -np.inf if lower == 0.0 else self.edges[0].g
+        return left, np.inf if upper == 0.0 else self.edges[1].g
+
+    @cached_property
+    def edges(self) -> tuple[Edge, Edge]:
+        r"""Both ends of the continuous spectrum; where a left end is 0, its a is 0 and its b infinite.
+
+        Outside the spectrum z decreases along b > 0 until $\int\tau^2/(1-\tau b)^2\,c\int\lambda^2/(z-a\lambda)^2 = 1$.
+        """
+        if self.weights.support[1] <= 0:
+            right, left = (Edge(-e.z, -e.a, -e.b, -e.g, e.curvature) for e in self.negated().edges)
+            return left, right
+        below, above = self._edge(-1.0), self._edge(1.0)
+        assert above is not None
+        if below is None:  # at 0, or beyond a gap that the companion, of dimension m and of the same spectrum, has not
+            twin = SeparableLaw(self.weights, self.population, 1.0 / self.ratio)._edge(-1.0)
+            below = Edge(0.0, 0.0, -np.inf, -np.inf, np.inf) if twin is None else _across(self, twin)
+        return below, above
+
+    def moment(self, n: int, about: float = 0.0) -> float:
+        r"""The moment \int (x - about)^n \mu(dx), n >= 0, from the power series of a and b in 1/z."""
+        whole("the order of a moment", n)
+        raw = self._raw_moments(n)
+        terms = [comb(n, k) * raw[k] * (-about / self._unit) ** (n - k) for k in range(n + 1)]
+        with np.errstate(over="ignore"):
+            return representable(float(np.sum(terms) * np.float64(self._unit) ** n), n)
+
+    def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
+        """The numbers (a, b) for complex z with Im z >= 0 (limit from above): a in weights, b in 1/weights."""
+        points = np.asarray(z, dtype=complex)
+        low = points[points.imag < 0]
+        require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
+        a, b = self._solve(points.ravel() / self._unit)
+        unit = power_of_two_of(self.weights)
+        return unwrapped(a.reshape(points.shape) * unit), unwrapped(b.reshape(points.shape) / unit)
+
+    def overlaps(self, x: ArrayLike, eigenvalues: ArrayLike) -> Any:
+        r"""Share of each population eigenvector in the eigenvectors at x, times the dimension.
+
+        $O(x, \lambda) = -\mathrm{Im}\,(x - a\lambda)^{-1} / \int -\mathrm{Im}\,(x - a\lambda)^{-1}$: the mean over the
+        population is 1. Where the density vanishes it is the limit from above the axis.
+
+        Args:
+            x: points of the spectrum, (n,).
+            eigenvalues: of the population, (k,).
+
+        Returns:
+            (n, k).
+        """
+        a, _ = self._solve(np.atleast_1d(reals("x", x)) / self._unit + 0j)
+        points = np.atleast_1d(reals("x", x)) / self._unit
+
+        def share(values: np.ndarray) -> np.ndarray:
+            # -Im 1/(x - a lambda) up to the common factor -Im a, which may underflow
+            return values / np.abs(points[:, None] - a[:, None] * values) ** 2
+
+        chosen = np.atleast_1d(reals("eigenvalues", eigenvalues)) / power_of_two_of(self.population)
+        locations, masses, _, _ = self._arrays
+        return share(chosen) / (share(locations) @ masses)[:, None]
+
+    def scaled(self, s: float) -> SeparableLaw:
+        """The law of s X, s > 0."""
+        return SeparableLaw(self.population.scaled(positive("s", s)), self.weights, self.ratio)
+
+    def negated(self) -> SeparableLaw:
+        """The law of -X: the weights change their signs."""
+        atoms = self.weights.atoms
+        return SeparableLaw(self.population, AtomicLaw([-x for x, _ in atoms], [p for _, p in atoms]), self.ratio)
+
+    @property
+    def _interval(self) -> tuple[float, float]:
+        left, right = self.edges
+        return left.z * self._unit, right.z * self._unit
+
+    @property
+    def _unit(self) -> float:
+        return power_of_two_of(self.population) * power_of_two_of(self.weights)
+
+    @cached_property
+    def _kernels(self) -> tuple[float, float]:
+        """Masses at 0 of the population and of the weights."""
+        return dict(self.population.atoms).get(0.0, 0.0), dict(self.weights.atoms).get(0.0, 0.0)
+
+    @cached_property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Eigenvalues and masses, weights and masses, in units of about their largest modulus."""
+        eigenvalues, masses = np.array(self.population.atoms).T
+        weights, shares = np.array(self.weights.atoms).T
+        return eigenvalues / power_of_two_of(self.population), masses, weights / power_of_two_of(self.weights), shares
+
+    def _weight_sum(self, b: np.ndarray, power: int) -> np.ndarray:
+        r"""\int (\tau / (1 - \tau b))^power."""
+        _, _, weights, shares = self._arrays
+        return (weights / (1 - weights * b[..., None])) ** power @ shares
+
+    def _population_sum(self, z: np.ndarray, a: np.ndarray, power: int, upper: int) -> np.ndarray:
+        r"""C \int \lambda^upper / (z - a \lambda)^power."""
+        eigenvalues, masses, _, _ = self._arrays
+        return (eigenvalues**upper / (z[..., None] - a[..., None] * eigenvalues) ** power) @ (self.ratio * masses)
+
+    def _solve(self, z: np.ndarray, guess: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers a and b at z, (n,), Im z >= 0, in the law's own units; the guess is an a nearby."""
+        eigenvalues, masses, weights, shares = self._arrays
+        masses = self.ratio * masses
+
+        def fixed_point(u: np.ndarray, z: np.ndarray) -> np.ndarray:
+            return z - self._weight_sum(self._population_sum(z, z - u, 1, 1), 1)
+
+        def newton_step(u: np.ndarray, z: np.ndarray) -> np.ndarray:
+            population = eigenvalues / (z[:, None] - (z - u)[:, None] * eigenvalues)
+            weighted = weights / (1 - weights * (population @ masses)[:, None])
+            slope = 1 - ((weighted * weighted) @ shares) * ((population * population) @ masses)
+            return (u - z + weighted @ shares) / slope
+
+        # u = z - a is z far away, up to a constant, and lies above z: the branch that `descend` follows.
+        width = max(1.0, abs(self.edges[0].z), abs(self.edges[1].z))
+        u = descend(z, newton_step, fixed_point, width, None if guess is None else z - guess)
+        return z - u, self._population_sum(z, z - u, 1, 1)
+
+    def _stieltjes(self, z: np.ndarray) -> np.ndarray:
+        above = z.imag >= 0
+        points = np.where(above, z, z.conj()) / self._unit
+        a, _ = self._solve(points)
+        g = self._population_sum(points, a, 1, 0) / self.ratio / self._unit
+        return np.where(above, g, g.conj())
+
+    def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
+        above = z.imag >= 0
+        points = np.where(above, z, z.conj()) / self._unit
+        a, b = self._solve(points)
+        a2, b1, b2 = self._weight_sum(b, 2), *(self._population_sum(points, a, 2, k) for k in (1, 2))
+        slope = -a2 * b1 / (1 - a2 * b2)
+        derivative = (slope * b1 - self._population_sum(points, a, 2, 0)) / self.ratio / self._unit / self._unit
+        return np.where(above, derivative, derivative.conj())
+
+    def _pdf(self, x: np.ndarray) -> np.ndarray:
+        return np.maximum(-self._stieltjes(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
+
+    def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
+        flat = x.ravel() / self._unit
+        kernel = sum(mass for _, mass in self.atoms)
+        below = np.full(flat.shape, self._negative_mass)
+        elsewhere = flat != 0.0
+        z = flat[elsewhere] + 0j
+        below[elsewhere] = 1 - self._above(z, *self._solve(z)) - kernel * (z.real > 0)
+        return below.reshape(x.shape)
+
+    @cached_property
+    def _negative_mass(self) -> float:
+        """Mass below 0, where the numbers a and b may be singular."""
+        _, _, weights, shares = self._arrays
+        if weights[0] >= 0:
+            return 0.0
+        if 1.0 - self._kernels[1] <= self.ratio * (1.0 - self._kernels[0]):
+            return float(shares[weights < 0].sum()) / self.ratio  # one eigenvalue for every weight, of its sign
+        z = np.array([-1e-15 + 0j])
+        return float(1 - self._above(z, *self._solve(z))[0])
+
+    def _above(self, x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Mass above points of the axis, in the law's own units."""
+        eigenvalues, masses, weights, shares = self._arrays
+        # Im a and Im b are never positive, and where they are 0 their sign still tells the side of the cut.
+        part_a, part_b = (np.maximum(-part.imag, 0.0)[:, None] for part in (a, b))
+        population = np.arctan2(part_a * eigenvalues, x.real[:, None] - a.real[:, None] * eigenvalues) @ masses
+        size = np.arctan2(part_b * np.abs(weights), 1 - weights * b.real[:, None])
+        weighted = (np.sign(weights) * size) @ shares
+        return (population + (weighted + (a * b).imag) / self.ratio) / np.pi
+
+    def quantile(self, p: ArrayLike) -> Any:
+        """The smallest x in the support with cdf(x) >= p; p in [0, 1]: Newton's method, kept inside a bracket."""
+        levels = reals("p", p)
+        bad = levels[(levels < 0) | (levels > 1)]
+        require(bad.size == 0, f"p must lie in [0, 1], got {bad[:1]}")
+        flat, (lower, upper) = levels.ravel(), (edge / self._unit for edge in self.support)
+        low, high = np.where(flat >= 1, upper, lower), np.where(flat <= self.cdf(self.support[0]), lower, upper)
+        for _, mass in self.atoms:
+            at = (flat > self._negative_mass) & (flat <= self._negative_mass + mass)
+            low[at], high[at] = 0.0, 0.0
+        x = low + (high - low) / 2
+        a = np.full(flat.shape, -1j)
+        active = np.flatnonzero(low < high)
+        for step in range(STEPS):
+            here = x[active]
+            a[active], b = self._solve(here + 0j, a[active])
+            excess = 1 - self._above(here + 0j, a[active], b) - flat[active]
+            density = -self._population_sum(here + 0j, a[active], 1, 0).imag / (self.ratio * np.pi)
+            enough = excess >= 0
+            high[active], low[active] = np.where(enough, here, high[active]), np.where(enough, low[active], here)
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                new = here - excess / density
+            middle = low[active] + (high[active] - low[active]) / 2
+            inside = (new > low[active]) & (new < high[active]) & (step % 4 < 3)  # every fourth step halves
+            narrow = high[active] - low[active] <= 4e-16 * np.maximum(np.abs(middle), 1e-6 * (upper - lower))
+            met = (np.abs(excess) < 1e-14) & (density > 0)
+            x[active] = np.where(met, here, np.where(narrow, high[active], np.where(inside, new, middle)))
+            active = active[~(met | narrow)]
+            if not len(active):
+                break
+        return unwrapped((np.where(low < high, x, high) * self._unit).reshape(levels.shape))
+
+    def _raw_moments(self, n: int) -> np.ndarray:
+        """Moments 0 to n in the law's own units."""
+        eigenvalues, masses, weights, shares = self._arrays
+        population = [eigenvalues**k @ masses for k in range(n + 2)]
+        heavy = [weights ** (k + 1) @ shares for k in range(n + 2)]
+
+        def composed(coefficients: list[float], inner: np.ndarray, step: int) -> np.ndarray:
+            """Sum of coefficient_k x^(k step) inner^k, to order n."""
+            total, power = np.zeros(n + 1), np.eye(1, n + 1)[0]
+            for k, coefficient in enumerate(coefficients[: n + 1]):
+                shifted = np.concatenate([np.zeros(k * step), power])[: n + 1]
+                total = total + coefficient * shifted
+                power = np.convolve(power, inner)[: n + 1]
+            return total
+
+        a = np.zeros(n + 1)
+        for _ in range(n + 1):  # each round settles one more order
+            b = self.ratio * np.concatenate([[0.0], composed(population[1:], a, 1)])[: n + 1]
+            a = composed(heavy, b, 0)
+        return composed(population, a, 1)
+
+    def _edge(self, side: float) -> Edge | None:
+        """The end on one side (-1 left, 1 right); none if the numbers do not meet outside the origin."""
+        eigenvalues, masses, weights, shares = self._arrays
+        weights = side * weights
+        largest, positive_ones = float(weights.max()), eigenvalues[eigenvalues > 0]
+        rows, columns = 1.0 - self._kernels[1], self.ratio * (1.0 - self._kernels[0])
+        if largest <= 0.0 and columns >= rows:
+            return None
+        total = self.ratio * float(eigenvalues @ masses)
+
+        def at(b: float) -> tuple[float, float]:
+            """The numbers z and a that belong to b."""
+            a = float(weights / (1 - weights * b) @ shares)
+            extreme = positive_ones[-1] if a >= 0 else positive_ones[0]
+            gaps, part = a * (extreme - eigenvalues), self.ratio * float(extreme * masses[eigenvalues == extreme][0])
+
+            def excess(logarithm: float) -> float:
+                return float(eigenvalues / (np.exp(logarithm) + gaps) @ (self.ratio * masses)) / b - 1
+
+            lowest, highest = np.log(part / b), np.log(total / b)
+            distance = np.exp(brentq(excess, lowest - 1e-9, highest + 1e-9, xtol=1e-16, rtol=4 * EPS))
+            return float(a * extreme + distance), a
+
+        def beyond(logarithm: float) -> float:
+            b = located(logarithm)
+            z, a = at(b)
+            return float(
+                (weights / (1 - weights * b)) ** 2 @ shares
+                * ((eigenvalues / (z - a * eigenvalues)) ** 2 @ (self.ratio * masses)) - 1
+            )  # fmt: skip
+
+        def located(logarithm: float) -> float:
+            t = np.exp(logarithm)
+            return float(t / (1 + t) / largest if largest > 0 else t)
+
+        low, high = -1.0, 1.0
+        while beyond(low) > 0:
+            low -= 4.0
+        while beyond(high) < 0:
+            high += 1.0
+        b = located(brentq(beyond, low, high, xtol=1e-16, rtol=4 * EPS))
+        z, a = at(b)
+        return self._edge_at(side * z, side * a, side * b)
+
+    def _edge_at(self, z: float, a: float, b: float) -> Edge:
+        points = np.array(z), np.array(a)
+        b1, b2 = (float(self._population_sum(*points, 2, k)) for k in (1, 2))
+        a2, a3 = (float(self._weight_sum(np.array(b), k)) for k in (2, 3))
+        b3 = float(self._population_sum(*points, 3, 3))
+        g = float(self._population_sum(*points, 1, 0)) / self.ratio / self._unit
+        return Edge(z, a, b, g, abs(2 * (a3 * b2 + a2 * a2 * b3) / b1) * (self.ratio / (a2 * b1)) ** 2)
+
+
+def _across(law: SeparableLaw, twin: Edge) -> Edge:
+    """An end of the companion, whose population are the weights, as an end of the law."""
+    z = law.ratio * twin.z
+    return law._edge_at(z, z * twin.b, law.ratio * twin.a / z)

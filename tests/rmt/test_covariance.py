@@ -1,0 +1,196 @@
+"""Predictions of the spiked covariance model: closed forms, 60 digits, draws, and the theorem of its page."""
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmt import AtomicLaw, Comparison, PointMass, SpikedCovariance, draw_covariance, draw_covariance_matrix_free
+from rmt.covariance import UNIT
+
+BULK = AtomicLaw((0.2, 0.5, 1.0), (0.5, 0.3, 0.2))
+WEIGHTS = AtomicLaw((0.0, 0.5, 3.5), (0.2, 0.6, 0.2))
+mp = mpmath.mp.clone()
+mp.dps = 60
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.25, 4.0])
+@pytest.mark.parametrize("spike", [40.0, 3.1, 1.05, 0.3, 0.05])
+def test_equal_weights_and_eigenvalues_have_closed_forms(spike, ratio):
+    """Baik and Silverstein (2006), Paul (2007)."""
+    model = SpikedCovariance((spike,), ratio=ratio)
+    below, above = max(1 - np.sqrt(ratio), 0.0), 1 + np.sqrt(ratio)
+    assert model.thresholds == pytest.approx((below, above))
+    assert model.outliers[0].separated == (spike > above or spike < below)
+    if model.outliers[0].separated:
+        assert model.outliers[0].location == pytest.approx(spike + ratio * spike / (spike - 1), rel=1e-14)
+        overlap = (1 - ratio / (spike - 1) ** 2) / (1 + ratio / (spike - 1))
+        assert model.outliers[0].overlap == pytest.approx(overlap, abs=1e-14)
+        sd = spike * np.sqrt(2 * ratio / 1000 * (1 - ratio / (spike - 1) ** 2))
+        assert model.outlier_sd(spike, 1000) == pytest.approx(sd, rel=1e-12)
+
+
+def test_edge_fluctuations_of_white_samples():
+    """Johnstone (2001): (sqrt m + sqrt P) (1 / sqrt m + 1 / sqrt P)^(1/3) / m."""
+    P, m = 1000, 4000
+    scale = (np.sqrt(m) + np.sqrt(P)) * (1 / np.sqrt(m) + 1 / np.sqrt(P)) ** (1 / 3) / m
+    model = SpikedCovariance((), ratio=P / m)
+    assert model.edge_scale(P) == pytest.approx(scale, rel=1e-12)
+    for factor in (1e-100, 3.0, 1e100):
+        for scaled in (
+            SpikedCovariance((), PointMass(factor), UNIT, P / m),
+            SpikedCovariance((), UNIT, PointMass(factor), P / m),
+        ):
+            assert scaled.edge_scale(P) == pytest.approx(factor * scale, rel=1e-12)
+
+
+@pytest.mark.parametrize("distance", [1e-14, 1e-9, 1e-4, 0.1, 3.0, 1e6])
+@pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150])
+def test_through_the_threshold_in_60_digits(distance, unit):
+    """The two equations for a and b solved in 60 digits: location and overlap keep their digits at the threshold."""
+    model = SpikedCovariance((), BULK.scaled(unit), WEIGHTS, 0.7)
+    spike = model.thresholds[1] * (1 + distance)
+    outlier = model.outlier(spike)
+    ell = mp.mpf(spike) / mp.mpf(unit)
+    bulk = [(mp.mpf(x) * unit / mp.mpf(unit), mp.mpf(p)) for x, p in BULK.atoms]
+    weights = [(mp.mpf(x), mp.mpf(p)) for x, p in WEIGHTS.atoms]
+    k1 = mp.mpf(0.7) * sum(p * x / (ell - x) for x, p in bulk)
+    top = 1 / max(x for x, _ in weights)
+    low, high = mp.mpf(0), top
+    for _ in range(210):
+        b = (low + high) / 2
+        low, high = (b, high) if sum(p * x * b / (1 - x * b) for x, p in weights) < k1 else (low, b)
+    a = sum(p * x / (1 - x * b) for x, p in weights)
+    a2 = sum(p * (x / (1 - x * b)) ** 2 for x, p in weights)
+    z = a * ell
+    b1, b2 = (mp.mpf(0.7) * sum(p * x**k / (z - a * x) ** 2 for x, p in bulk) for k in (1, 2))
+    assert outlier.separated
+    assert outlier.location / unit == pytest.approx(float(z), rel=1e-12)
+    # The threshold itself is a double: its rounding moves the overlap by so much.
+    assert outlier.overlap == pytest.approx(float((1 - a2 * b2) / (1 - a2 * b2 + ell * a2 * b1)), abs=2e-14)
+
+
+def test_nothing_jumps_at_the_threshold():
+    model = SpikedCovariance((), BULK, WEIGHTS, 0.7)
+    for threshold, sign in zip(model.thresholds, (-1, 1), strict=True):
+        if threshold > 0:
+            inside, outside = (model.outlier(threshold * (1 + sign * step)) for step in (-1e-9, 1e-9))
+            assert outside.location == pytest.approx(inside.location, rel=1e-12)
+            assert (inside.separated, inside.overlap) == (False, 0.0)
+            assert 0 <= outside.overlap < 1e-7
+
+
+@pytest.mark.parametrize(("draw", "repeats"), [(draw_covariance, 40), (draw_covariance_matrix_free, 8)])
+def test_draws_follow_the_predictions(draw, repeats):
+    """Errors of the limit are of order 1/P, here at most 1 % of the location; fluctuations within a third."""
+    P = 400 if draw is draw_covariance else 2000
+    model, rng = SpikedCovariance((9.0, 5.0), BULK, WEIGHTS, 0.5), np.random.default_rng(2)
+    found = [draw(model, P, rng).top_overlaps(3) for _ in range(repeats)]
+    values, overlaps = np.array([v for v, _ in found]), np.array([o for _, o in found])
+    for place, outlier in enumerate(model.outliers):
+        low, high = Comparison.from_sample("location", values[:, place], outlier.location).interval(1e-6)
+        assert low - 0.01 * outlier.location < outlier.location < high + 0.01 * outlier.location
+        assert overlaps[:, place, place].mean() == pytest.approx(outlier.overlap, abs=0.03)
+    if draw is draw_covariance:
+        for place, spike in enumerate(model.spikes):
+            assert values[:, place].std() == pytest.approx(model.outlier_sd(spike, P), rel=0.35)
+        edge = Comparison.from_sample("edge", values[:, 2], model.edge_at(P)).interval(1e-6)
+        assert edge[0] - 0.15 < model.edge_at(P) < edge[1] + 0.15
+        assert (draw(model, P, rng).eigenvalues() ** 2).sum() == pytest.approx(
+            model.stable_rank(P).frobenius_squared, rel=0.1
+        )
+
+
+def test_both_forms_of_a_draw_multiply_alike():
+    model, rng = SpikedCovariance((4.0,), BULK, WEIGHTS, 2.0), np.random.default_rng(0)
+    draw = draw_covariance(model, 40, rng)
+    vectors = rng.standard_normal((40, 3))
+    assert draw.operator() @ vectors == pytest.approx(draw.matrix @ vectors)
+    free = draw_covariance_matrix_free(model, 40, rng).operator() @ np.eye(40)
+    assert free == pytest.approx(free.T)
+    assert np.linalg.eigvalsh(free).min() > -1e-12
+    assert np.linalg.matrix_rank(free) == 16  # a fifth of the 20 weights is 0
+    with pytest.raises(ValueError, match="no matrix"):
+        _ = draw_covariance_matrix_free(model, 40, rng).matrix
+
+
+def test_standard_deviation_of_drawn_weights_and_other_entries():
+    """One coordinate alone: S = sum of tau y^2 / m, whose variance is known."""
+    model, P = SpikedCovariance((2.0,), PointMass(1e-9), WEIGHTS, 1e-9), 1
+    mean, square = WEIGHTS.moment(1), WEIGHTS.moment(2)
+    factor = 2.0 / np.sqrt(P / model.ratio)
+    assert model.outlier_sd(2.0, P) == pytest.approx(factor * np.sqrt(2 * square), rel=1e-6)
+    assert model.outlier_sd(2.0, P, fourth_moment=1.0) == pytest.approx(0.0, abs=1e-12)
+    drawn = factor * np.sqrt(3 * square - mean**2)
+    assert model.outlier_sd(2.0, P, drawn_weights=True) == pytest.approx(drawn, rel=1e-6)
+
+
+positive = st.floats(0.05, 20.0)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(positive, min_size=1, max_size=4, unique=True),
+    st.lists(positive, min_size=1, max_size=4, unique=True),
+    st.floats(0.01, 5.0), st.floats(1.01, 50.0), st.floats(1.01, 4.0),
+)  # fmt: skip
+def test_theorem_on_fewer_samples_and_unequal_weights(bulk, weights, ratio, beyond, fewer):
+    """Fewer samples: outliers further out, overlaps smaller. Equal weights of the same mean: nearer, larger."""
+    population = AtomicLaw(bulk, [1 / len(bulk)] * len(bulk))
+    law = AtomicLaw(weights, [1 / len(weights)] * len(weights))
+    server = SpikedCovariance((), population, law, ratio)
+    client, equal = server.at_ratio(ratio * fewer), SpikedCovariance((), population, PointMass(law.mean), ratio)
+    spike = client.thresholds[1] * beyond
+    of_server, of_client, of_equal = (model.outlier(spike) for model in (server, client, equal))
+    assert of_server.separated
+    assert of_equal.separated
+    assert of_client.location > of_server.location > spike * law.mean
+    assert of_client.overlap < of_server.overlap < 1
+    assert of_equal.location <= of_server.location * (1 + 1e-13)
+    assert of_equal.overlap >= of_server.overlap - 1e-13
+    assert server.thresholds[1] >= equal.thresholds[1] * (1 - 1e-13)
+
+
+@pytest.mark.parametrize(("spike", "rises"), [(40.0, True), (4.0, False)])
+def test_theorem_on_the_sign_of_the_stable_rank(spike, rises):
+    """The order-1/m change of the stable rank of finite matrices, by exact second moments and by simulation."""
+    rng = np.random.default_rng(4)
+    population = np.array([spike, *[3.0] * 2, *[0.5] * 10])
+    trace, squares = population.sum(), (population**2).sum()
+    pull = 2 * (population[1:] / (spike - population[1:])).sum()
+    assert (trace**2 / squares > 1 + pull) == rises
+    weights = np.array([0.2, 0.2, 2.6])
+    ranks = []
+    for m in (12000, 1500):
+        total = np.zeros((8000, 13, 13))  # a sum of Wishart matrices, one for each weight, by Bartlett's factors
+        for weight in weights:
+            lower = np.tril(rng.standard_normal((8000, 13, 13)), -1)
+            lower[:, range(13), range(13)] = np.sqrt(rng.chisquare(m // 3 - np.arange(13), (8000, 13)))
+            total += weight * lower @ lower.transpose(0, 2, 1)
+        root = np.sqrt(population)
+        values = np.linalg.eigvalsh(total * root[:, None] * root / m)
+        ranks.append((values**2).sum(axis=1).mean() / (values[:, -1] ** 2).mean())
+    epsilon = np.array([(weights**2).mean() / m for m in (12000, 1500)])
+    slope = squares / spike**2 * (1 + trace**2 / squares - 2 - pull)
+    assert (ranks[1] - ranks[0]) / np.diff(epsilon)[0] == pytest.approx(slope, rel=0.35, abs=0.1)
+    assert (ranks[1] > ranks[0]) == rises
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (((0.0,),), "spikes of a population must be positive and finite, got 0.0"),
+    (((-1.0,),), "got -1.0"),
+    (((1.0,), UNIT, AtomicLaw((-1.0, 2.0), (0.5, 0.5))), "weights must not be negative here, got -1.0"),
+    (((1.0,), UNIT, UNIT, -1.0), "ratio must be positive"),
+])  # fmt: skip
+def test_impossible_models_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        SpikedCovariance(*arguments)
+
+
+def test_questions_without_an_answer_are_refused():
+    model = SpikedCovariance((3.0,), ratio=100.0)
+    with pytest.raises(ValueError, match="has no outlier"):
+        model.outlier_sd(3.0, 100)
+    with pytest.raises(ValueError, match="leaves no sample"):
+        draw_covariance(model, 10, np.random.default_rng(0))

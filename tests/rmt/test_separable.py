@@ -1,0 +1,169 @@
+"""The law of weighted covariances against closed forms, against dense draws, and in every unit."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rmt import AtomicLaw, FreeSum, MarchenkoPastur, PointMass, Semicircle, SeparableLaw
+
+ONE = PointMass(1.0)
+POPULATION = AtomicLaw((0.0, 0.1, 1.0, 4.0), (0.2, 0.4, 0.3, 0.1))
+WEIGHTS = AtomicLaw((0.0, 0.3, 1.0, 5.0), (0.1, 0.5, 0.3, 0.1))
+SIGNED = AtomicLaw((-2.0, -0.3, 1.0, 3.0), (0.1, 0.3, 0.5, 0.1))
+
+
+def dense(law, P, rng):
+    """Eigenvalues of one draw, increasing."""
+    m = round(P / law.ratio)
+    population = law.population.quantile((np.arange(P) + 0.5) / P)
+    weights = law.weights.quantile((np.arange(m) + 0.5) / m)
+    samples = rng.standard_normal((m, P)) * np.sqrt(population)
+    return np.linalg.eigvalsh((samples.T * (weights / m)) @ samples)
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.25, 0.9, 1.0, 3.0])
+def test_equal_weights_give_marchenko_pastur(ratio):
+    law, known = SeparableLaw(PointMass(0.7), PointMass(3.0), ratio), MarchenkoPastur(ratio, 0.7 * 3.0)
+    assert law.support == pytest.approx(known.support, rel=1e-13)
+    assert np.array(law.atoms) == pytest.approx(np.array(known.atoms))
+    assert law.edge_stieltjes == pytest.approx(known.edge_stieltjes, rel=1e-12)
+    lower, upper = known._interval
+    x = lower + (upper - lower) * np.linspace(0.01, 0.99, 25)
+    assert law.pdf(x) == pytest.approx(known.pdf(x), rel=1e-10)
+    assert law.cdf(x) == pytest.approx(known.cdf(x), abs=1e-12)
+    z = np.array([1 + 1j, 0.3 - 0.01j, upper * 1.01, -0.1, 1j * 1e-3])
+    assert law.stieltjes(z) == pytest.approx(known.stieltjes(z), rel=1e-11)
+    assert law.stieltjes_derivative(z) == pytest.approx(known.stieltjes_derivative(z), rel=1e-10)
+    levels = np.linspace(0.0, 1.0, 21)
+    assert law.quantile(levels) == pytest.approx(known.quantile(levels), abs=1e-9 * upper)
+    assert [law.moment(n) for n in range(6)] == pytest.approx([known.moment(n) for n in range(6)], rel=1e-13)
+    assert law.variance == pytest.approx(known.variance, rel=1e-12)
+
+
+def test_population_and_weights_change_places():
+    """S and its companion, of dimension m, have the same eigenvalues but for zeros."""
+    law, companion = SeparableLaw(POPULATION, WEIGHTS, 0.4), SeparableLaw(WEIGHTS, POPULATION, 2.5).scaled(0.4)
+    assert law._interval == pytest.approx(companion._interval, rel=1e-12)
+    x = np.linspace(0.05, law.support[1], 40)
+    assert 0.4 * (1 - law.cdf(x)) == pytest.approx(1 - companion.cdf(x), abs=1e-11)
+
+
+@pytest.mark.parametrize(("population", "weights", "ratio"), [
+    (POPULATION, WEIGHTS, 0.3), (POPULATION, WEIGHTS, 2.0), (POPULATION, SIGNED, 0.5), (POPULATION, SIGNED, 3.0),
+    (ONE, SIGNED, 0.2),
+])  # fmt: skip
+def test_dense_matrices_follow_the_law(population, weights, ratio):
+    """Linear statistics fluctuate by 1/P: twenty eigenvalues' worth in the mean of four draws is far outside."""
+    law, rng, P = SeparableLaw(population, weights, ratio), np.random.default_rng(3), 300
+    spectra = np.array([dense(law, P, rng) for _ in range(4)])
+    x = law.support[0] + (law.support[1] - law.support[0]) * np.linspace(0.02, 0.98, 30)
+    x = x[np.abs(x) > 1e-6]
+    counted = (spectra[:, :, None] <= x).sum(axis=(0, 1)) / 4
+    assert np.abs(counted - P * law.cdf(x)).max() < 2.0
+    widened = 0.1 * (law.support[1] - law.support[0])
+    assert law.support[0] - widened < spectra.min()
+    assert spectra.max() < law.support[1] + widened
+    assert (spectra**2).mean() == pytest.approx(law.moment(2), rel=0.05)
+
+
+def test_finitely_many_eigenvalues_are_placed_one_by_one():
+    """At P = 40, every eigenvalue an atom of its own: medians and mean overlaps of 2,000 draws."""
+    rng = np.random.default_rng(1)
+    P, m = 40, 120
+    population, weights = np.sort(rng.exponential(size=P) ** 2)[::-1], rng.exponential(size=m)
+    law = SeparableLaw(AtomicLaw(population, [1 / P] * P), AtomicLaw(weights, [1 / m] * m), P / m)
+    tops, shares = [], []
+    for _ in range(2000):
+        samples = rng.standard_normal((m, P)) * np.sqrt(population)
+        values, vectors = np.linalg.eigh((samples.T * (weights / m)) @ samples)
+        tops.append(values[::-1][:10])
+        shares.append((vectors[:3, ::-1][:, :3] ** 2).T)
+    levels = 1 - (np.arange(10) + 0.5) / P
+    assert law.quantile(levels) == pytest.approx(np.median(tops, axis=0), rel=0.02)
+    cell = 1 - (np.arange(3)[:, None] + (np.arange(20) + 0.5) / 20) / P
+    overlaps = law.overlaps(law.quantile(cell).ravel(), population[:3]).reshape(3, 20, 3).mean(axis=1) / P
+    assert overlaps == pytest.approx(np.mean(shares, axis=0), abs=0.03)
+
+
+def test_overlaps_average_to_one_over_the_population():
+    law = SeparableLaw(POPULATION, WEIGHTS, 0.5)
+    locations, masses = np.array(POPULATION.atoms).T
+    x = law.quantile(np.linspace(0.3, 0.99, 7))
+    assert law.overlaps(x, locations) @ masses == pytest.approx(np.ones(7), rel=1e-12)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-9, 1e12, 1e150])
+def test_every_unit_gives_the_same_law(unit):
+    law, other = SeparableLaw(POPULATION, SIGNED, 0.5), SeparableLaw(POPULATION.scaled(unit), SIGNED, 0.5)
+    weighted = SeparableLaw(POPULATION, AtomicLaw([unit * x for x in SIGNED.locations], SIGNED.masses), 0.5)
+    levels = np.linspace(0.05, 0.99, 7)
+    for scaled in (other, weighted):
+        assert np.array(scaled.support) / unit == pytest.approx(law.support, rel=1e-12)
+        assert scaled.quantile(levels) / unit == pytest.approx(law.quantile(levels), rel=1e-9)
+        assert scaled.moment(1) / unit == pytest.approx(law.mean, rel=1e-12)
+        assert scaled.stieltjes(20 * unit) * unit == pytest.approx(law.stieltjes(20.0), rel=1e-11)
+
+
+@settings(max_examples=30)
+@example([1.0], [1.0, -35.0], 1.0)
+@example([1.0], [-1.0], 2.0)
+@given(
+    st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4, unique=True),
+    st.lists(st.one_of(st.floats(1e-3, 1e3), st.floats(-1e3, -1e-3)), min_size=1, max_size=4, unique=True),
+    st.floats(0.01, 100.0),
+)
+def test_density_and_counting_agree_and_the_fixed_point_is_solved(population, weights, ratio):
+    equal = [1 / len(population)] * len(population), [1 / len(weights)] * len(weights)
+    law = SeparableLaw(AtomicLaw(population, equal[0]), AtomicLaw(weights, equal[1]), ratio)
+    lower, upper = law._interval
+    assert lower < upper
+    x = lower + (upper - lower) * np.array([0.03, 0.21, 0.5, 0.77, 0.98])
+    z = x + 0.01j * (upper - lower)
+    a, b = law.subordination(z)
+    tau, lam = np.array(weights), np.array(population)
+    assert a == pytest.approx((tau / (1 - tau * b[:, None])).mean(axis=1), rel=1e-9)
+    assert b == pytest.approx(ratio * (lam / (z[:, None] - a[:, None] * lam)).mean(axis=1), rel=1e-9)
+    assert np.all(a.imag < 0)
+    assert np.all(b.imag < 0)
+    counted = law.cdf(x)
+    assert np.all(np.diff(counted) >= -1e-9)
+    assert law.cdf(law.support[1] + 1e-9 * (upper - lower)) == pytest.approx(1.0, abs=1e-12)
+    kernel = sum(mass for _, mass in law.atoms)
+    assert law._continuous_cdf(np.array([upper]))[0] == pytest.approx(1.0 - kernel, abs=1e-7)
+    assert law.moment(1) == pytest.approx(tau.mean() * lam.mean(), rel=1e-9, abs=1e-12)
+
+
+def test_signed_differences_by_free_convolution():
+    """A difference of two independent covariances, whose eigenvectors are unrelated."""
+    plus, minus = SeparableLaw(ONE, ONE, 0.25), SeparableLaw(AtomicLaw((0.5, 2.0), (0.5, 0.5)), ONE, 0.5)
+    law, rng, P = FreeSum(plus, minus.negated()), np.random.default_rng(5), 300
+    rotation = np.linalg.qr(rng.standard_normal((P, P)))[0]
+    one, other = (rng.standard_normal((m, P)) for m in (4 * P, 2 * P))
+    other = other * np.sqrt(np.repeat([0.5, 2.0], P // 2)) @ rotation
+    spectrum = np.linalg.eigvalsh(one.T @ one / (4 * P) - other.T @ other / (2 * P))
+    z = np.array([-3.0, -2.0, -1.0, 0.0, 1.0]) + 0.3j
+    assert law._stieltjes(z) == pytest.approx((1 / (z[:, None] - spectrum)).mean(axis=1), abs=4.0 / P)
+    assert law.mean == pytest.approx(-0.25)
+
+
+def test_weights_of_one_sign_mirror():
+    law = SeparableLaw(POPULATION, WEIGHTS, 0.5)
+    mirrored = law.negated()
+    assert mirrored.support == pytest.approx((-law.support[1], -law.support[0]))
+    x = np.linspace(0.1, 5.0, 7)
+    assert mirrored.cdf(-x) == pytest.approx(1 - law.cdf(x), abs=1e-11)
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    ((Semicircle(), ONE, 1.0), "population must be an AtomicLaw or a PointMass, got Semicircle"),
+    ((ONE, Semicircle(), 1.0), "weights must be an AtomicLaw or a PointMass, got Semicircle"),
+    ((PointMass(-1.0), ONE, 1.0), "never negative, got -1.0"),
+    ((PointMass(0.0), ONE, 1.0), "population must not be 0 altogether"),
+    ((ONE, PointMass(0.0), 1.0), "weights must not be 0 altogether"),
+    ((ONE, ONE, 0.0), "ratio must be positive"),
+    ((PointMass(1e200), PointMass(1e200), 1.0), "the product of the largest"),
+])  # fmt: skip
+def test_impossible_laws_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        SeparableLaw(*arguments)
