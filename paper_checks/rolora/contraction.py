@@ -90,6 +90,10 @@ def search_steps(context: Context) -> Searched:
         mutants=({"limit": 0.75}, {"sharp": 1.02}, {"rate": 3.5}),
     ),
     vary=("sharp", "limit", "rate"),
+    best={
+        "limit": Best(0.7, "searched, for thresholds up to the printed ones; 0.72 fails"),
+        "rate": Best(1.95, "searched, for the largest step and thresholds"),
+    },
     also=("rolora/eq-80", "rolora/eq-123"),
     uses=("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-117"),
     importance="result",
@@ -265,6 +269,7 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
         mutants=({"limit": 0.6}, {"room": 16.0}, {"factor": 4.0}),
     ),
     vary=("limit", "room"),
+    best={"room": Best(7.3, r"proved: 4096/561, for thresholds of $(1 - (\delta^0)^2)/16$ and $\delta^0 = 0$")},
     uses=("rolora/eq-90", "rolora/eq-100", "rolora/eq-116"),
     because=r"(117) drops the modulus of (101): C is negative for the largest step and a small $\delta^0$.",
     expect="corrected",

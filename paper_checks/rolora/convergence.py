@@ -17,7 +17,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.probability import Counted
 from paper_checks.methods.promises import Promise, judge_promises
@@ -119,6 +119,7 @@ FIXED = (
         asks="neither",
     ),
     vary=("rate",),
+    best={"rate": Best(1.0, "proved; above 2 the root is not real, for the largest step and small angles")},
     also=("rolora/eq-9",),
     uses=("rolora/lem-A.11",),
     importance="result",

@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, together
 from paper_checks.methods.domain import UNIT, Axis, Cases, Searched, drawn_in_words
@@ -85,6 +85,7 @@ def most_successes(c: float, delta_0: float) -> float:
     r"\in (0, 1)$, $C = \sqrt{1 - c(1 - (\delta^0)^2)}$, with proper choice of step size $\eta$.",
     measure=search_rates,
     vary=("cap", "strength", "rate"),
+    best={"rate": Best(1.95, "searched, for the largest step and thresholds")},
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
     because="For c near 1 the bound is below what the noise of the samples leaves, whatever the step is.",
     readings=(
@@ -315,6 +316,7 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
         mutants=({"longest": 0.55}, {"widest": 0.16}),
     ),
     vary=("longest", "widest"),
+    best={"widest": Best(0.1, "proved; searched up to 0.15")},
     because="(144) and (160) bound a modulus by what stands in it, which is negative for long steps.",
     expect="corrected",
     grade="proof",

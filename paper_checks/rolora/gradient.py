@@ -17,7 +17,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
@@ -77,6 +77,7 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
         mutants=({"share": 0.02}, {"power": 1e5}, {"form": "lemma"}),
     ),
     vary=("share",),
+    best={"share": Best(0.13, "searched, for one client")},
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
     because=r"The deviation is of the order $\tilde\epsilon\delta^t$, as (76) has it; the factor $\epsilon'^2 + "
@@ -257,6 +258,7 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
         mutants=({"factor": 5.0}, {"power": 100.0}, {"C": 60.0}),
     ),
     vary=("C", "factor"),
+    best={"C": Best(8.9, "proved, by the same argument"), "factor": Best(54.0, "proved, by the same argument")},
     uses=("rolora/eq-62",),
     because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
     expect="corrected",

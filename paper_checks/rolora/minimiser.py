@@ -14,11 +14,17 @@ from math import ceil, log, log1p
 
 import numpy as np
 
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, UNIT, tried_in_words
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.rolora.laws import BEST_C1, BEST_C3, student_tail
+
+FOR_ALL_THRESHOLDS = (
+    r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge Kq$, "
+)
+LEFT_OPEN = r"$\Omega$ leaves its constant open, and the thresholds are auxiliary numbers."
+"""The reading in which the constant of Omega is one of the thresholds, and why."""
 
 
 @dataclass(frozen=True)
@@ -150,18 +156,18 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         {"bound": "least"},
         mutants=({"rate": 0.55}, {"power": 1e4}),
     ),
-    vary=("rate",),
+    vary=("power",),
+    best={"power": Best(10.0, "proved for this K; a larger power needs a larger K")},
     also=("rolora/eq-13",),
     because=r"With $m = Cq$ the probability of failure stays put as $\epsilon_2 \to 0$, while $q^{-10}$ goes to 0.",
     readings=(
         LITERAL,
         Reading(
             "constant of the thresholds",
-            r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge "
-            "Kq$, then "
+            FOR_ALL_THRESHOLDS + "then "
             r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$.",
             {"constant": "thresholds"},
-            r"$\Omega$ leaves its constant open, and the thresholds are auxiliary numbers.",
+            LEFT_OPEN,
             ({"power": 1000.0},),
         ),
     ),
@@ -199,6 +205,7 @@ def printed_p0(one: Setting, m: float) -> float:
         mutants=({"factor": 1.0}, {"C": 40.0}, {"power": 1000.0}),
     ),
     vary=("C", "factor"),
+    best={"C": Best(5.8, "proved, by the same argument"), "factor": Best(22.0, "proved, by the same argument")},
     uses=("rolora/eq-36",),
     because=r"The exponents of $p_0$ are $\epsilon_2^2m$ and $\epsilon_1^2m$, not m, so that $m = Cq$ does not give "
     r"$\exp(-Cq)$.",
@@ -206,11 +213,10 @@ def printed_p0(one: Setting, m: float) -> float:
         LITERAL,
         Reading(
             "constant of the thresholds",
-            r"For all $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$ there is a constant K such that, if $m \ge "
-            "Kq$, then "
+            FOR_ALL_THRESHOLDS + "then "
             r"$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for an absolute constant C.",
             {"constant": "thresholds", "factor": 28.0},
-            r"$\Omega$ leaves its constant open, and the thresholds are auxiliary numbers.",
+            LEFT_OPEN,
             ({"factor": 1.0}, {"C": 40.0}, {"power": 1000.0}),
         ),
     ),
