@@ -26,6 +26,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -192,6 +193,7 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="most seconds of tests; default: all that reach"
     )
+    parser.add_argument("--without", nargs="*", default=(), metavar="TESTS", help="modules of tests left out, as slow")
     parser.add_argument("--again", action="store_true", help="run survivors that are not judged once more")
     parser.add_argument(
         "--equivalent", nargs=2, metavar=("KEY", "REASON"), help="judge a survivor: no test could see it"
@@ -199,7 +201,7 @@ def main() -> int:
     parser.add_argument(AS_ROOT, action="store_true", help="let wrong lines run as root, and write anywhere")
     options = parser.parse_args()
 
-    room = room_of(options.room)
+    room = replace(room_of(options.room), without=tuple(options.without))
     if not room.sources:
         print(f"mutants: there is no room {options.room!r}; name a folder of the project, or {ENGINE}", file=sys.stderr)
         return 2

@@ -34,13 +34,16 @@ class Room:
     sources: tuple[Path, ...]
     tests: tuple[Path, ...]
     """Folders and files."""
+    without: tuple[str, ...] = ()
+    """Modules of tests that do not run."""
 
     def test_files(self) -> list[Path]:
         """Files that hold tests: modules of tests, and sources with examples."""
         found = [
             path for place in self.tests for path in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])
         ]
-        return found + [path for path in self.sources if ">>>" in path.read_text(encoding="utf-8")]
+        found += [path for path in self.sources if ">>>" in path.read_text(encoding="utf-8")]
+        return [path for path in found if path.stem not in self.without]
 
     def support(self) -> list[Path]:
         """What every test may depend on: the sources, and modules beside the tests that hold none."""
@@ -124,7 +127,7 @@ def reach(worker: Worker, room: Room) -> Reach:
     for file in digests:
         if file not in known:
             known[file] = {"digest": digests[file], "tests": _measured(worker, room, file)}
-            kept_in.write_text(json.dumps(known), encoding="utf-8")
+            kept_in.write_text(json.dumps(kept | known), encoding="utf-8")
     lines: dict[tuple[str, int], set[str]] = defaultdict(set)
     files: dict[str, set[str]] = defaultdict(set)
     seconds = {}
