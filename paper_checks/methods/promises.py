@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from paper_checks.claim import Evidence
+from paper_checks.facts import compared, together
 from paper_checks.lines import Line, line_of
 from paper_checks.methods.sides import ROUNDING, UndefinedError, number
 
@@ -39,8 +41,8 @@ class Promise:
     """
 
     name: str
-    left: float
-    right: float
+    left: float | Fraction
+    right: float | Fraction
     error: float = 0.0
     at_most: bool = False
     case: Mapping[str, Any] | None = None
@@ -56,7 +58,8 @@ class Promise:
     @property
     def distance(self) -> float:
         """By how much it would be broken without an error."""
-        return float(self.left - self.right if self.at_most else abs(self.left - self.right))
+        apart: Any = self.left - self.right
+        return float(apart if self.at_most else abs(apart))
 
     @property
     def excess(self) -> float:
@@ -66,7 +69,7 @@ class Promise:
     @property
     def loose(self) -> bool:
         """Whether it is kept only within a tolerance that is more than rounding and that nothing explains."""
-        size = max(abs(self.left), abs(self.right), self.size)
+        size = max(abs(float(self.left)), abs(float(self.right)), self.size)
         return not self.resolution and self.excess <= 0 < self.distance and self.error > ROUNDING * size
 
 
@@ -85,11 +88,18 @@ def orthonormal(name: str, columns: Tensor, case: Mapping[str, Any] | None = Non
     return same(name, columns.mT @ columns, torch.eye(columns.shape[-1], dtype=columns.dtype), case)
 
 
-def judge_promises(promises: Sequence[Promise], scope: str) -> Evidence:
+def judge_promises(promises: Sequence[Promise], scope: str, whole: bool = False) -> Evidence:
     """Judges that all promises are kept; the first broken one that can be replayed is the witness.
+
+    Args:
+        promises: on all runs.
+        scope: what they cover.
+        whole: whether they are all that the statement needs, such as every entry of a table; their sides are then
+            whole numbers and fractions, and are compared exactly.
 
     Raises:
         UndefinedError: a promise that is kept only within a tolerance that nothing explains.
+        TypeError: sides that are to be compared exactly and are no exact numbers.
     """
     broken = [promise for promise in promises if not promise.excess <= 0.0]
     names = list(dict.fromkeys(promise.name for promise in promises))
@@ -102,15 +112,17 @@ def judge_promises(promises: Sequence[Promise], scope: str) -> Evidence:
         margin = min((-promise.excess for promise in promises), default=0.0)
         within = dict.fromkeys(f"within {one.error:.2g}, {one.resolution}" for one in promises if one.resolution)
         kept = "; ".join((f"all kept in {len(promises)} evaluations", *within))
-        return Evidence(True, scope, "; ".join(names), kept, margin, cases=len(promises), lines=lines)
-    shown = next((promise for promise in broken if promise.case is not None), broken[0])
+        shown = (compared(one.name, one.left, "<=" if one.at_most else "=", one.right) for one in promises if whole)
+        return Evidence(True, scope, "; ".join(names), kept, margin, cases=len(promises), lines=lines, whole=whole,
+                        facts=together(*shown))  # fmt: skip
+    first = next((promise for promise in broken if promise.case is not None), broken[0])
     failed = list(dict.fromkeys(promise.name for promise in broken))
+    sides = f"{float(first.left):.6g} and {float(first.right):.6g} at the witness"
     return Evidence(
-        False, scope, shown.name,
-        f"{shown.left:.6g} and {shown.right:.6g} at the witness; broken in {len(broken)} of {len(promises)} "
-        f"evaluations: {'; '.join(failed)}",
+        False, scope, first.name,
+        f"{sides}; broken in {len(broken)} of {len(promises)} evaluations: {'; '.join(failed)}",
         margin=-max(promise.excess for promise in broken), cases=len(promises),
-        witness=None if shown.case is None else {**shown.case, "promise": shown.name}, lines=lines,
+        witness=None if first.case is None else {**first.case, "promise": first.name}, lines=lines,
     )  # fmt: skip
 
 
@@ -122,8 +134,8 @@ def _lines(promises: Sequence[Promise]) -> dict[str, Line]:
     return {
         name: line_of(
             all(one.excess <= 0.0 for one in some),
-            [one.left if one.at_most else one.distance for one in some],
-            [one.right + one.error if one.at_most else one.error for one in some],
+            [float(one.left) if one.at_most else one.distance for one in some],
+            [float(one.right) + one.error if one.at_most else one.error for one in some],
             equal=not all(one.at_most for one in some),
         )
         for name, some in named.items()
