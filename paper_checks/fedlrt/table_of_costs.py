@@ -95,7 +95,7 @@ ROUNDS = (1, 2, 2, 2, 3)
     uses=("fedlrt/table-1",),
     importance="result",
     expect="holds",
-    grade="search",
+    grade="proof",
     method="counting",
 )
 def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]], factor: float = 10.0,
@@ -108,10 +108,11 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]], fact
                 full = evaluate(of["FedLin"][cost], WIDTH, 1)
                 ranks = [r for r in range(max(1, int(least * WIDTH)), WIDTH // 2)
                          if factor * evaluate(of[method][cost], WIDTH, r) <= full]  # fmt: skip
-                best = full / evaluate(of[method][cost], WIDTH, max(1, int(least * WIDTH)))
-                promises.append(Promise(f"{cost} can be {factor:g} times smaller", factor, float(best), at_most=True))
+                best = Fraction(full, evaluate(of[method][cost], WIDTH, max(1, int(least * WIDTH))))
+                promises.append(Promise(f"{cost} can be {factor:g} times smaller", Fraction(factor), best,
+                                        at_most=True))  # fmt: skip
                 told.append(f"{cost}, {method}, {name}: r <= {max(ranks, default=0)}")
-    return judge_promises(promises, f"n = {WIDTH}; tenfold for {'; '.join(told)}")
+    return judge_promises(promises, f"n = {WIDTH}; tenfold for {'; '.join(told)}", whole=True)
 
 
 @claim(
@@ -223,7 +224,7 @@ def table_1(
     uses=("fedlrt/table-1",),
     importance="result",
     expect="holds",
-    grade="search",
+    grade="proof",
     method="counting",
 )
 def claim_linear_n(costs: Mapping[str, Mapping[str, Polynomial]], degree: float = 1.0,
@@ -231,13 +232,13 @@ def claim_linear_n(costs: Mapping[str, Mapping[str, Polynomial]], degree: float 
                    others: tuple[str, ...] = tuple(OTHERS)) -> Evidence:  # fmt: skip
     """The largest power of n in what is counted, at a given rank; of the other schemes in the table's entries."""
     promises = [
-        Promise(f"power of n in {cost}", float(max(i for i, *_ in costs[variant][cost])), degree)
+        Promise(f"power of n in {cost}", max(i for i, *_ in costs[variant][cost]), Fraction(degree))
         for variant in variants for cost in COSTS
     ]  # fmt: skip
     for other in others:
         powers = [i for entry in {**TABLE_1, **OTHERS}[other].values() for i, *_ in entry]
-        promises.append(Promise("another low-rank scheme costs more", degree + 1.0, max(powers), at_most=True))
-    return judge_promises(promises, "exact polynomials in n, r, local steps and batch size, 2r <= n")
+        promises.append(Promise("another low-rank scheme costs more", Fraction(degree) + 1, max(powers), at_most=True))
+    return judge_promises(promises, "exact polynomials in n, r, local steps and batch size, 2r <= n", whole=True)
 
 
 PANELS = ("communication", "client compute", "client memory")
@@ -315,7 +316,7 @@ def find_crossings(context: Context) -> list[Crossing]:
     because="Only the full correction's communication crosses at 0.4n; by Table 1 compute does at 0.2n, memory at "
     "0.3n.",
     expect="depends on the reading",
-    grade="search",
+    grade="proof",
     method="counting",
 )
 def fig_3(
@@ -351,7 +352,7 @@ def fig_3(
     vary=("fewer",),
     uses=("fedlrt/table-1",),
     expect="holds",
-    grade="search",
+    grade="proof",
     method="counting",
 )
 def claim_simplified_cheaper(costs: Mapping[str, Mapping[str, Polynomial]], cheaper: str = "FeDLRT, simplified",
@@ -361,14 +362,15 @@ def claim_simplified_cheaper(costs: Mapping[str, Mapping[str, Polynomial]], chea
     for cost in ("communication", "client compute", "client memory"):
         small, large = costs[cheaper][cost], costs[than][cost]
         difference = {power: large.get(power, 0) - small.get(power, 0) for power in {*small, *large}}
-        promises.append(Promise(f"less {cost}", 0.0, float(min(difference.values())), at_most=True))
-        promises.append(Promise(f"some of the {cost} saved", 1.0, float(max(difference.values())), at_most=True))
+        promises.append(Promise(f"less {cost}", 0, min(difference.values()), at_most=True))
+        promises.append(Promise(f"some of the {cost} saved", 1, max(difference.values()), at_most=True))
         for one, other in ((small, large), (large, small)):
-            promises.append(Promise("the same asymptotics", float(within(one, other) is not None), 0.0))
+            promises.append(Promise("the same asymptotics", int(within(one, other) is not None), 0))
         told.append(f"{cost} saved: {written({power: value for power, value in difference.items() if value})}")
     size = Sizes(11, 2)
-    promises.append(Promise("fewer rounds", len(count(than, size).trips) - len(count(cheaper, size).trips), fewer))
-    return judge_promises(promises, f"exact polynomials, 2r <= n; {'; '.join(told)}")
+    saved = len(count(than, size).trips) - len(count(cheaper, size).trips)
+    promises.append(Promise("fewer rounds", saved, Fraction(fewer)))
+    return judge_promises(promises, f"exact polynomials, 2r <= n; {'; '.join(told)}", whole=True)
 
 
 @claim(

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import sympy
 
+from paper_checks.fedlrt.replays.boxes import trips
 from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_series
 from paper_checks.proof_steps import first_flaw, non_negative, rational
 from paper_checks.replay import Proof, proof
@@ -40,11 +41,10 @@ def claim_fedlin(values: Values) -> Proof:
     in it, all of their limits are stationary, hence the minimiser, and they converge to it. The correction
     needs the mean gradient at the start, one more trip than FedAvg's weights and their mean.
     """
-    down_up = {"FedAvg": [("w", "w_c")], "FedLin": [("w", "grad L_c(w)"), ("grad L(w)", "w_c")]}
-    trips = len(down_up["FedLin"]) == len(down_up["FedAvg"]) + int(values["more"])
+    rounds = len(trips("FedLin")) == len(trips("FedAvg")) + int(values["more"])
     flaw = first_flaw(
         _flaw_of_descent(Fraction(values["limit"]), values["steps"]),
-        "" if trips else "another number of communication rounds",
+        "" if rounds else "another number of communication rounds",
     )
     return Proof(not flaw, flaw or "every round descends by a share of the squared gradient; then the sum over the "
                  "rounds, and bounded level sets of a convex loss with one minimiser")  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 
 import sympy
 
+from paper_checks.fedlrt.replays.boxes import trips
 from paper_checks.proof_steps import first_flaw, non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
@@ -136,14 +137,12 @@ def eq_8(values: Values) -> Proof:
     $\tilde S$, which need the wide bases, are a third.
     """
     sign, share, more = rational(values["sign"]), rational(values["share"]), int(values["more"])
-    plain = [("U, V, S", "G_U, G_V"), ("bars", "S_c")]
-    full = [("U, V, S", "G_U, G_V"), ("bars", "G_S~"), ("G_S~", "S_c")]
     step = S_c - rate * (wide(g_s) + sign * (share * wide(g) - wide(g_c)))
     return _answer(
         "the step of Algorithm 1; the first one is the global gradient's", flaw_of_chain(),
         differ(step, _corrected(S_c, wide(g - g_c)), "not the step of Algorithm 1"),
         differ(step.subs(g_s, g_c), S_c - rate * wide(g), "the first step is not the global one"),
-        "" if len(full) == len(plain) + more else "another number of communication rounds",
+        "" if len(trips("full")) == len(trips("none")) + more else "another number of communication rounds",
     )  # fmt: skip
 
 
@@ -158,11 +157,11 @@ def eq_9(values: Values) -> Proof:
     sign, fewer = rational(values["sign"]), int(values["fewer"])
     full = wide(g - g_c)
     stated = outside * (full - CORNER * full * CORNER) + sign * block * CORNER * full * CORNER
-    trips = {"simplified": 2, "FedLin": 2, "full": 3}
+    rounds = len(trips("simplified"))
     return _answer(
         "the block of the full correction, which needs no wide basis", flaw_of_chain(),
         differ(corner(Ut * g * V) - corner(Ut * g_c * V), stated, "not the block of the full correction"),
-        "" if trips["simplified"] == trips["FedLin"] == trips["full"] - fewer else "communication rounds",
+        "" if rounds == len(trips("FedLin")) == len(trips("full")) - fewer else "communication rounds",
     )  # fmt: skip
 
 
