@@ -72,8 +72,9 @@ THEORY_HEADLINES = (
 )
 CONVERGENCE_HEADLINES = (
     Headline(
-        "Theorem 4.2's rate holds; its bound holds with other constants, which depend neither on the variance nor on "
-        "the step and keep under changes of units.",
+        "Theorem 4.2's rate holds for averages over all clients, as Appendix B has them, and not with the printed "
+        "weights of a cohort, which enter squared. Its bound holds with other constants, which depend neither on the "
+        "variance nor on the step and keep under changes of units.",
         ("fedloru-v2/thm-4.2", "fedloru-v2/thm-4.2-rate", "fedloru-v2/eq-76", "fedloru-v2/eq-77-K"),
     ),
     Headline(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from paper_checks.enclosures import rational_root
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, followed, fractions
 
@@ -158,6 +159,42 @@ def thm_4_2(values: Values) -> Violation:
     K_2 = Fraction(16, 3) * one.D * (one.C_A**2 + one.C_B**2)
     right = 4 * one.loss(0) / (3 * one.rate * one.T * one.E) + K_1 * one.rate + K_2 * one.rate**2
     return Violation(left, right, assumes=one.assumes, reads=ONE_WEIGHT + "mean squared gradient in the factors")
+
+
+@replay("fedloru-v2/thm-4.2-rate")
+def thm_4_2_rate(values: Values) -> Violation:
+    """The square of the mean gradient, least over all rounds, against the corrected bound at eta_0 / sqrt(T).
+
+    One client a round, uniformly; it moves A by 0 and B by -eta A (w - target), the printed weight multiplies both, and
+    their product is added to w. The mean of w stays where it is for a start with sum p^2 (w - target) = 0, for every T.
+    """
+    shares, targets = ([Fraction(text) for text in values[name].split()] for name in ("shares", "targets"))
+    W, A, eta_0 = fractions(values, "W", "A", "eta_0")
+    T = followed(values, "rounds", 144)
+    root = rational_root(Fraction(T))
+    assumes = assuming(
+        Hypothesis("number of targets, against that of shares", len(targets), "=", len(shares)),
+        Hypothesis("sum of the shares", sum(shares), "=", 1),
+        Hypothesis("least share", min(shares), ">", 0),
+        Hypothesis("start, against the least target", W, ">=", min(targets)),
+        Hypothesis("start, against the largest target", W, "<=", max(targets)),
+        Hypothesis("A", A, ">", 0),
+        Hypothesis("eta_0", eta_0, ">", 0),
+    )
+    rate = eta_0 / root
+    assumes += assuming(Hypothesis("rate times A^2", rate * A**2, "<=", 1))
+    least_at = sum(p * c for p, c in zip(shares, targets, strict=True))
+    w, gaps = W, list[Fraction]()
+    for _ in range(T):
+        gaps.append((w - least_at) ** 2 * A**2)
+        w -= rate * A**2 * sum(p**2 * (w - c) for p, c in zip(shares, targets, strict=True)) / len(shares)
+    G = max(targets) - min(targets)
+    C_B = rate * A * G
+    Q = G * A * C_B + (A**2 + C_B**2) ** 2 / 2
+    bound = (Fraction(2, 3) * (W - least_at) ** 2 / eta_0 + Fraction(4, 3) * G**2 * Q * eta_0) / root
+    return Violation(min(gaps), bound, assumes=assumes,
+                     reads="losses (w - target)^2/2, one client a round, one step, restart at A and B = 0 after each "
+                     "round; square of the mean gradient in B, least over the rounds")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-77-K")

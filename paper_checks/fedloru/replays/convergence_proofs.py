@@ -117,21 +117,32 @@ def thm_4_2(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/thm-4.2-rate", start="1", power="1/2")
+@proof("fedloru-v2/thm-4.2-rate@as-analysed-in-appendix-b", start="1", power="1/2")
 def thm_4_2_rate(values: Values) -> Proof:
     r"""The least of T numbers is at most their mean.
 
     With $\eta = \eta_0T^{-1/2}$ the first bound of the corrected theorem is
     $(\Delta_0/(\eta_0E) + (2E-1)G^2Q\eta_0)T^{-1/2}$. The gradient in W need not fall: at
     $A = B = 0$ that in the factors is 0 and nothing moves.
+
+    No larger power for all losses with the same constants: take one weight, E = 1 and a restart at A = 1, B = 0 after
+    each round, and a loss that falls with slope s over a length $d = \eta sT$ and then levels with curvature L. A round
+    moves the weight by $\eta s$, so that the gradient in B is s in all T rounds. With $s^2 = \delta/(\eta T)$ the loss
+    falls by $sd = \delta$ and $s^2/(2L)$, and the least is $s^2 = (\delta/\eta_0)T^{-1/2}$.
     """
     start, power = rational(values["start"]), rational(values["power"])
     above, eta_0, T = sympy.symbols("Delta_0 eta_0 T", positive=True)
+    fallen = sympy.Symbol("delta", positive=True)
     rate = eta_0 * T**-power
     bound = start * above / (rate * T * E) + (2 * E - 1) * G**2 * Q * rate
     told = (above / (eta_0 * E) + (2 * E - 1) * G**2 * Q * eta_0) / sympy.sqrt(T)
+    slope = sympy.sqrt(fallen / (rate * T))
     return concluded(
-        [(sympy.simplify(bound - told) == 0, "the bound at this step size")],
+        [
+            (sympy.simplify(bound - told) == 0, "the bound at this step size"),
+            (sympy.simplify(slope * rate * slope * T - fallen) == 0, "what the loss falls by in T rounds"),
+            (T not in sympy.simplify(slope**2 * T**power).free_symbols, "a weight that attains the power"),
+        ],
         r"the corrected theorem at $\eta = \eta_0T^{-1/2}$, in which both terms fall like $T^{-1/2}$",
     )
 
