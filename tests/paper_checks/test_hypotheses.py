@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from paper_checks.evaluation import Hypothesis, Replay, Replayed, Violation, evaluated, replay
-from paper_checks.fedloru.replays import dense_draws
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import replays_of, stored
 
@@ -103,15 +102,6 @@ def moved(values: dict[str, Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, A
         if isinstance(value, list) and len(value) > 1:
             yield (name,), {**values, name: value[:-1]}
         yield (), {other: value for other, value in values.items() if other != name}
-
-
-@pytest.fixture(autouse=True)
-def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A moved statistical witness is drawn once at a small dimension: its hypotheses do not depend on the draws."""
-    draw = dense_draws.limit_of_mean
-    for module in ("alignment", "alignment_steps", "eigenvalues", "eigenvectors", "stable_rank_limit"):
-        monkeypatch.setattr(f"paper_checks.fedloru.replays.{module}.limit_of_mean",
-                            lambda one, R, draws, seed: draw(one, 16, 3, seed))  # fmt: skip
 
 
 def about(told: str) -> str:

@@ -11,7 +11,6 @@ from paper_checks.replay import replays_of, stored
 from paper_checks.script import ScriptError, script_of
 
 LARGE_SAMPLES = {
-    "fedloru-v2/thm-3.3", "fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-bulk",
     "fedlrt/claim-het-plateau", "fedlrt/fig-1", "fedlrt/claim-het-converge", "fedlrt/claim-hom-clients",
     "fedlrt/claim-hom-rank", "fedlrt/fig-4", "fedlrt/claim-hom-jointly",
     *(f"fedlrt/claim-hom-{part}@orthonormal-for-{law}" for part in ("stepsize", "jointly")

@@ -1,47 +1,26 @@
-"""Replays of the claims in ``alignment``, and the dense pair of clients that those of ``alignment_steps`` draw too."""
+"""Replays of the claims in ``alignment``, and the pair of clients that those of ``alignment_steps`` have too."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
-from paper_checks.fedloru.replays.dense_draws import DENSE, Draw, hessian, limit_of_mean
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
-def cosines(values: Values, *ranks: int) -> Draw:
-    """One draw: the mean cosine of two clients' gradients at a rank, minus that at a second one if there is one."""
-    spikes, along = [float(x) for x in values["spikes"]], [float(x) for x in values["gradient"]]
-    noise, spread, samples = float(values["noise"]), float(values["noise_square"]) ** 0.5, 100
-
-    def draw(R: int, rng: np.random.Generator) -> float:
-        common = np.zeros(R)
-        common[: len(along)] = along
-        kept = []
-        for _ in range(2):
-            eigenvalues, vectors = np.linalg.eigh(hessian(R, spikes, noise, rng))
-            leading = vectors[:, np.argsort(-np.abs(eigenvalues))]
-            gradients = common + spread * rng.normal(size=(samples, R))
-            kept.append([(gradients @ leading[:, :r]) @ leading[:, :r].T for r in ranks])
-        means = []
-        for first, second in zip(*kept, strict=True):
-            norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-            means.append(float(np.mean((first * second).sum(axis=1) / norms)))
-        return means[0] - sum(means[1:])
-
-    return draw
+def slopes_and_overlaps(values: Values, rank: int) -> tuple[list[Fraction], list[Fraction]]:
+    r"""$\alpha_i^2 = \phi_i^2\gamma_i^2$ and $\phi_i^2$ by modulus of the spikes, up to a rank, by eq. (5)."""
+    noise, gradient = Fraction(values["noise"]), [Fraction(slope) for slope in values["gradient"]]
+    spikes = [Fraction(spike) for spike in values["spikes"]]
+    order = sorted(range(len(spikes)), key=lambda i: -abs(spikes[i]))[:rank]
+    overlaps = [1 - (noise / spikes[i]) ** 2 for i in order]
+    return [overlap * gradient[i] ** 2 for overlap, i in zip(overlaps, order, strict=True)], overlaps
 
 
-def printed_quotient(values: Values, rank: int) -> float:
-    r"""The quotient of (54) and (57) with $\beta = 0$: $\alpha_i = \phi_i\gamma_i$ along eigenvectors by modulus."""
-    noise = float(values["noise"])
-    order = sorted(range(len(values["spikes"])), key=lambda i: -abs(values["spikes"][i]))
-    overlaps = [1.0 - (noise / float(values["spikes"][i])) ** 2 for i in order]
-    squares = [overlap * float(values["gradient"][i]) ** 2 for overlap, i in zip(overlaps, order, strict=True)]
-    kept = min(rank, len(order))
-    return sum(a * p for a, p in zip(squares[:kept], overlaps[:kept], strict=True)) / sum(squares[:kept])
+def printed_quotient(values: Values, rank: int) -> Fraction:
+    r"""The quotient of (54) and (57) with $\beta = 0$."""
+    squares, overlaps = slopes_and_overlaps(values, rank)
+    return sum((a * p for a, p in zip(squares, overlaps, strict=True)), Fraction(0)) / sum(squares)
 
 
 def two_clients(values: Values) -> list[Hypothesis]:
@@ -58,11 +37,21 @@ def two_clients(values: Values) -> list[Hypothesis]:
 
 @replay("fedloru-v2/thm-3.3")
 def thm_3_3(values: Values) -> Violation:
-    """The difference of cosines at two ranks for dense clients, against the printed g(r)."""
-    rank = int(values["rank"])
-    assumes = assuming(*two_clients(values), Hypothesis("r, against the outliers", rank, "<", len(values["spikes"])))
-    mean, error = limit_of_mean(cosines(values, rank, rank + 1), 60, 3000, 33)
-    printed = printed_quotient(values, rank) - printed_quotient(values, rank + 1)
-    reads = f"|E(C_r - C_r+1) - g(r)|, r = {rank}, measured {mean:.3g} against {printed:.3g}"
-    return Violation(abs(mean - printed), 0.0, error, sampled=DENSE, assumes=assumes,
-                     reads=reads)  # fmt: skip
+    r"""Two opposite spikes, no own errors: at r = 1 either client keeps either eigenvector, with probability 1/2.
+
+    The noise and its negative have one law, and swapping both spikes gives the negative of the Hessian. Both clients
+    keep the eigenvectors of one spike with probability 1/2; the cosine then tends to $\phi^2$ and else to 0. At r = 2
+    it tends to $\phi^2$ for all clients.
+    """
+    spikes, slopes = [Fraction(spike) for spike in values["spikes"]], [Fraction(one) for one in values["gradient"]]
+    assumes = assuming(
+        Hypothesis("spikes", len(spikes), "=", 2),
+        *two_clients(values),
+        Hypothesis("theta_2, against -theta_1", spikes[-1], "=", -spikes[0]),
+        Hypothesis("own errors", Fraction(values["noise_square"]), "=", 0),
+        Hypothesis("r", int(values["rank"]), "=", 1),
+        Hypothesis("least slope", min(map(abs, slopes)), ">", 0),
+    )
+    overlap = 1 - (Fraction(values["noise"]) / max(spikes)) ** 2
+    drop, printed = overlap / 2 - overlap, printed_quotient(values, 1) - printed_quotient(values, 2)
+    return Violation(abs(drop - printed), 0, assumes=assumes, reads="|lim E(C_1 - C_2) - g(1)|")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
-
-from paper_checks.fedloru.replays.dense_draws import DENSE, hessian, limit_of_mean
 from paper_checks.fedloru.replays.edges import noise
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
@@ -24,19 +21,18 @@ def def_phi(values: Values) -> Violation:
 
 @replay("fedloru-v2/assump-bulk")
 def assump_bulk(values: Values) -> Violation:
-    """Bulk eigenvalues of dense Gaussian Hessians, unit noise, weighted by the spike's squared components."""
+    r"""Weighted moments of the bulk, unit noise: those of the spike's direction v less the part of its outlier.
+
+    $\langle v, Hv\rangle \to \theta$ and $|Hv|^2 \to \theta^2 + 1$ by the law of large numbers; the outlier has the
+    weight of eq. (5). Uniform weights have the moments of the semicircle, 0 and 1.
+    """
     theta, power = Fraction(values["theta"]), int(values["power"])
     assumes = assuming(
         Hypothesis("theta, an outlier's at unit noise", theta, ">", 1),
         Hypothesis("power", power, ">=", 1),
         Hypothesis("power", power, "<=", 2),
     )
-
-    def weighted(R: int, rng: np.random.Generator) -> float:
-        eigenvalues, vectors = np.linalg.eigh(hessian(R, [float(theta)], 1.0, rng))
-        weights = vectors[0, :-1] ** 2
-        return float((weights * eigenvalues[:-1] ** power).sum() / weights.sum())
-
-    mean, error = limit_of_mean(weighted, 200, 200, 32_005)
-    return Violation(abs(mean - (power - 1)), 0.0, error, sampled=DENSE, assumes=assumes,
+    moment, weight = (theta, theta**2 + 1)[power - 1], 1 - 1 / theta**2
+    weighted = (moment - weight * (theta + 1 / theta) ** power) / (1 - weight)
+    return Violation(abs(weighted - (power - 1)), 0, assumes=assumes,
                      reads="|weighted mean over the bulk - its value for uniform weights|")  # fmt: skip
