@@ -340,11 +340,16 @@ def naive_steps(loss: Quadratic, factors: USV, rate: float) -> dict[str, Tensor]
 
 
 def measure_robustness(context: Context) -> list[Stepped]:
-    """Singular values from 10 to 1e-8, steps of 0.1 and of 1 in units of 1/L."""
+    """Singular values from 30 to 1e-8, steps of 0.1 and of 1 in units of 1/L; at last a gradient outside the bases."""
     rng, found = context.rng("losses"), []
-    for largest, least in ((1.0, 1.0), (1.0, 1e-4), (1.0, 1e-8), (10.0, 1.0), (30.0, 1e-8)):
+    for largest, least in ((1.0, 1.0), (1.0, 1e-4), (1.0, 1e-8), (10.0, 1.0), (30.0, 1e-8), (2.0, 1.0)):
         loss = random_quadratics((12, 12), 1, rng).clients[0]
         U, V = (Tree(W=torch.linalg.qr(torch.from_numpy(rng.standard_normal((12, 2))))[0]) for _ in range(2))
+        if largest == 2.0:
+            U = V = Tree(W=torch.eye(12, 2, dtype=torch.float64))
+            loss = centred(
+                torch.eye(144, dtype=torch.float64), torch.diag(torch.tensor([2.0, 1.0, *[0.0] * 9, 5.0]).double())
+            )
         factors = USV(U, Tree(W=torch.diag(torch.tensor([largest, least], dtype=torch.float64))), V)
         W = product(factors)
         G = loss.gradient(W)["W"]
