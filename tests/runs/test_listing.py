@@ -356,7 +356,8 @@ def test_a_line_that_is_being_written_is_not_read(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("action", ["compare", "plot"])
-def test_the_same_run_twice_is_refused(tmp_path, capsys, action):
+def test_the_same_run_twice_is_refused(tmp_path, capsys, action, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where a picture would go
     for name in ("a", "b"):
         write_run(tmp_path / name, [1.0, 0.5])
     line = refused(capsys, action, tmp_path)
