@@ -10,7 +10,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.stats import binom, chi2, gamma
 
-from paper_checks.claim import Best, Evidence, claim
+from paper_checks.claim import Best, Dropped, Evidence, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
@@ -111,6 +111,9 @@ def product_ratios(context: Context) -> Array:
     mutants=[{"factor": 0.99}],
     vary=("factor",),
     uses=("rolora/def-A.1", "rolora/def-A.2"),
+    hypotheses=(
+        Dropped("sub-Gaussian variables", {}, "another variable has an infinite norm, and the bound says nothing"),
+    ),
     expect="holds",
     grade="proof",
     method="inequality",
@@ -150,12 +153,21 @@ def sum_ratios(context: Context) -> Array:
     vary=("C",),
     best={"C": Best(BEST_C, r"proved; signs need $\frac83\log2 = 1.848$")},
     uses=("rolora/def-A.1",),
+    hypotheses=(
+        Dropped("independent", {"independent": False}),
+        Dropped("mean zero", {"centred": False}),
+        Dropped("sub-Gaussian", {}, "another variable has an infinite norm, and the bound says nothing"),
+    ),
     expect="holds",
     grade="proof",
     method="inequality",
 )
-def lem_A_4(ratios: Array, C: float = BEST_C) -> Evidence:
+def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred: bool = True) -> Evidence:
     r"""Any C from 5.03 on is proved; signs show that it is at least $\frac83\log 2 = 1.848$."""
+    if not (independent and centred):
+        values, masses = (np.array([-1.0, 1.0]), np.full(2, 0.5)) if centred else (np.ones(1), np.ones(1))
+        same = discrete_norm(16.0 * values, masses, 2) ** 2 / (16.0 * discrete_norm(values, masses, 2) ** 2)
+        ratios = np.append(ratios, same)  # of 16 times the same sign, or of 16 ones
     return judge_inequality(
         ratios, np.full(len(ratios), C), 1e-8, case=lambda index: {"case": index},
         scope=f"exact laws of sums of 1 to 256 signs, {len(ratios) - 6} pairs of centred laws of up to four "
@@ -176,17 +188,37 @@ def lem_A_4(ratios: Array, C: float = BEST_C) -> Evidence:
     mutants=[{"C": 0.99}, {"C": 1.01}],
     vary=("C",),
     uses=("rolora/def-A.1", "rolora/lem-A.4"),
+    hypotheses=(
+        Dropped("independent entries", {"independent": False}),
+        Dropped("entries of unit variance", {"variance": 2.0}),
+        Dropped("a is fixed", {"fixed": False}),
+    ),
     expect="holds",
     grade="proof",
     method="identity",
 )
-def cor_A_5(points: list[Point], C: float = 1.0) -> Evidence:
-    r"""$E\exp((a^\top x)^2/t^2) = \det(I - 2aa^\top/t^2)^{-1/2}$ is 2 exactly at $t^2 = \frac83C\|a\|^2$, C = 1."""
+def cor_A_5(
+    points: list[Point], C: float = 1.0, independent: bool = True, variance: float = 1.0, fixed: bool = True
+) -> Evidence:
+    r"""$E\exp((a^\top x)^2/t^2) = \det(I - 2aa^\top/t^2)^{-1/2}$ is 2 exactly at $t^2 = \frac83C\|a\|^2$, C = 1.
+
+    Args:
+        points: entries of a.
+        C: of Lemma A.4.
+        independent: otherwise all entries of x are one variable.
+        variance: of the entries.
+        fixed: otherwise a is the unit vector along x.
+    """
     lines = []
     for d in (1, 2, 3):
         a = sympy.Matrix(sympy.symbols("a:3")[:d])
         square = sympy.Rational(8, 3) * rational(C) * (a.T * a)[0]
-        determinant = (sympy.eye(d) - 2 * a * a.T / square).det()
+        if not fixed:
+            determinant = (1 - 2 / (sympy.Rational(8, 3) * rational(C))) ** d
+        elif not independent:
+            determinant = 1 - 2 * sum(a) ** 2 / square
+        else:
+            determinant = (sympy.eye(d) - 2 * rational(variance) * a * a.T / square).det()
         lines.append(Equation(f"d = {d}: E exp, to the power -2", determinant, sympy.Rational(1, 4)))
     return judge_identity(
         lines, points,
@@ -204,7 +236,7 @@ BEST_SHARE = {
 
 def circle_nets(_: Context) -> Array:
     """For k equally spaced points of the circle, odd k too: k, the radius of the net, the least largest product."""
-    rows = [(k, 2.0 * sin(pi / (2 * k)), float(np.cos(pi / k))) for k in [*range(4, 40), 100, 1000, 10000]]
+    rows = [(k, 2.0 * sin(pi / (2 * k)), float(np.cos(pi / k))) for k in [2, *range(4, 40), 100, 1000, 10000]]
     # Coordinate vectors of both signs in d = 2 and 3; the farthest point has equal coordinates.
     rows += [(2 * d, sqrt(2.0 - 2.0 / sqrt(d)), 1.0 / sqrt(d)) for d in (2, 3)]
     return np.array(rows)
@@ -233,7 +265,7 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidenc
         found = distances.min() if smallest else distances.max()
         promises.append(Promise("every point is that near, and not nearer", float(found), factor * radius, 1e-9))
         promises.append(Promise("at most (1 + 2/eps)^2 points", k, (1.0 + 2.0 / radius) ** 2, at_most=True))
-    return judge_promises(promises, "nets of 4 to 33 equally spaced points of the circle")
+    return judge_promises(promises, "nets of 2 to 32 equally spaced points of the circle")
 
 
 @claim(
@@ -246,13 +278,17 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidenc
     vary=("share", "power"),
     best={**BEST_SHARE, "power": Best(2.0, "proved, by the same")},
     uses=("rolora/def-A.6",),
+    hypotheses=(
+        Dropped(r"$\epsilon < 1$", {"below": 2.0}),
+        Dropped(r"$\mathcal N$ is an $\epsilon$-net (but one of $10\epsilon$)", {"share": 0.1}),
+    ),
     expect="holds",
     grade="proof",
     method="inequality",
 )
-def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
+def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: float = 1.0) -> Evidence:
     r"""The farthest unit vector from the net has $\sup = 1 - \epsilon^2/2$, so that $1/(1 - \epsilon^2/2)$ is sharp."""
-    kept = nets[nets[:, 1] < 1.0]
+    kept = nets[nets[:, 1] < below]
     right = kept[:, 2] / np.maximum(1.0 - share * kept[:, 1] ** power, 1e-12)
     return judge_inequality(
         np.ones(len(kept)), right, 1e-12, case=lambda index: {"points": int(kept[index, 0])},
@@ -299,12 +335,21 @@ def tails(_: Context) -> Array:
     vary=("c",),
     best={"c": Best(0.25, r"proved; signs allow at most $\frac12\log(2)^{-2} = 1.04$")},
     uses=("rolora/def-A.2",),
+    hypotheses=(
+        Dropped("independent", {"independent": False}),
+        Dropped("mean zero", {"centred": False}),
+        Dropped("sub-exponential", {}, "another variable has an infinite norm, and the bound says nothing"),
+    ),
     expect="holds",
     grade="proof",
     method="inequality",
 )
-def thm_A_8(rows: Array, c: float = 0.25, pick: str = "min") -> Evidence:
+def thm_A_8(
+    rows: Array, c: float = 0.25, pick: str = "min", independent: bool = True, centred: bool = True
+) -> Evidence:
     r"""With c = 1/4, which follows from $Ee^{\lambda X} \le e^{\lambda^2\|X\|^2}$ for $|\lambda|\|X\| \le 1$."""
+    if not (independent and centred):  # 100 times the same sign, or 100 ones: the sum is 100 in size
+        rows = np.vstack([rows, (0.0, 100.0 * log(2.0) ** 2, 100.0 * log(2.0))])
     exponent = (np.minimum if pick == "min" else np.maximum)(rows[:, 1], rows[:, 2])
     left, right = rows[:, 0], log(2.0) - c * exponent
     return judge_inequality(

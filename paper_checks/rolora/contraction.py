@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Best, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import UNIT, Axis, Cases, Searched, tried_in_words
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -27,9 +27,9 @@ def thresholds(case: Mapping[str, Any]) -> tuple[Any, Any]:
     return case["level"] * case["D"] / 16, case["tilde"] * case["D"] / 16
 
 
-def population(case: Mapping[str, Any], s: Any, rate: Any) -> tuple[Any, Any]:
-    """Squares of both sides for infinitely many samples, at any angle up to the first one."""
-    u = case["D"] + (1 - case["D"]) * case["place"]  # squared cosine
+def population(case: Mapping[str, Any], s: Any, rate: Any, ordered: bool = True) -> tuple[Any, Any]:
+    """Squares of both sides for infinitely many samples, at any angle up to the first one, or from there on."""
+    u = case["D"] + (1 - case["D"]) * case["place"] if ordered else case["D"] * case["place"]  # squared cosine
     return (1 - 2 * s * u) ** 2 / (1 + 4 * s * s * u * (1 - u)), 1 - rate * s * case["D"]
 
 
@@ -98,13 +98,19 @@ def search_steps(context: Context) -> Searched:
     uses=("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-117"),
     importance="result",
     because=r"Near $a^*$ the step multiplies the angle by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step.",
+    hypotheses=(
+        Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 1.0}),
+        Dropped(r"thresholds below $(1 - (\delta^0)^2)/16$ (but below a fifth)", {"wide": 3.2}),
+        Dropped(r"$\delta^t \le \cdots \le \delta^0$", {"ordered": False}),
+    ),
     expect="corrected",
     grade="proof",
     method="inequality",
 )
 def lem_A_11(
-    cases: Searched, limit: float = 1.0, sampled: bool = False, sharp: float = 0.0, rate: float = 1.0
-) -> Evidence:
+    cases: Searched, limit: float = 1.0, sampled: bool = False, sharp: float = 0.0, rate: float = 1.0,
+    wide: float = 1.0, ordered: bool = True,
+) -> Evidence:  # fmt: skip
     r"""Squares of both sides; a step that fails for infinitely many samples fails with probability tending to 1.
 
     Args:
@@ -113,6 +119,8 @@ def lem_A_11(
         sampled: whether samples within the events of the lemmas are judged as well.
         sharp: with infinitely many samples the largest step is this times $(4 - D)/4$, if not 0.
         rate: factor of the step under the root.
+        wide: largest thresholds, in units of the printed ones.
+        ordered: whether the angle is at most the first one.
     """
 
     def step(case: Mapping[str, Any], largest: Any) -> Any:
@@ -120,10 +128,10 @@ def lem_A_11(
 
     def ideal(case: Mapping[str, Any]) -> tuple[Any, Any]:
         largest = sharp * (4 - case["D"]) / 4 if sharp else limit
-        return population(case, step(case, largest), min(rate, 1.0))
+        return population(case, step(case, largest), min(rate, 1.0), ordered)
 
     def real(case: Mapping[str, Any]) -> tuple[Any, Any]:
-        return events(case, step(case, limit), rate)
+        return events({**case, **{name: wide * case[name] for name in ("level", "tilde")}}, step(case, limit), rate)
 
     forms = [("infinitely many samples", ideal)] + ([("samples within the events", real)] if sampled else [])
     found = []
@@ -158,6 +166,7 @@ def lem_A_11(
     vary=("sum_of_lengths",),
     uses=("rolora/eq-96",),
     because=r"A lower bound of $\|\bar b\|$ bounds the modulus only while $1 - 2\eta\|\bar b\|^2$ is not too negative.",
+    hypotheses=(Dropped(r"a step up to that", {"sum_of_lengths": 1.05}),),
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -272,6 +281,7 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
     best={"room": Best(7.3, r"proved: 4096/561, for thresholds of $(1 - (\delta^0)^2)/16$ and $\delta^0 = 0$")},
     uses=("rolora/eq-90", "rolora/eq-100", "rolora/eq-116"),
     because=r"(117) drops the modulus of (101): C is negative for the largest step and a small $\delta^0$.",
+    hypotheses=(Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 0.6}),),
     expect="corrected",
     grade="proof",
     method="inequality",

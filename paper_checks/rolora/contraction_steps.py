@@ -19,7 +19,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Best, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -227,6 +227,7 @@ def angle_grid(_: Context) -> np.ndarray:
     mutants=[{"less": 0.9}, {"bound": 400.0}],
     vary=("less",),
     uses=("rolora/eq-92",),
+    hypotheses=(Dropped(r"$\epsilon' < (1 - (\delta^0)^2)/16$", {"bound": 400.0}),),
     expect="holds",
     grade="proof",
     method="inequality",

@@ -17,7 +17,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.probability import Counted
 from paper_checks.methods.promises import Promise, judge_promises
@@ -134,6 +134,10 @@ FIXED = (
             "Lemma A.11, the same lemma, has it so; (9) is no statement that keeps its units.",
             ({"rate": 3.0},),
         ),
+    ),
+    hypotheses=(
+        Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 1.0}),
+        Dropped(r"$\|X_i^\top X_i/m - I\|_{op} \le \frac3{10}\sqrt{1 - (\delta^0)^2}$", {"share": 0.95}),
     ),
     expect="corrected",
     grade="proof",
@@ -294,6 +298,12 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
             r"The factor of Lemma 5.3 is $\sqrt{1 - c(1-(\delta^0)^2)}$, as Appendix A.4 writes it, with this c.",
             ({"share": 0.2},),
         ),
+    ),
+    hypotheses=(
+        Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 1.0}),
+        Dropped(r"$c = \eta\|b^*\|^2$", {"tied": False}),
+        Dropped("T iterations (but a fifth of them)", {"share": 0.2}),
+        Dropped(r"$\|X_i^\top X_i/m - I\|_{op} \le \frac3{10}\sqrt{1 - (\delta^0)^2}$", {"fixed": 0.95}),
     ),
     expect="corrected",
     grade="proof",

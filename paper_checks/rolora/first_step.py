@@ -12,7 +12,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, together
 from paper_checks.methods.domain import UNIT, Axis, Cases, Searched, drawn_in_words
@@ -101,6 +101,7 @@ def most_successes(c: float, delta_0: float) -> float:
             ({"cap": 1.0}, {"cap": 0.4}, {"strength": 1.1}, {"rate": 2.0}),
         ),
     ),
+    hypotheses=(Dropped(r"steps up to $\frac1{2L_{max}^2}$", {"cap": 1.0}),),
     expect="depends on the reading",
     grade="proof",
     method="inequality",

@@ -20,7 +20,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -237,6 +237,10 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     uses=("rolora/eq-241",),
     also=("rolora/eq-11", "rolora/eq-244"),
     importance="result",
+    hypotheses=(
+        Dropped("N and m are large: at least 3 samples", {"fewest": 1}),
+        Dropped(r"$\delta^0 \in (0, 1)$", {}, r"both sides are $(\delta^0)^2$ times what does not depend on it"),
+    ),
     expect="depends on the reading",
     grade="proof",
     method="mean",

@@ -17,7 +17,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
@@ -82,13 +82,16 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     uses=("rolora/lem-A.9", "rolora/eq-65"),
     because=r"The deviation is of the order $\tilde\epsilon\delta^t$, as (76) has it; the factor $\epsilon'^2 + "
     r"\epsilon'$ goes to 0.",
+    hypotheses=(
+        Dropped(r"$m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$ (but $m \ge q$)", {"fewest": 1.0}),
+    ),
     expect="corrected",
     grade="proof",
     method="probability",
 )
 def lem_A_10(
     settings: tuple[Setting, ...], form: str = "lemma", probability: str = "q", power: float = 10.0, share: float = 1.0,
-    floor: float = 0.0,
+    floor: float = 0.0, fewest: float = 100.0,
 ) -> Evidence:  # fmt: skip
     r"""One client, any d, $\delta = 3/5$, by the exact law; every constant C of the samples must fail to refute.
 
@@ -99,9 +102,10 @@ def lem_A_10(
         power: printed as 10.
         share: scales the bound.
         floor: smallest threshold.
+        fewest: smallest constant of the samples where d stands in the probability.
     """
     found = None
-    for C in FACTORS if probability == "q" else (100.0, 1000.0):  # N = 1: 100 in both
+    for C in FACTORS if probability == "q" else (fewest, 1000.0):  # N = 1: 100 in both
         cases = [one for one in settings if one.C == C and one.e2 >= floor]
         factors = [one.level**2 + one.level if form == "lemma" else (1.0 + one.level) ** 2 for one in cases]
         tails = [deviation_tails(one, share * factor) for one, factor in zip(cases, factors, strict=True)]

@@ -216,7 +216,7 @@ def eq_59(found: tuple[Array, Array], c5: float = BEST_C5 / 4.0, power: float = 
     )  # fmt: skip
 
 
-NEARLY_ACROSS = {"cosine": "1/100000", "m": 100_000, "eps_0": "1/2", "eps_3": "1/4"}
+NEARLY_ACROSS = {"cosine": "1/100000", "m": "100000", "eps_0": "1/2", "eps_3": "1/4"}
 """One client in the plane, a* nearly across a: its minimiser is small, and what it is off by is not."""
 
 

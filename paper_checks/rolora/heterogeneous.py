@@ -15,7 +15,7 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.population import SCOPE, iterations
@@ -205,6 +205,7 @@ def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre
     vary=("share", "spread"),
     uses=("rolora/def-A.13",),
     importance="result",
+    hypotheses=(Dropped(r"$\delta_0 \in (0, 1)$", {}, r"(274) to (285) are identities for every unit vector $a^0$"),),
     expect="holds",
     grade="proof",
     method="algorithm",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import UNIT, Axis, Searched
 from paper_checks.methods.inequality import collect_cases, judge_inequality
@@ -95,6 +95,10 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     uses=("rolora/asm-A.12", "rolora/lem-A.15"),
     also=("rolora/eq-254",),
     importance="result",
+    hypotheses=(
+        Dropped(r"$\eta \le \frac1{2L_{max}^2}$, $\|\bar b^*\| \le L_{max}$", {"longest": 0.55}),
+        Dropped(r"$\delta_t \le \cdots \le \delta_0$", {"monotone": False}),
+    ),
     expect="holds",
     grade="proof",
     method="inequality",
@@ -122,7 +126,8 @@ def run_courses(context: Context) -> list[Course]:
     """Runs at short and long steps from every angle; the first can be followed by hand."""
     found = []
     starts = ("0.6", "0.01", "0.3", "0.8", "0.95", "0.999")
-    for delta_0, step in product(starts, ("0.01", "0.002", "0.1", "0.25", "0.4", "0.5")):
+    # The last one is longer than the theorem allows.
+    for delta_0, step in (*product(starts, ("0.01", "0.002", "0.1", "0.25", "0.4", "0.5")), ("0.3", "0.9")):
         deltas = [float(delta_0)]
         while len(deltas) <= LONGEST and deltas[-1] > 1e-12:
             deltas.append(population_map(deltas[-1], float(step)))
@@ -167,6 +172,11 @@ def run_courses(context: Context) -> list[Course]:
             ({"tie": 2.1}, {"power": 3}, {"slack": 0.5}),
         ),
     ),
+    hypotheses=(
+        Dropped(r"$\eta \le \frac1{2L_{max}^2}$", {"longest": 1.0}),
+        Dropped(r"$c \le 2\eta\|\bar b^*\|^2$", {"tied": False}),
+        Dropped("T iterations (but half of them)", {"slack": 0.5}),
+    ),
     expect="depends on the reading",
     grade="proof",
     method="inequality",
@@ -174,6 +184,7 @@ def run_courses(context: Context) -> list[Course]:
 def thm_A_14(
     courses: list[Course], tied: bool = False, tie: float = 2.0, power: int = 2, shortest: float = 0.0,
     slack: float = 1.0, tangents: bool = False, lead: float = 2.0, pull: float = 1.0, cross: float = 2.0,
+    longest: float = 0.5,
 ) -> Evidence:  # fmt: skip
     r"""Angle after the least whole T; by eq. (293) the second statement is the first times $\|\bar b^*\|$.
 
@@ -188,15 +199,18 @@ def thm_A_14(
         lead: The 2 in the denominator by tangents.
         pull: What is taken off there, times s.
         cross: The 2 in front of $s\delta_0^2$.
+        longest: The longest step that is judged.
     """
     left, right, cases, longer = [], [], [], 0
     for course, quotient in product(courses, ("0.5", "0.98", "0.9", "0.1", "0.001")):
         delta, s = float(course.delta_0), float(course.step)
         epsilon = float(quotient) * delta
-        if s < shortest:
+        if not shortest <= s <= longest:
             continue
         counts = {}
         for c in [f"{tie * s!r}", f"{tie * s / 2!r}"] if tied else ["0.5", "0.1", "0.99"]:
+            if s > 0.5 and float(c) >= 1.0:
+                continue
             rate = float(c) * (1.0 - delta**power)
             counts[c] = slack * math.log(delta / epsilon) / rate if rate > 0.0 else math.inf
         if tangents:

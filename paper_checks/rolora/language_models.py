@@ -64,7 +64,7 @@ def judge_trials(rows: Sequence[Row], trials: int, rounded: bool, obqa: float) -
         rounded: whether each trial may have been rounded to two decimals.
         obqa: examples of that test set.
     """
-    sizes = {**TESTS, "OBQA": Fraction(obqa)}
+    sizes: dict[str, Fraction | int] = {**TESTS, "OBQA": Fraction(obqa)}
     scope = f"24 means of Table {rows[0].table}, each trial rounded to two decimals or not; {below_chance(rows)}"
     return judge_runs(rows, sizes, trials, rounded, scope)
 

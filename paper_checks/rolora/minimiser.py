@@ -14,7 +14,7 @@ from math import ceil, log, log1p
 
 import numpy as np
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, UNIT, tried_in_words
 from paper_checks.methods.inequality import judge_inequality
@@ -97,10 +97,12 @@ def _numbers(cases: Tails, index: int) -> dict[str, float]:
     return cases[index][0].numbers()
 
 
-def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str) -> Evidence:
+def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str, samples: bool) -> Evidence:
     """The smallest factor C of which every case passes, or the case in which the largest C fails."""
     if constant == "thresholds":
-        own = tuple((one, tail) for one, tail in tails if enough((one.e0, one.e1, one.e2)) == one.C)
+        own = tuple(
+            (one, tail) for one, tail in tails if (enough((one.e0, one.e1, one.e2)) if samples else 1.0) == one.C
+        )
         found_tails, stated = np.array([tail for _, tail in own]), np.array([-power * log(one.q) for one, _ in own])
         return judge_inequality(
             found_tails, stated, 1e-9 * (1.0 + np.abs(found_tails)), compare=False, case=partial(_numbers, own),
@@ -171,14 +173,15 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
             ({"power": 1000.0},),
         ),
     ),
+    hypotheses=(Dropped(r"$m \ge Kq$ (but $m \ge q$)", {"samples": False}),),
     expect="depends on the reading",
     grade="proof",
     method="probability",
 )
 def lem_A_9(tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5,
-            constant: str = "absolute") -> Evidence:  # fmt: skip
+            constant: str = "absolute", samples: bool = True) -> Evidence:  # fmt: skip
     """Student's law against the printed probability, for every constant in m = C q that was tried."""
-    return judge_law(tails, bound, power, rate, constant)
+    return judge_law(tails, bound, power, rate, constant, samples)
 
 
 def printed_p0(one: Setting, m: float) -> float:
