@@ -1,18 +1,21 @@
 """Spectra of real networks: Hessians, exact and by products; stable ranks with intervals; the spiked model fitted."""
 
 from hessian.bounds import Interval
+from hessian.covariance_fit import CovarianceFit, SamplePrediction, bootstrap_eigenvalues, fit_covariance
 from hessian.curvature import Cost, Curvature
 from hessian.exact import exact_hessian
 from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
 from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.norms import StableRankInterval, stable_rank, stable_rank_of
 from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
+from hessian.sample_factors import SampleSpectra, sample_factors, sample_spectra, spectra_of
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import SpikedFit, fit_spiked, predict
 from hessian.symmetric import CurvatureError, DenseOperator, SymmetricOperator, as_scipy
 
 __all__ = [
     "Cost",
+    "CovarianceFit",
     "Curvature",
     "CurvatureError",
     "DenseOperator",
@@ -21,6 +24,8 @@ __all__ = [
     "MeasuredFit",
     "Moment",
     "RitzPairs",
+    "SamplePrediction",
+    "SampleSpectra",
     "SpectralMeasure",
     "SpectrumReport",
     "SpectrumSettings",
@@ -28,12 +33,17 @@ __all__ = [
     "StableRankInterval",
     "SymmetricOperator",
     "as_scipy",
+    "bootstrap_eigenvalues",
     "exact_hessian",
     "extreme_eigenpairs",
+    "fit_covariance",
     "fit_measured",
     "fit_spiked",
     "measure_spectrum",
     "predict",
+    "sample_factors",
+    "sample_spectra",
+    "spectra_of",
     "spectral_measure",
     "stable_rank",
     "stable_rank_of",

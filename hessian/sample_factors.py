@@ -1,0 +1,159 @@
+r"""What each sample adds to a Gauss-Newton matrix: $G = \frac1N\sum_i A_i^T A_i$ with $A_i = \Lambda_i^{1/2} J_i$.
+
+$J_i$ is the Jacobian of the K outputs of sample i by the P parameters, $\Lambda_i$ the Hessian of its loss by these
+outputs. $A_i$ is (K, P), from K products of a vector with a Jacobian, so that no (P, P) matrix is needed at any P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from hessian.batches import Batch, Loss, cut, rows_of, size_of
+from hessian.model_state import Selection
+from hessian.objective import Objective
+from hessian.symmetric import CurvatureError
+
+
+@dataclass(frozen=True, eq=False)
+class SampleSpectra:
+    """Each sample's share of a Gauss-Newton matrix.
+
+    Attributes:
+        eigenvalues: of $A_i A_i^T$, (N, K), increasing; the non-zero ones of the sample's Gauss-Newton matrix.
+        blocks: $A_i V$ for the directions V, (N, K, r); r = 0 where none were given.
+    """
+
+    eigenvalues: NDArray[np.float64]
+    blocks: NDArray[np.float64]
+
+    @property
+    def trace(self) -> float:
+        """Trace of the Gauss-Newton matrix of the mean loss."""
+        return float(self.eigenvalues.sum(axis=1).mean())
+
+    @property
+    def square(self) -> float:
+        """Mean squared Frobenius norm of one sample's Gauss-Newton matrix."""
+        return float((self.eigenvalues**2).sum(axis=1).mean())
+
+
+def sample_factors(
+    model: nn.Module,
+    loss: Loss,
+    data: Any,
+    *,
+    parameters: Selection = None,
+    batch_norm: str | None = None,
+    count: Callable[[Batch], int] = size_of,
+) -> Iterator[Tensor]:
+    """Yields $A_i$, (K, P), sample by sample, in the order of the data.
+
+    Args:
+        model: Called with the inputs of each batch; its output is one tensor (n, ...), one row for each sample.
+        loss: A mean over independent samples, of (output, targets).
+        data: As for `Curvature`.
+        parameters: Names or patterns; default: all that require gradients.
+        batch_norm: `running` if batch norm is in training mode.
+        count: Samples of a batch.
+
+    Raises:
+        CurvatureError: What `Objective` refuses, batch statistics, outputs that are not one row for each sample, or a
+            loss that is not convex in the outputs.
+    """
+    if batch_norm == "batch":
+        raise CurvatureError("batch statistics couple the samples, so that none has a share of its own: use 'running'")
+    objective = Objective.of(
+        model, loss, data, matrix="gauss-newton", parameters=parameters, batch_norm=batch_norm, reduction="mean",
+        count=count,
+    )  # fmt: skip
+    return _factors(objective)
+
+
+def sample_spectra(
+    model: nn.Module,
+    loss: Loss,
+    data: Any,
+    *,
+    directions: Tensor | None = None,
+    parameters: Selection = None,
+    batch_norm: str | None = None,
+) -> SampleSpectra:
+    """The spectrum of every sample's Gauss-Newton matrix, and its block in given directions.
+
+    It costs a forward pass and K backward passes for each sample, and memory of K vectors.
+
+    Args:
+        model: As for `sample_factors`.
+        loss: As for `sample_factors`.
+        data: As for `sample_factors`.
+        directions: Orthonormal columns, (P, r), such as the top eigenvectors.
+        parameters: As for `sample_factors`.
+        batch_norm: As for `sample_factors`.
+
+    Raises:
+        CurvatureError: As `sample_factors`.
+    """
+    factors = sample_factors(model, loss, data, parameters=parameters, batch_norm=batch_norm)
+    return spectra_of(factors, directions)
+
+
+def spectra_of(factors: Iterator[Tensor] | Tensor, directions: Tensor | None = None) -> SampleSpectra:
+    """Spectra and blocks of factors that are at hand, each (K, P)."""
+    values, blocks = [], []
+    for factor in factors:
+        values.append(torch.linalg.eigvalsh(factor @ factor.T).clamp(min=0.0).double().cpu().numpy())
+        block = factor @ directions if directions is not None else factor[:, :0]
+        blocks.append(block.double().cpu().numpy())
+    return SampleSpectra(np.array(values), np.array(blocks))
+
+
+def _factors(objective: Objective) -> Iterator[Tensor]:
+    for number, _, batch in objective.weighted_batches():
+        with torch.enable_grad():
+            roots = _roots(objective, batch, number)
+        if rows_of(batch) != len(roots):
+            raise CurvatureError(
+                f"batch {number}: the output has {len(roots)} rows, the batch {rows_of(batch)} samples"
+            )
+        for sample, root in enumerate(roots):
+            with torch.enable_grad():
+                output = objective.output(cut(batch, slice(sample, sample + 1))).reshape(-1)
+                rows = torch.autograd.grad(
+                    output, objective.parameters, root, is_grads_batched=True, allow_unused=True
+                )  # root @ J
+            parts = [
+                part if part is not None else p.new_zeros(len(root), *p.shape)
+                for part, p in zip(rows, objective.parameters, strict=True)
+            ]
+            yield torch.cat([part.reshape(len(root), -1) for part in parts], dim=1).detach()
+
+
+def _roots(objective: Objective, batch: Batch, number: int) -> Tensor:
+    r"""$\Lambda_i^{1/2}$ of all samples of a batch, (n, K, K)."""
+    with torch.no_grad():
+        output = objective.output(batch)
+    if not isinstance(output, Tensor):
+        raise CurvatureError(f"the model must return one tensor, got {type(output).__name__}; wrap it")
+    leaf = output.detach().requires_grad_()
+    value = objective.loss_at(leaf, batch, number) * len(leaf)
+    (slope,) = torch.autograd.grad(value, leaf, create_graph=True)
+    slope = slope.reshape(len(leaf), -1)
+    rows = []
+    for k in range(slope.shape[1]):  # samples are independent: the sum's derivative is every sample's own row
+        (row,) = torch.autograd.grad(slope[:, k].sum(), leaf, retain_graph=True, materialize_grads=True)
+        rows.append(row.reshape(len(leaf), -1))
+    values, vectors = torch.linalg.eigh(torch.stack(rows, dim=1))
+    allowed = 100 * torch.finfo(values.dtype).eps * values.abs().max()
+    if bool((values < -allowed).any()):
+        raise CurvatureError(
+            f"the loss is not convex in the outputs (curvature {float(values.min()):.3g}): its samples have no square "
+            "root; take Curvature(matrix='gauss-newton')"
+        )
+    return (vectors * values.clamp(min=0.0).sqrt()[:, None, :]) @ vectors.mT

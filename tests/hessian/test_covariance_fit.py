@@ -1,0 +1,110 @@
+"""Predictions at other sample sizes: exact identities, samples that are of the model, and the doors."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+
+from hessian import SampleSpectra, bootstrap_eigenvalues, fit_covariance, spectra_of
+
+
+def gaussian_factors(N=400, K=3, P=60, seed=0):
+    """Samples of the model itself: rows N(0, Lambda) times the roots of unequal weights."""
+    rng = np.random.default_rng(seed)
+    population = np.concatenate([[20.0, 8.0, 4.0], np.geomspace(1.0, 0.01, P - 3)])
+    weights = rng.exponential(size=(N, K, 1)) * np.array([2.0, 0.7, 0.3])[:, None]
+    return torch.from_numpy(np.sqrt(weights / K) * rng.standard_normal((N, K, P)) * np.sqrt(population))
+
+
+def matrix(factors):
+    return torch.einsum("nkp,nkq->pq", factors, factors) / len(factors)
+
+
+@pytest.mark.parametrize("M", [1, 2, 5])
+def test_frobenius_norm_is_exact_over_all_subsets(M):
+    factors = gaussian_factors(N=6, P=8)
+    fit = fit_covariance(torch.linalg.eigvalsh(matrix(factors)), spectra_of(factors))
+    every = [float(matrix(factors[list(subset)]).square().sum()) for subset in combinations(range(6), M)]
+    assert fit.predict(M, top=1).frobenius_squared == pytest.approx(np.mean(every), rel=1e-12)
+
+
+def test_samples_of_the_model_are_predicted():
+    """At 20 and 100 of 400 samples the limit errs by a few per cent, and most by 0.1 in an overlap."""
+    factors, rng = gaussian_factors(), np.random.default_rng(1)
+    values, vectors = torch.linalg.eigh(matrix(factors))
+    top = vectors.flip(1)[:, :3]
+    fit = fit_covariance(values, spectra_of(factors))
+    for M in (20, 100):
+        found, overlaps, ranks = [], [], []
+        for _ in range(200):
+            subset = torch.linalg.eigh(matrix(factors[torch.from_numpy(rng.permutation(400)[:M])]))
+            found.append(subset[0].flip(0)[:3].numpy())
+            overlaps.append(((top.T @ subset[1].flip(1)[:, :3]) ** 2).T.numpy())
+            ranks.append(float(subset[0].square().sum() / subset[0][-1] ** 2))
+        predicted = fit.predict(M, top=3)
+        assert predicted.eigenvalues == pytest.approx(np.mean(found, axis=0), rel=0.06)
+        assert predicted.overlaps == pytest.approx(np.mean(overlaps, axis=0), abs=0.1)
+        assert predicted.stable_rank == pytest.approx(np.mean(ranks), rel=0.1)
+        inside = (np.array(found) > predicted.low) & (np.array(found) < predicted.high)
+        assert inside[:, 0].mean() > 0.8
+        held = (np.array(ranks) > predicted.stable_rank_low) & (np.array(ranks) < predicted.stable_rank_high)
+        assert held.mean() > 0.8
+    with pytest.raises(AssertionError):  # one that knows nothing of the samples would be noticed
+        assert values.flip(0)[:3].numpy() == pytest.approx(np.mean(found, axis=0), rel=0.06)
+
+
+def test_nearly_all_samples_give_the_matrix_itself():
+    factors = gaussian_factors(N=300)
+    values = torch.linalg.eigvalsh(matrix(factors)).flip(0).numpy()
+    predicted = fit_covariance(values, spectra_of(factors)).predict(299, top=4)
+    assert predicted.eigenvalues == pytest.approx(values[:4], rel=2e-3)
+    assert np.diag(predicted.overlaps) == pytest.approx(np.ones(4), abs=5e-3)
+
+
+def test_top_eigenvalues_and_the_norm_suffice():
+    factors = gaussian_factors()
+    values = torch.linalg.eigvalsh(matrix(factors)).flip(0).numpy()
+    whole = fit_covariance(values, spectra_of(factors)).predict(30)
+    part = fit_covariance(values[:12], spectra_of(factors), frobenius_squared=float((values**2).sum())).predict(30)
+    assert part.eigenvalues == pytest.approx(whole.eigenvalues, rel=0.01)
+    assert part.stable_rank == pytest.approx(whole.stable_rank, rel=0.01)
+    assert part.overlaps == pytest.approx(whole.overlaps, abs=0.02)
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e100])
+def test_units_do_not_matter(unit):
+    factors = gaussian_factors(N=100)
+    values, spectra = torch.linalg.eigvalsh(matrix(factors)).numpy(), spectra_of(factors)
+    scaled = fit_covariance(unit * values, SampleSpectra(unit * spectra.eigenvalues, spectra.blocks)).predict(20)
+    plain = fit_covariance(values, spectra).predict(20)
+    assert scaled.eigenvalues / unit == pytest.approx(plain.eigenvalues, rel=0.01)  # bins lie elsewhere
+    assert scaled.stable_rank == pytest.approx(plain.stable_rank, rel=0.01)
+
+
+def test_the_bootstrap_of_all_samples_is_the_matrix():
+    factors = gaussian_factors(N=50)
+    values, vectors = torch.linalg.eigh(matrix(factors))
+    spectra = spectra_of(factors, vectors.flip(1)[:, :5])
+    found, shares = bootstrap_eigenvalues(spectra, 50, 2, np.random.default_rng(0))
+    assert found[1] == pytest.approx(values.flip(0)[:5].numpy())
+    assert shares[0] == pytest.approx(np.eye(5), abs=1e-12)
+
+
+def test_doors():
+    factors = gaussian_factors(N=50)
+    values, spectra = torch.linalg.eigvalsh(matrix(factors)).flip(0).numpy(), spectra_of(factors)
+    fit = fit_covariance(values, spectra)
+    for M in (0, 50):
+        with pytest.raises(ValueError, match="M must lie between 1 and N - 1 = 49"):
+            fit.predict(M)
+    with pytest.raises(ValueError, match="top must lie between 1 and 60"):
+        fit.predict(10, top=61)
+    with pytest.raises(ValueError, match="not the same matrix"):
+        fit_covariance(2 * values, spectra)
+    with pytest.raises(ValueError, match="of the trace: give more of them, or frobenius_squared above"):
+        fit_covariance(values[:3], spectra)
+    with pytest.raises(ValueError, match="at least one positive eigenvalue"):
+        fit_covariance([], spectra)
+    with pytest.raises(ValueError, match="need blocks in some directions"):
+        bootstrap_eigenvalues(spectra, 10, 1, np.random.default_rng(0))
