@@ -198,7 +198,7 @@ def expected_alignment(
     because=r"Clients' own errors make a mean of quotients, not a quotient of means; without them $\beta = 0$, "
     r"nothing falls past $\tilde r$.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     seen_in=("hessian/alignment",),
     method="limit",
 )

@@ -67,7 +67,7 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     because="With random slopes the mean of a norm exceeds the norm of the means, and a mean of quotients is no "
     "quotient of means.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0,
@@ -107,7 +107,7 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
         "power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for independent clients, by (46), (47)")
     },
     expect="holds",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0) -> Evidence:
@@ -295,7 +295,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
     because="The mean slope along bulk eigenvectors is 0; what shortens the cosine is the mean square of the slopes.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_57_58(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,

@@ -214,7 +214,7 @@ def limiting_overlap(
     because=r"By the condition $g_N^{-1}(\theta) > U_N$ the sets contain spikes below $\sigma s_N$, for which the "
     "printed limit is negative.",
     expect="depends on the reading",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power: float = 2.0, squared: bool = True,

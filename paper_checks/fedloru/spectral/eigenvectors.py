@@ -48,7 +48,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     importance="detail",
     because=r"Eq. (5) gives $\phi_i^2$ as the limit of the square of the overlap, not of the overlap.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evidence:
@@ -106,7 +106,7 @@ def measure_pairs(context: Context) -> Pairs:
     vary=("coefficient", "lost"),
     uses=("fedloru-v2/eq-5",),
     expect="holds",
-    grade="statistical",
+    grade="proof",
     seen_in=("hessian/fmnist-exact", "hessian/alignment"),
     method="limit",
 )
@@ -191,7 +191,7 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     because="Along the direction of a spike the weights of bulk eigenvectors are not uniform: they lean towards the "
     "outlier.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[str, ...] = MOMENTS) -> Evidence:
@@ -271,7 +271,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0.0}),),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
     expect="holds",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, agreement: float = 1.0) -> Evidence:
@@ -292,7 +292,7 @@ def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, 
     mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],
     vary=("bulk", "mixed"),
     expect="holds",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) -> Evidence:
@@ -334,7 +334,7 @@ def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
     uses=("fedloru-v2/assump-bulk",),
     kind="assumption",
     expect="holds",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def assump_A_5(
