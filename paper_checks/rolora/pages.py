@@ -5,7 +5,7 @@ from __future__ import annotations
 from paper_checks.paper import Headline, Page
 
 ANALYSIS_THEMES = (
-    *("boxes", "alternating", "model", "convergence", "freezing"),
+    *("boxes", "alternating", "model", "convergence", "freezing", "two_layer"),
     *("auxiliary", "minimiser", "minimiser_steps", "gradient", "gradient_steps", "contraction", "contraction_steps"),
     *("first_step", "iterations", "freezing_steps", "heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
 )
