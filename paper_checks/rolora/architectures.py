@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from paper_checks.rolora.tables import LayerSet
+from figures.rolora_printed import LayerSet
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-from paper_checks.claim import Best, Evidence, Form, claim
-from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
-from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE
-from paper_checks.rolora.tables import (
+from figures.rolora_printed import (
     TABLE_4,
     TABLE_5,
     TABLE_7,
@@ -21,6 +18,9 @@ from paper_checks.rolora.tables import (
     LayerSet,
     Schedule,
 )
+from paper_checks.claim import Best, Evidence, Form, claim
+from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
+from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE
 
 printed = Rounded.printed
 exact = Rounded.exact

@@ -7,38 +7,30 @@ from fractions import Fraction
 
 from scipy.stats import ttest_ind_from_stats
 
-from paper_checks.claim import Best, Evidence, Reading, claim
-from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed, largest
-from paper_checks.rolora.results import judge_runs
-from paper_checks.rolora.tables import (
+from figures.rolora_printed import (
     COMMONSENSE,
     METHODS,
+    MMLU,
     MMLU_GROUPS,
     TABLE_2,
     TABLE_10,
     TABLE_12,
+    TESTS,
     Row,
     Score,
 )
+from paper_checks.claim import Best, Evidence, Reading, claim
+from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed, largest
+from paper_checks.rolora.results import judge_runs
 
 printed = Rounded.printed
 exact = Rounded.exact
 
-# Examples of the test sets, and the accuracy in per cent of guessing (BoolQ: of the larger class, 2033 of 3270).
-TESTS: Mapping[str, int] = {
-    "BoolQ": 3270, "PIQA": 1838, "SIQA": 1954, "HellaSwag": 10_042, "WinoGrande": 1267, "ARC-e": 2376, "ARC-c": 1172,
-    "OBQA": 500,
-}  # fmt: skip
+# Accuracy in per cent of guessing (BoolQ: of the larger class, 2033 of 3270).
 CHANCE: Mapping[str, Fraction] = {
     "BoolQ": Fraction(203_300, 3270), "PIQA": Fraction(50), "SIQA": Fraction(100, 3), "HellaSwag": Fraction(25),
     "WinoGrande": Fraction(50), "ARC-e": Fraction(25), "ARC-c": Fraction(25), "OBQA": Fraction(25),
 }  # fmt: skip
-# Test questions of MMLU by group: anatomy (135 questions) is in stem or in other.
-MMLU: Mapping[str, Mapping[str, int]] = {
-    "anatomy in stem": {"human": 4705, "other": 3107, "social": 3077, "stem": 3153},
-    "anatomy in other": {"human": 4705, "other": 3242, "social": 3077, "stem": 3018},
-    "equal weights": {"human": 1, "other": 1, "social": 1, "stem": 1},
-}
 
 
 def by_method(rows: Iterable[Row]) -> dict[str, Row]:

@@ -7,10 +7,10 @@ from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
 
+from figures.rolora_printed import GLUE, METHODS, TABLE_1, TABLE_6, Row, find
 from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.facts import compared, together
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
-from paper_checks.rolora.tables import GLUE, METHODS, TABLE_1, TABLE_6, Row, find
 
 printed = Rounded.printed
 exact = Rounded.exact

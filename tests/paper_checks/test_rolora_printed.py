@@ -5,27 +5,30 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from paper_checks.context import Context
-from paper_checks.ledger import Ledger
-from paper_checks.methods.printed import Rounded
-from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE, share_of_outputs
-from paper_checks.rolora.language_models import MMLU, TABLE_12, TESTS, welch
-from paper_checks.rolora.results import VALIDATION, attainable, mean, mean_of
-from paper_checks.rolora.running_text import least_q, next_tangent_squared, run_courses
-from paper_checks.rolora.tables import (
+from figures.rolora_printed import (
     COMMONSENSE,
     GLUE,
     METHODS,
+    MMLU,
     TABLE_1,
     TABLE_2,
     TABLE_5,
     TABLE_6,
     TABLE_7,
     TABLE_10,
+    TABLE_12,
+    TESTS,
     LayerSet,
     Score,
     find,
 )
+from paper_checks.context import Context
+from paper_checks.ledger import Ledger
+from paper_checks.methods.printed import Rounded
+from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE, share_of_outputs
+from paper_checks.rolora.language_models import welch
+from paper_checks.rolora.results import VALIDATION, attainable, mean, mean_of
+from paper_checks.rolora.running_text import least_q, next_tangent_squared, run_courses
 
 
 def test_every_row_has_every_score():

@@ -146,6 +146,18 @@ TABLE_12: Mapping[str, Mapping[str, Score]] = MappingProxyType({
     }.items()
 })  # fmt: skip
 
+# Test questions of MMLU by group: anatomy (135 questions) is in stem or in other.
+MMLU: Mapping[str, Mapping[str, int]] = {
+    "anatomy in stem": {"human": 4705, "other": 3107, "social": 3077, "stem": 3153},
+    "anatomy in other": {"human": 4705, "other": 3242, "social": 3077, "stem": 3018},
+    "equal weights": {"human": 1, "other": 1, "social": 1, "stem": 1},
+}
+# Examples of the tasks' test sets.
+TESTS: Mapping[str, int] = {
+    "BoolQ": 3270, "PIQA": 1838, "SIQA": 1954, "HellaSwag": 10_042, "WinoGrande": 1267, "ARC-e": 2376, "ARC-c": 1172,
+    "OBQA": 500,
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Schedule:
