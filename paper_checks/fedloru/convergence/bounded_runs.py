@@ -258,7 +258,7 @@ def _round(setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list
             after = one_round(algorithm.round, fed, node, cohort)
             following.append(after)
             mean_A, mean_B = torch.zeros_like(A), torch.zeros_like(B)
-            drift_A, drift_B = -in_A, -in_B
+            drift_A, drift_B, later_A, later_B = -in_A, -in_B, -in_A, -in_B
             for k in cohort:
                 client, share = setting.clients[k], 1.0 / len(cohort)
                 Ai, Bi = A, B
@@ -270,9 +270,11 @@ def _round(setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list
                     drift_A = drift_A + share * a * exact @ Bi.mT / setting.steps
                     drift_B = drift_B + share * a * Ai.mT @ exact / setting.steps
                     Ai, Bi = Ai - setting.rate * a * drawn @ Bi.mT, Bi - setting.rate * a * Ai.mT @ drawn
-                    moved = client.gradient(Tree(W=W + a * Ai @ Bi))["W"] - first
+                    reached = client.gradient(Tree(W=W + a * Ai @ Bi))["W"]
+                    later_A = later_A + share * a * reached @ Bi.mT / setting.steps
+                    later_B = later_B + share * a * Ai.mT @ reached / setting.steps
                     found.add(**{f"A {k} {i + 1}": _square(Ai - A), f"B {k} {i + 1}": _square(Bi - B),
-                                 f"W {k} {i + 1}": _square(a * moved)})  # fmt: skip
+                                 f"W {k} {i + 1}": _square(a * (reached - first))})  # fmt: skip
                     bounds[0], bounds[1] = max(bounds[0], _square(Ai) ** 0.5), max(bounds[1], _square(Bi) ** 0.5)
                 mean_A, mean_B = mean_A + share * Ai, mean_B + share * Bi
             if t % setting.tau:
@@ -281,7 +283,7 @@ def _round(setting: Setting, nodes: Sequence[FedLoRUState], t: int, bounds: list
             cross = mean_A.mT @ (a * setting.slope(half)) - in_B
             found.add(next=setting.loss(whole), half=setting.loss(half), cross=_square(cross),
                       dA=_square(mean_A - A), dB=_square(mean_B - B), drift_A=_square(drift_A),
-                      drift_B=_square(drift_B))  # fmt: skip
+                      drift_B=_square(drift_B), later_A=_square(later_A), later_B=_square(later_B))  # fmt: skip
     return found.means(), following
 
 

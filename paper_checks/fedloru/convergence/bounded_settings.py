@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Budget, Context
@@ -77,6 +79,44 @@ def draw_settings(rng: np.random.Generator, repeats: int) -> list[Setting]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Knotted(Bounded):
+    """A loss of one weight whose slope is linear between knots and constant beyond them.
+
+    Attributes:
+        knots: Where, and the slope there, in increasing order.
+    """
+
+    knots: tuple[tuple[float, float], ...] = ()
+
+    def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
+        """The integral of the slope from the first knot on."""
+        end, places = float(w["W"]), [x for x, _ in self.knots]
+        ends = np.array([places[0], *(x for x in places[1:] if x < end), end])
+        slopes = self._at(ends)
+        return torch.tensor(float(np.sum(np.diff(ends) * (slopes[1:] + slopes[:-1]) / 2)))
+
+    def _slopes(self, x: Tensor) -> Tensor:
+        return torch.from_numpy(self._at(x.numpy()))
+
+    def _at(self, x: np.ndarray) -> np.ndarray:
+        return np.interp(x, [place for place, _ in self.knots], [slope for _, slope in self.knots])
+
+
+KNOTS = {"knots": "-1/10 -1/20 -1/80 0", "slopes": "-1/2 5/2 1/4 1", "rate": "1/10"}
+"""Two local steps from slope 1 at 0, beyond a valley and half the way back, to where the slope is 5/2."""
+
+
+def knotted(A: int, B: int) -> Trace:
+    """One round of two local steps on the knots; one factor is 1, and hardly moves, the other starts at 0."""
+    places, slopes = ([float(Fraction(text)) for text in KNOTS[name].split()] for name in ("knots", "slopes"))
+    L = max(abs(np.diff(slopes) / np.diff(places)))
+    zero, one = torch.zeros(1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.float64)
+    client = Knotted(zero[None], L, max(map(abs, slopes)) / L, knots=tuple(zip(places, slopes, strict=True)))
+    rate = float(Fraction(KNOTS["rate"]))
+    return follow(Setting("knots", (client,), zero, A * one, B * one, rate, steps=2, case={**KNOTS, "A": A, "B": B}))
+
+
 @cache
 def _traces(seed: int, budget: Budget) -> tuple[Trace, ...]:
     context = Context("fedloru-v2/thm-4.2", seed, budget)
@@ -108,7 +148,7 @@ def at_most(name: str, left: float, right: float, trace: Trace) -> Promise:
 def judge_bounds(lines: Sequence[Promise], scope: str) -> Evidence:
     """Judges inequalities ``left <= right``; the first violated one that can be followed by hand is the witness."""
     evidence = judge_promises(lines, scope)
-    compared = [line.right / line.left for line in lines if line.left > 1e-12 and line.right > 0.0]
+    compared = [float(line.right / line.left) for line in lines if line.left > 1e-12 and line.right > 0.0]
     slack = min(compared, default=None)
     tight = sum(ratio <= 1.01 for ratio in compared) / len(lines) if lines else None
     obtained = evidence.obtained + (f"; right/left at least {slack:.5g}" if slack is not None else "")

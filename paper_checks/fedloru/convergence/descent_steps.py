@@ -8,11 +8,18 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity
 from paper_checks.fedloru.convergence.bounded_runs import Trace
-from paper_checks.fedloru.convergence.bounded_settings import SCOPE, at_most, follow_settings, in_full, judge_bounds
+from paper_checks.fedloru.convergence.bounded_settings import (
+    SCOPE,
+    at_most,
+    follow_settings,
+    in_full,
+    judge_bounds,
+    knotted,
+)
 from paper_checks.fedloru.convergence.drift import drift_rates, printed_D
 from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
@@ -46,7 +53,7 @@ def draw_descents(context: Context) -> Descents:
     found = collect_cases(context, axes, anything, anything, examples=context.size(200, 2000), restarts=0)
     met = {**found, "d": -found["a"] / 2.0, "delta": -found["h"] * found["a"]}
     tight = found.holding({name: np.concatenate([met[name], found[name]]) for name in found})
-    return Descents(tight, in_full(follow_settings(context)))
+    return Descents(tight, [knotted(0, 1), knotted(1, 0), *in_full(follow_settings(context))])
 
 
 def _squares(square: float, change: float, kept: float, drift: float) -> sympy.Expr:
@@ -82,8 +89,12 @@ def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr,
 OF_THE_STEPS = Reading(
     "averages of the local steps",
     r"The line with $\Delta$ averaged over the gradients of the local steps, $i = 0, \ldots, E-1$.",
-    why="It uses (62), which is true of these averages (see eq-61-62).",
+    {"begins": 0},
+    "It uses (62), which is true of these averages (see eq-61-62).",
 )
+BECAUSE = r"(59) averages over $i = 1, \ldots, E$, which can be near the first gradient when the steps taken are not."
+AVERAGED = {0: "drift_", 1: "later_"}
+"""The drift of the mean gradient from the first, by the index from which the mean is taken."""
 INNER = "all vectors (an inequality between inner products)"
 
 
@@ -95,16 +106,28 @@ INNER = "all vectors (an inequality between inner products)"
     r"E\,E\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2$, by Lemma B.5, $\langle a,b\rangle \le "
     r"\frac14\|a\|^2 + \|b\|^2$ twice, (62) and Lemma B.6.",
     measure=draw_descents,
-    readings=(OF_THE_STEPS,),
-    mutants=[{"kept": 0.76}, {"square": 0.99}, {"drift": 0.99}, {"change": 0.24}, {"cross": 0.49}],
+    readings=(
+        LITERAL,
+        replace(
+            OF_THE_STEPS,
+            mutants=(
+                {"kept": 0.76},
+                {"square": 0.99},
+                {"drift": 0.99},
+                {"change": 0.24},
+                {"cross": 0.49},
+            ),
+        ),
+    ),
     vary=("kept", "square", "drift", "change"),
-    uses=("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/eq-61-62"),
-    expect="holds",
+    uses=("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/eq-61-62", "fedloru-v2/eq-59-60"),
+    because=BECAUSE,
+    expect="depends on the reading",
     grade="proof",
     method="identity and executed runs",
 )
 def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: float = 1.0, change: float = 0.25,
-             cross: float = 0.5) -> Evidence:  # fmt: skip
+             cross: float = 0.5, begins: int = 1) -> Evidence:  # fmt: skip
     """The inner products as a sum of squares, 2/4 as 1/2, then the whole line on runs."""
     a, d, delta, h = GRADIENT, DRIFT, CHANGE, STEP
     exact = (-h * (a + d) - delta / 2) ** 2 + h * (d + a / 2) ** 2
@@ -119,7 +142,7 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
         for one in trace.rounds:
             right = (
                 one["half"] + (square + L * C_A**2 / 2) * one["dB"] - kept * h_run * one["in_B"]
-                + cross * (L**2 * C_A**2 * C_B**2 + G**2) * one["dA"] + drift * h_run * one["drift_B"]
+                + cross * (L**2 * C_A**2 * C_B**2 + G**2) * one["dA"] + drift * h_run * one[AVERAGED[begins] + "B"]
             )  # fmt: skip
             lines.append(at_most("(70)", one["next"], right, trace))
     return replace(judge_bounds(lines, f"{INNER}; {SCOPE}"), slack=1.0)
@@ -133,16 +156,27 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
     r"substituted into (70), the factor of $E\|A_{t+1} - A_t\|^2$ becomes $\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)$ "
     "(75).",
     measure=draw_descents,
-    readings=(OF_THE_STEPS,),
-    mutants=[{"kept": 0.76}, {"drift": 0.99}, {"smooth": 0.49}, {"cross": 0.25}],
+    readings=(
+        LITERAL,
+        replace(
+            OF_THE_STEPS,
+            mutants=(
+                {"kept": 0.76},
+                {"drift": 0.99},
+                {"smooth": 0.49},
+                {"cross": 0.25},
+            ),
+        ),
+    ),
     vary=("kept", "drift", "smooth"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-67-70"),
-    expect="holds",
+    because=BECAUSE,
+    expect="depends on the reading",
     grade="proof",
     method="identity and executed runs",
 )
-def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5
-             ) -> Evidence:  # fmt: skip
+def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5,
+             begins: int = 1) -> Evidence:  # fmt: skip
     """The inner products as a square, the sum of the factors, then (74) and (75) on runs and on a parabola."""
     a, d, h = GRADIENT, DRIFT, STEP
     difference = h * a * (a + d) - rational(kept) * h * a**2 + rational(drift) * h * d**2
@@ -163,9 +197,9 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
         h_run = trace.setting.rate * trace.setting.steps
         for one in trace.rounds:
             half = one["loss"] + smooth * L_run * C_run**2 * one["dA"]
-            half += -kept * h_run * one["in_A"] + drift * h_run * one["drift_A"]
+            half += -kept * h_run * one["in_A"] + drift * h_run * one[AVERAGED[begins] + "A"]
             whole = half + cross * extra * one["dA"] + (1 + L_run * trace.C_A**2 / 2) * one["dB"]
-            whole += -kept * h_run * one["in_B"] + drift * h_run * one["drift_B"]
+            whole += -kept * h_run * one["in_B"] + drift * h_run * one[AVERAGED[begins] + "B"]
             lines += [at_most("(74)", one["half"], half, trace), at_most("(75)", one["next"], whole, trace)]
     return replace(judge_bounds(lines, f"{INNER}; {SCOPE}"), slack=1.0)
 

@@ -6,8 +6,10 @@ There is no noise, so that every sigma^2 > 0 will do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from paper_checks.enclosures import rational_root
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
@@ -138,6 +140,89 @@ def eq_63_66(values: Values) -> Violation:
     bound = 12 * square * one.C_A**2 * one.C_B**2 * s2 * (1 + square * s2)
     return Violation((one.slope(1) - one.slope(0)) ** 2, bound, assumes=one.assumes,
                      reads=ONE_WEIGHT + "squared change of the gradient in W")  # fmt: skip
+
+
+@dataclass
+class TwoSteps:
+    """Two local steps of one client on a loss whose slope is linear between knots, and what (70) and (74) have of them.
+
+    Attributes:
+        path: A and B, from the start on.
+        slopes: Of the loss, at each.
+        loss: The loss of a weight above that at the first knot.
+        L: Largest curvature.
+        G: Largest slope.
+        assumes: What is assumed.
+    """
+
+    path: list[tuple[Fraction, Fraction]]
+    slopes: list[Fraction]
+    loss: Callable[[Fraction], Fraction]
+    L: Fraction
+    G: Fraction
+    assumes: tuple[Hypothesis, ...]
+
+    def later(self, factor: int) -> Fraction:
+        """The squared drift of the mean gradient in A (0) or B (1) over i = 1, 2, from that at i = 0."""
+        each = [slope * at[1 - factor] for slope, at in zip(self.slopes, self.path, strict=True)]
+        return ((each[1] + each[2]) / 2 - each[0]) ** 2
+
+
+def two_steps(values: Values) -> TwoSteps:
+    """Follows eq. (7) for E = 2."""
+    places, given = ([Fraction(text) for text in values[name].split()] for name in ("knots", "slopes"))
+    A, B, rate = fractions(values, "A", "B", "rate")
+    assumes = assuming(
+        Hypothesis("knots, against slopes", len(places), "=", len(given)),
+        Hypothesis("least gap of the knots", min(b - a for a, b in pairwise(places)), ">", 0),
+        Hypothesis("first slope, for a least value", given[0], "<=", 0),
+        Hypothesis("last slope, for a least value", given[-1], ">=", 0),
+        Hypothesis("learning rate", rate, ">", 0),
+    )
+    ends = list(pairwise(zip(places, given, strict=True)))
+
+    def slope(x: Fraction) -> Fraction:
+        for (a, s), (b, t) in ends:
+            if a <= x <= b:
+                return s + (t - s) * (x - a) / (b - a)
+        return given[0] if x < places[0] else given[-1]
+
+    def loss(x: Fraction) -> Fraction:
+        stops = [places[0], *(place for place in places[1:] if place < x), x]
+        return sum(((b - a) * (slope(a) + slope(b)) / 2 for a, b in pairwise(stops)), Fraction(0))
+
+    path = [(A, B)]
+    for _ in range(2):
+        s, (A, B) = slope(path[-1][0] * path[-1][1]), path[-1]
+        path.append((A - rate * s * B, B - rate * s * A))
+    curvature = max(abs(t - s) / (b - a) for (a, s), (b, t) in ends)
+    return TwoSteps(path, [slope(A * B) for A, B in path], loss, curvature, max(map(abs, given)), assumes)
+
+
+KNOTS = "one weight AB, slope of the loss linear between knots, one client, two local steps; "
+
+
+@replay("fedloru-v2/eq-67-70")
+def eq_67_70(values: Values) -> Violation:
+    """The loss after the round against the right side of (70), with the averages of (59) over i = 1, 2."""
+    one, (rate,) = two_steps(values), fractions(values, "rate")
+    (A, B), _, (new_A, new_B) = one.path
+    C_A, C_B = (max(abs(at[k]) for at in one.path) for k in (0, 1))
+    right = one.loss(new_A * B) + (1 + one.L * C_A**2 / 2) * (new_B - B) ** 2
+    right += (one.L**2 * C_A**2 * C_B**2 + one.G**2) / 2 * (new_A - A) ** 2
+    right += 2 * rate * (one.later(1) - Fraction(3, 4) * (one.slopes[0] * A) ** 2)
+    return Violation(one.loss(new_A * new_B), right, assumes=one.assumes, reads=KNOTS + "loss after the round")
+
+
+@replay("fedloru-v2/eq-71-75")
+def eq_71_75(values: Values) -> Violation:
+    """The loss at the new A and the old B against the right side of (74), with the averages of (59) over i = 1, 2."""
+    one, (rate,) = two_steps(values), fractions(values, "rate")
+    (A, B), _, (new_A, _) = one.path
+    C_B = max(abs(B) for _, B in one.path)
+    right = one.loss(A * B) + one.L * C_B**2 / 2 * (new_A - A) ** 2
+    right += 2 * rate * (one.later(0) - Fraction(3, 4) * (one.slopes[0] * B) ** 2)
+    return Violation(one.loss(new_A * B), right, assumes=one.assumes, reads=KNOTS + "loss at the new A and the old B")
 
 
 @replay("fedloru-v2/eq-76")

@@ -173,7 +173,7 @@ def _changes(cross: sympy.Rational) -> sympy.Expr:
     return cross * (L**2 * a**2 * b**2 + G**2)
 
 
-@proof("fedloru-v2/eq-67-70", kept="3/4", square="1", change="1/4", cross="1/2", drift="1")
+@proof("fedloru-v2/eq-67-70@averages-of-the-local-steps", kept="3/4", square="1", change="1/4", cross="1/2", drift="1")
 def eq_67_70(values: Values) -> Proof:
     r"""Smoothness in B at $A_+$: $\langle\nabla_B + \delta, v\rangle + \frac12LC_A^2\|v\|^2$.
 
@@ -193,7 +193,9 @@ def eq_67_70(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/eq-71-75", kept="3/4", smooth="1/2", change="1/4", cross="1/2", drift="1")
+@proof(
+    "fedloru-v2/eq-71-75@averages-of-the-local-steps", kept="3/4", smooth="1/2", change="1/4", cross="1/2", drift="1"
+)
 def eq_71_75(values: Values) -> Proof:
     """Smoothness in A at B, the mean of u as in (70), and the sum with (70)."""
     kept, smooth, change, cross, drift = (rational(values[n]) for n in ("kept", "smooth", "change", "cross", "drift"))
