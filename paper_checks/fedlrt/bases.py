@@ -289,20 +289,25 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
     measure=measure_wide,
     mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
     vary=("corner", "outside"),
+    hypotheses=(
+        Dropped(r"$2r \le n$", {"beyond": True}, r"$\tilde U^\top U = [I; 0]$ however many columns stand beside U"),
+        Dropped("S of full rank", {"singular": True}, "the products of the bases do not know S"),
+    ),
     uses=("fedlrt/eq-22", "fedlrt/eq-23"),
     importance="result",
     expect="holds",
     grade="proof",
     method="algorithm",
 )
-def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, outside: float = 0.0) -> Evidence:
+def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, outside: float = 0.0,
+            beyond: bool = False, singular: bool = False) -> Evidence:  # fmt: skip
     """Projected coefficients against those the clients assemble, and the model against the server's.
 
     With the orthogonal factor of a library in place of [U|Ubar] signs of rows and columns change: its first columns
     are those of U up to sign.
     """
     promises = []
-    for one in regular(points):
+    for one in regular(points, beyond, singular):
         Ut, Vt = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
         W = product(one.factors)["W"]
         promises.append(same("St is S in the corner of zeros", Ut.mT @ W @ Vt,
@@ -321,15 +326,17 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
     measure=measure_wide,
     mutants=[{"assembled": False}, {"columns": 1}, {"one": 1.01}],
     vary=("one",),
+    hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     uses=("fedlrt/eq-6",),
     expect="holds",
     grade="proof",
     method="algorithm",
 )
-def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: float = 1.0) -> Evidence:
+def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: float = 1.0,
+          beyond: bool = False) -> Evidence:  # fmt: skip
     """Products of the wide bases with the original ones, also where gradients have too little rank."""
     promises = []
-    for point in regular(points):
+    for point in regular(points, beyond):
         U, _, V = point.parts
         wide = (point.Ut, point.Vt) if assembled else (point.library_u, point.library_v)
         for basis, first in zip(wide, (U, V), strict=True):

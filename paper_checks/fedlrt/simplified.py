@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.descent import Descent
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.convergence import LIMIT, Run, as_run
 from paper_checks.fedlrt.traces import Array, descent_constant, run_of, with_slope
@@ -178,6 +178,13 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
         mutants=({"constant": 0.9}, {"assumption": "printed"}, {"loss": "none"}),
     ),
     vary=("constant",),
+    hypotheses=(
+        Dropped(
+            r"$\frac1C\sum_c\|\nabla_{\hat S}L_c\|^2 \le \delta^2\|\nabla_{\tilde S}L\|^2$, with (14) in its place",
+            {"assumption": "printed"},
+        ),
+        Dropped(r"$\delta \le 1$", {"most": 1e6}),
+    ),
     also=("fedlrt/thm-11",),
     uses=("fedlrt/assumption-1", "fedlrt/eq-36"),
     importance="result",
@@ -241,6 +248,9 @@ def thm_4(
         mutants=({"factor": 0.95}, {"assumption": "printed"}, {"loss": "none"}),
     ),
     vary=("factor",),
+    hypotheses=(
+        Dropped("rounds that start as in the corrected Theorem 4, with (14) in its place", {"assumption": "printed"}),
+    ),
     also=("fedlrt/cor-2",),
     uses=("fedlrt/thm-4",),
     importance="result",

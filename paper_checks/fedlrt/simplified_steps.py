@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.convergence import LIMIT
 from paper_checks.fedlrt.simplified import WITNESS, all_traces
@@ -279,6 +279,7 @@ def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float
         mutants=({"sign": -1.0}, {"constant": 0.9}, {"half": 0.55}, {"form": "printed", "most": 0.0, "limit": LIMIT}),
     ),
     vary=("constant", "half"),
+    hypotheses=(Dropped(r"$\delta \le 1$", {"most": 0.0}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
     because="The inner product has the other sign, and the drift of the block also follows moves outside of it.",
     expect="corrected",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.worst_case.closed_form import best_constant
@@ -81,6 +81,7 @@ def measure_truncated(context: Context) -> list[Truncated]:
         mutants=({"constant": 0.9}, {"share": 0.9}, {"leading": 1.05}),
     ),
     vary=("constant", "share", "leading"),
+    hypotheses=(Dropped(r"$s_*\lambda L \le 1$", {"limit": 10.0}),),
     also=("fedlrt/thm-9", "fedlrt/eq-38"),
     uses=("fedlrt/thm-8",),
     importance="result",

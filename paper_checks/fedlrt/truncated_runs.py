@@ -66,6 +66,8 @@ def all_runs(context: Context) -> list[Truncated]:
             "nothing lost", [least_squares([[0.5, 0.2], [0.3, 1.0]])] * 2, start, (1, 2), Descent(24, 1 / 288)
         ),
         round_of_fedlrt("nothing lost", [least_squares([[0.5, 0.2], [0.3, 1.0]])], start, (1, 2), Descent(1, 1.0)),
+        round_of_fedlrt("long steps", [least_squares([[0.5, 0.2], [0.3, 1.0]])], start, (1, 2), Descent(1, 3.0)),
+        round_of_fedlrt("long steps", [least_squares([[0.5, 0.2], [0.3, 1.0]])], start, (1, 1), Descent(4, 1.5)),
     ]
     rng = context.rng("quadratics")
     for number in range(context.size(24, 200)):

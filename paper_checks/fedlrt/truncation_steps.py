@@ -13,7 +13,7 @@ import sympy
 import torch
 
 from algorithms.descent import Descent
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity, together
 from paper_checks.fedlrt.traces import Array, Trace, norm, random_traces, trace
@@ -74,9 +74,9 @@ def measure_pairs(context: Context) -> list[Pair]:
     for number in range(context.size(120, 1000)):
         Y2 = rng.standard_normal((3, 3)) * 3.0
         Y1 = Y2 + rng.standard_normal((3, 3)) * (1e-2, 1.0, 30.0)[number % 3]
-        kind = ("bowl", "quadratic", "log cosh", "cosine")[number // 3 % 4]
+        kind = ("bowl", "quadratic", "log cosh", "cosine", "steeper than L")[number // 3 % 5]
         basis = np.linalg.qr(rng.standard_normal((9, 9)))[0]
-        spectrum = np.ones(9) if kind == "bowl" else rng.uniform(-1.0, 1.0, 9)
+        spectrum = {"bowl": np.ones(9), "steeper than L": np.full(9, 1.2)}.get(kind, rng.uniform(-1.0, 1.0, 9))
 
         def at(Y: Array, kind: str = kind, basis: Array = basis, spectrum: Array = spectrum) -> tuple[float, Array]:
             if kind == "log cosh":
@@ -99,12 +99,15 @@ def measure_pairs(context: Context) -> list[Pair]:
     measure=measure_pairs,
     mutants=[{"half": 0.49}, {"sign": 1.0}, {"power": 1.5}],
     vary=("half", "sign"),
+    hypotheses=(Dropped("L-smooth with this constant", {"smooth": False}),),
     expect="holds",
     grade="proof",
     method="inequality",
 )
-def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0) -> Evidence:
+def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0,
+            smooth: bool = True) -> Evidence:  # fmt: skip
     """Equality for a bowl."""
+    pairs = [pair for pair in pairs if pair.name != "steeper than L" or not smooth]
     left = np.array([p.first - p.second for p in pairs])
     inner, square = np.array([(p.inner, p.square) for p in pairs]).T
     right = -sign * inner + half * square ** (power / 2.0)
