@@ -44,9 +44,9 @@ def away_from_spikes() -> Steps:
 
     $(\lambda - \epsilon_N)w = V\Theta V^Tw$, so $1 = |w|^2 = y^TV^T(\lambda - \epsilon_N)^{-2}Vy$ with $y = \Theta
     V^Tw$. Cut the eigenvalues of $\epsilon_N$ into windows of cR consecutive ones. By Weyl's inequalities $\lambda$ is
-    in a window or within a vanishing distance of one. By (W) a window is at most $\delta(c) + o(1)$ wide, and
-    widest at an edge, where it has $\frac{\sqrt2}{3\pi}(\delta/n)^{3/2}$ of the mass or more: $\delta(c) \le Cc^{2/3}$. The
-    projection on its eigenvectors P has $V^TPV \to cI$, as V is independent of the eigenvalues and uniformly
+    in a window or within a vanishing distance of one. By (W) a window is at most $\delta(c) + o(1)$ wide, and widest at
+    an edge, where it has $\frac{\sqrt2}{3\pi}(\delta/n)^{3/2}$ of the mass or more: $\delta(c) \le Cc^{2/3}$. The
+    projection on its eigenvectors P has $V^TPV \to cI$, as they are independent of the eigenvalues and uniformly
     random. Hence $1 \ge |y|^2c/(\delta(c)^2 + o(1))$: $|y|^2$ is at most a multiple of $c^{1/3}$ in the limit, for
     every c > 0. The same holds for the extreme eigenvector of a spike with $|\theta| \le n$, whose eigenvalue tends to
     the edge.
@@ -214,7 +214,8 @@ def mean_cosine() -> Steps:
     With $X = |m| + \sqrt b\,z_1$ and $Y^2 = b\chi_{r-1}^2$ it is $E\,X/\sqrt{X^2 + Y^2}$. $x/\sqrt{x^2 + y^2}$ is odd
     in x and, for x > 0, falls in $y^2$, and X has more density at x than at -x; so the mean over X falls in $y^2$,
     which grows with r. In one dimension it is $P(X > 0) - P(X < 0) < 1$. For large r, $Y^2/r \to b$ gives
-    $\sqrt rA_r \to |m|/\sqrt b$. For b = 0 it is 1. By symmetry about m, $E\frac{m + \sqrt bz}{|m + \sqrt bz|} = A_r\frac m{|m|}$.
+    $\sqrt rA_r \to |m|/\sqrt b$. For b = 0 it is 1. By symmetry about m,
+    $E\frac{m + \sqrt bz}{|m + \sqrt bz|} = A_r\frac m{|m|}$.
     """
     x, y, b, size = sympy.symbols("x y b m", positive=True)
     slope = sympy.diff(x / sympy.sqrt(x**2 + y), y)

@@ -85,7 +85,7 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     because=r"The condition $g_N^{-1}(\theta) > U_N$ also holds for spikes below $1/g_{\mu_N}(U_N)$, whose eigenvalue "
     "stays at the edge.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )  # fmt: skip
 def v1_prop_3_2(data: Observed, rule: str = "printed", coefficient: float = 1.0, edge: float = 1.0,
@@ -163,7 +163,7 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     because="Spikes below the threshold meet the printed condition and stay at the edge; indices that grow with R "
     "end inside the bulk.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )
 def iclr_prop_3_1(data: Observed, rule: str = "printed", interior: str = "set", coefficient: float = 1.0,
@@ -274,7 +274,7 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
     because="The difference grows in proportion to R where a spike decides the norm, and can be negative where the "
     "bulk does.",
     expect="corrected",
-    grade="statistical",
+    grade="proof",
     method="limit",
 )  # fmt: skip
 def v1_thm_3_3(data: Gaps, growth: float = 0.0, second_moment: float = 1.0, moment: str = "second", norm: str = "norm",
