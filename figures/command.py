@@ -98,9 +98,13 @@ def make_figure(figure: Figure, options: argparse.Namespace, out: Path) -> Made:
         def advance(text: str) -> None:
             bar.set_postfix_str(text)
 
+        def tell(text: str) -> None:
+            tqdm.write(f"{figure.id}: {text}", file=sys.stderr)
+
         settings = Settings(
-            scale=options.scale, seed=options.seed, device=options.device, data_root=options.root, progress=advance
-        )
+            scale=options.scale, seed=options.seed, device=options.device, data_root=options.root, progress=advance,
+            told=tell,
+        )  # fmt: skip
         return make(figure, settings, out, recompute=options.recompute)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -89,23 +90,28 @@ def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Effect:
 
 
 def smallest_detectable(pairs: list[float]) -> float:
-    """The smallest mean of differences that is found with probability `POWER`, from the spread of those at hand.
+    """The smallest mean of differences that is found with probability `POWER`, from the spread of those at hand."""
+    return _standard_errors(len(pairs) - 1) * float(np.std(pairs, ddof=1)) / float(np.sqrt(len(pairs)))
 
-    With d for the mean over its standard error, the two-sided t test at 5 % rejects when a normal variable around d
-    exceeds the bound times the estimated over the true deviation, whose law is that of a chi.
+
+@cache
+def _standard_errors(degrees: int) -> float:
+    """That mean over its standard error, d.
+
+    The two-sided t test at 5 % rejects when a normal variable around d exceeds the bound times the estimated over the
+    true deviation, whose law is that of a chi.
     """
     from scipy.integrate import quad
     from scipy.optimize import brentq
     from scipy.stats import chi, norm, t
 
-    degrees = len(pairs) - 1
     bound = t.ppf((1 + LEVEL) / 2, degrees) / np.sqrt(degrees)
 
     def missed(d: float) -> float:
         found = quad(lambda u: (norm.sf(bound * u - d) + norm.cdf(-bound * u - d)) * chi.pdf(u, degrees), 0.0, np.inf)
         return POWER - found[0]
 
-    return float(brentq(missed, 0.0, 100.0) * np.std(pairs, ddof=1) / np.sqrt(len(pairs)))
+    return float(brentq(missed, 0.0, 100.0))
 
 
 def by_seed(ends: pd.DataFrame, **keys: str | int) -> dict[int, float]:

@@ -233,6 +233,7 @@ def _shapes(network: Network) -> Mapping[str, Any]:
     return dict(made.named_parameters())
 
 
+@cache
 def parameters(network: Network, rank: int | None = None, convolution: str = CONVOLUTIONS[0]) -> int:
     """Trained parameters of a network: all of them, or the factors of its stages and the rest.
 
@@ -250,6 +251,7 @@ def parameters(network: Network, rank: int | None = None, convolution: str = CON
     return rest + sum(min(rank, m, n) * (m + n) for m, n in sides)
 
 
+@cache
 def matched_rank(network: Network, rank: int) -> int:
     """FedHM's rank with the number of parameters nearest to that of FedLoRU's factors of a rank."""
     wanted = parameters(network, rank)

@@ -34,6 +34,7 @@ class Settings:
         data_root: A folder to look for data sets in first.
         runs: Folder of training runs: those that stand there are taken, missing ones are made there.
         progress: Called with one line of text now and then.
+        told: Called with lines that are to stand: what long work costs, before it starts.
 
     Raises:
         FigureError: An unknown scale or a seed that is not a whole number of at least 0.
@@ -45,6 +46,7 @@ class Settings:
     data_root: str | Path | None = None
     runs: str | Path = "results/runs"
     progress: Callable[[str], None] | None = None
+    told: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         if self.scale not in SCALES:
@@ -66,6 +68,11 @@ class Settings:
         """Tells the caller how far the work is."""
         if self.progress is not None:
             self.progress(text)
+
+    def announce(self, text: str) -> None:
+        """Tells the caller a line that is to stand."""
+        if self.told is not None:
+            self.told(text)
 
     def check_device(self) -> None:
         """Fails before the work rather than in the middle of it.

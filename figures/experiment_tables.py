@@ -1,0 +1,172 @@
+"""Tables of the papers as pictures: published, obtained, difference; and beside them each comparison with its interval.
+
+Colours say how far apart two numbers are, and what the runs say of a comparison; words and numbers say the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from figures.experiment_effects import Effect, Finding
+from figures.style import BLUE, VERMILION, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+COLOURS: dict[Finding, str] = {"supports": BLUE, "contradicts": VERMILION, "undecided": "0.55"}
+ROW = 0.19
+"""Inches of a row."""
+TITLE = 98
+"""Letters in a line of a title."""
+FULL_TINT = 30.0
+"""Points of difference at which a cell has the whole tint."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A row of a table.
+
+    Attributes:
+        group: Setting; written where it changes.
+        name: Of the row.
+        published: As printed, in per cent; none: nothing is printed.
+        obtained: Mean over the seeds, in per cent; nan where every run failed.
+        half_width: Of its 95 % interval; nan for one seed.
+        failed: Number of runs that failed.
+    """
+
+    group: str
+    name: str
+    published: float | None
+    obtained: float
+    half_width: float
+    failed: int = 0
+
+    @property
+    def difference(self) -> float:
+        """Obtained minus published; nan where there is no such number."""
+        return float("nan") if self.published is None else self.obtained - self.published
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """Published, obtained and difference as they are written."""
+        published = "" if self.published is None else f"{self.published:.1f}"
+        width = f" ± {self.half_width:.1f}" if np.isfinite(self.half_width) else ""
+        obtained = f"{self.obtained:.1f}{width}" if np.isfinite(self.obtained) else "-"
+        difference = f"{self.difference:+.1f}" if np.isfinite(self.difference) else ""
+        return published, obtained + (f" ({self.failed} failed)" if self.failed else ""), difference
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A statement that one line is above another, and what the runs say of it.
+
+    Attributes:
+        group: Setting; written where it changes.
+        name: Of the comparison.
+        published: The difference between the printed values, in points; none: nothing is printed.
+        effect: Of the runs, in shares of 1.
+    """
+
+    group: str
+    name: str
+    published: float | None
+    effect: Effect
+
+
+def counted(one: str, other: str, effects: Sequence[Effect]) -> str:
+    """In how many settings one line is above another by the runs, below it, or neither.
+
+    >>> counted("FedLoRU", "FedAvg", [Effect(5, 0.02, 0.01, 0.02), Effect(5, 0.01, 0.03, 0.04)])
+    'FedLoRU is above FedAvg in 1 of 2 settings, 1 undecided (+1.0 to +2.0 points)'
+    """
+    found = Counter(effect.above for effect in effects)
+    words = [f"below in {found['contradicts']}"] if found["contradicts"] else []
+    words += [f"{found['undecided']} undecided"] if found["undecided"] else []
+    of = f"{found['supports']} of {len(effects)} setting{'s'[: len(effects) - 1]}"
+    means = sorted(100 * effect.mean for effect in effects)
+    span = f"{means[0]:+.1f}" if len(means) == 1 else f"{means[0]:+.1f} to {means[-1]:+.1f}"
+    return f"{one} is above {other} in {', '.join([of, *words])} ({span} points)"
+
+
+def draw_table(
+    values: Sequence[Value], contrasts: Sequence[Contrast], title: str, unit: str = "accuracy, %"
+) -> Picture:
+    """The table on the left, the comparisons on the right; below one another where a table is short.
+
+    Args:
+        values: Rows of the table.
+        contrasts: Comparisons; none are drawn where there are none.
+        title: What is found.
+        unit: Of the values.
+    """
+    from matplotlib.figure import Figure
+
+    lines = max(_lines([v.group for v in values]), _lines([c.group for c in contrasts]))
+    picture = Figure(figsize=(WIDTH, 1.15 + ROW * lines))
+    left, *right = picture.subplots(1, 2 if contrasts else 1, width_ratios=(1.15, 1) if contrasts else None,
+                                    squeeze=False)[0]  # fmt: skip
+    _table(left, values, lines, unit)
+    for axes in right:
+        _forest(axes, contrasts, lines)
+    picture.suptitle(fill(title, TITLE), x=0.01, ha="left", fontsize=9)
+    return picture
+
+
+def _lines(groups: Sequence[str]) -> int:
+    return len(groups) + len(dict.fromkeys(groups)) + 1
+
+
+def _table(axes: Any, values: Sequence[Value], lines: int, unit: str) -> None:
+    axes.set(xlim=(0, 1), ylim=(lines - 0.5, -0.5))
+    axes.set_axis_off()
+    columns = (0.52, 0.8, 1.0)
+    for x, head in zip(columns, ("published", "obtained", "diff."), strict=True):
+        axes.text(x, 0, head, ha="right", va="center", fontsize=7.5, weight="bold")
+    axes.text(0, 0, unit, va="center", fontsize=7, color="0.4")
+    line, group = 1, None
+    for value in values:
+        if value.group != group:
+            axes.text(0, line, value.group, va="center", fontsize=7.5, weight="bold")
+            axes.axhline(line - 0.5, color="0.8", linewidth=0.6)
+            line, group = line + 1, value.group
+        axes.text(0.03, line, value.name, va="center", fontsize=7.5)
+        for x, cell in zip(columns, value.cells, strict=True):
+            axes.text(x, line, cell, ha="right", va="center", fontsize=7.5)
+        if np.isfinite(value.difference):
+            strength = 0.45 * min(1.0, abs(value.difference) / FULL_TINT)
+            axes.axhspan(line - 0.46, line + 0.46, 0.84, 1.0, lw=0, alpha=strength,
+                         color=BLUE if value.difference > 0 else VERMILION)  # fmt: skip
+        line += 1
+
+
+def _forest(axes: Any, contrasts: Sequence[Contrast], lines: int) -> None:
+    axes.set_ylim(lines - 0.5, -0.5)
+    axes.axvline(0.0, color="0.3", linewidth=0.8)
+    labels, group, line = [], None, 1
+    for contrast in contrasts:
+        if contrast.group != group:
+            labels.append((line, contrast.group))
+            line, group = line + 1, contrast.group
+        effect = contrast.effect
+        colour = COLOURS[effect.above]
+        if np.isfinite(effect.half_width):
+            axes.plot([100 * effect.low, 100 * effect.high], [line, line], color=colour, linewidth=1.6)
+        axes.plot(100 * effect.mean, line, "o", color=colour, markersize=4)
+        if contrast.published is not None:
+            axes.plot(contrast.published, line, "D", markerfacecolor="white", markeredgecolor="black", markersize=3.5)
+        labels.append((line, contrast.name))
+        line += 1
+    axes.set_yticks([at for at, _ in labels], [text for _, text in labels], fontsize=7)
+    groups = {contrast.group for contrast in contrasts}
+    for tick, (_, text) in zip(axes.get_yticklabels(), labels, strict=True):
+        tick.set_weight("bold" if text in groups else "normal")
+    axes.tick_params(axis="y", length=0)
+    axes.grid(False, axis="y")
+    axes.set_xlabel("difference, points (dot: obtained, diamond: published)", fontsize=8)

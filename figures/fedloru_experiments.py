@@ -1,0 +1,242 @@
+"""FedLoRU's tables and figures of experiments on images: published, obtained, and what the runs say of each statement.
+
+At scales below the paper's, values of the paper and of the runs stand beside each other to be read, not to be equal:
+data, network, samples and rounds differ. What is compared is the order of methods, by differences paired over seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from figures.experiment import CHOICE, RUN, Design, finals, results
+from figures.experiment_cost import announced
+from figures.experiment_effects import by_seed, mean_and_half_width, paired
+from figures.experiment_tables import Contrast, Value, counted, draw_table
+from figures.fedloru_designs import (
+    EVALUATIONS,
+    LEFT_OUT,
+    RANKS,
+    SIZES,
+    Sizes,
+    choice_of,
+    network_of,
+    share,
+    tab1_design,
+    tab3_design,
+    tab6_design,
+    tab7_design,
+)
+from figures.fedloru_printed import TABLE_1_ICLR, TABLE_3, TABLE_6, TABLE_7
+from figures.figure import DataChoice, Figure, Settings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+Row = Mapping[str, Any]
+TITLES = {"fashion-mnist": "Fashion-MNIST", "cifar-10": "CIFAR-10", "cifar-100": "CIFAR-100"}
+PLACES = {size: place for place, size in enumerate(RANKS)}
+
+
+def data_by(design: Callable[[Settings], Design]) -> Callable[[Settings], pd.DataFrame]:
+    """The table of an experiment; at the paper's scale its cost is told before it starts."""
+
+    def data(settings: Settings) -> pd.DataFrame:
+        made = design(settings)
+        if settings.scale == "paper":
+            announced(made, settings, [f"{s.name}: {s.value} ({s.source})" for s in LEFT_OUT])
+        return results(made, settings)
+
+    return data
+
+
+def published(table: str, row: Row) -> float | None:
+    """The printed accuracy of a line, in per cent; none where nothing is printed.
+
+    Args:
+        table: `1`, `3`, `6` or `7`.
+        row: Keys of the line; Fashion-MNIST stands for CIFAR-100 in Tables 3, 6 and 7 below the paper's scale.
+    """
+    method, clients = row["method"], int(row["clients"])
+    if table == "7":
+        printed = TABLE_7.get(clients, {}).get(method)
+        return None if printed is None else 100 * float(printed)
+    if table == "6":
+        rows = [r for r in TABLE_6 if r.clients == clients and method in ("FedAvg", r.method)]
+        return float(rows[0].fedavg if method == "FedAvg" else rows[0].accuracy) if rows else None
+    if table == "3":
+        printed = TABLE_3.get(str(row["split"]).removeprefix("psi = "), {}).get(method)
+        return None if printed is None else float(printed)
+    case = [c for c in TABLE_1_ICLR if (c.dataset, c.split, c.clients) == (TITLES[row["data"]], row["split"], clients)]
+    if not case:
+        return None
+    if method == "FedAvg":
+        return float(case[0].fedavg)
+    return float(case[PLACES[row["size"]]].accuracies[method])
+
+
+def values(table: pd.DataFrame, of: str) -> list[Value]:
+    """The rows of a table, in the order of the experiment."""
+    ends = finals(table, EVALUATIONS)
+    keys = [name for name in ends.columns if name not in ("seed", "rate", "value", "bytes", "failed")]
+    found = []
+    for _, line in ends.groupby(keys, sort=False):
+        row = {str(name): value for name, value in line.iloc[0].items()}
+        mean, half_width = mean_and_half_width(dict(zip(line.seed, line.value, strict=True)))
+        found.append(
+            Value(group_of(of, row), name_of(of, row), published(of, row), 100 * mean, 100 * half_width,
+                  int(line.failed.sum()))
+        )  # fmt: skip
+    return found
+
+
+def contrasts(table: pd.DataFrame, of: str, pairs: Sequence[tuple[str, str]]) -> list[Contrast]:
+    """The differences between pairs of methods in every setting in which both are run."""
+    ends = finals(table, EVALUATIONS)
+    found = []
+    for one, other in pairs:
+        for keys, rival in _both(ends, one, other):
+            ours, theirs = published(of, {**keys, "method": one}), published(of, {**rival, "method": other})
+            effect = paired(by_seed(ends, **keys, method=one), by_seed(ends, **rival, method=other))
+            printed = None if ours is None or theirs is None else ours - theirs
+            found.append(Contrast(f"{one} minus {other}", where(of, keys), printed, effect))
+    return found
+
+
+def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Keys of the lines of one method, with those of the other's in the same setting: at its size, or in full."""
+    names = ["data", "split", "clients", "participation", "size"]
+    rivals = {tuple(key) for key in ends[ends.method == other][names].drop_duplicates().to_numpy()}
+    for key in ends[ends.method == one][names].drop_duplicates().to_numpy():
+        for match in (tuple(key), (*key[:-1], "full")):
+            if match in rivals:
+                yield dict(zip(names, key, strict=True)), dict(zip(names, match, strict=True))
+                break
+
+
+def group_of(of: str, row: Row) -> str:
+    """The setting of a row."""
+    if of == "3":
+        return f"{TITLES[row['data']]}, {row['split']}"
+    return f"{TITLES[row['data']]}, {row['split']}, K = {row['clients']}"
+
+
+def name_of(of: str, row: Row) -> str:
+    """The method of a row, with its size where there are several."""
+    return f"{row['method']} {row['size']}" if of == "1" and row["size"] != "full" else str(row["method"])
+
+
+def where(of: str, keys: Row) -> str:
+    """The setting of a comparison, short."""
+    if of == "3":
+        return str(keys["split"])
+    size = f", {keys['size']}" if of == "1" else ""
+    return f"{keys['split']}, K = {keys['clients']}{size}" if of == "1" else f"K = {keys['clients']}"
+
+
+PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "1": (("FedLoRU", "FedLoRA"), ("FedLoRU", "FedHM"), ("FedLoRU", "FedAvg")),
+    "3": (("pFedLoRU", "pFedLoRA(1)"), ("pFedLoRU", "pFedLoRA(2)")),
+    "6": (("FedLoRA", "FedAvg"), ("FedLoRU", "FedAvg"), ("FedLoRU", "FedLoRA")),
+    "7": (("FedLoRU", "FedAvg"), ("FedLoRU", "FedHM"), ("FedLoRU", "FedLoRA")),
+}
+"""Comparisons of each table."""
+STATED: Mapping[str, str] = {
+    "1": "FedLoRU is always above FedLoRA, above FedHM in most cells, and slightly below FedAvg in most settings",
+    "3": "pFedLoRU is above both forms of pFedLoRA",
+    "6": "FedLoRU and FedLoRA are above FedAvg once K exceeds 100 and 200, and the gap widens with K",
+    "7": "with a tenth of the clients in a round FedLoRU leads FedAvg, FedHM and FedLoRA",
+}
+
+
+def in_short(table: pd.DataFrame, of: str) -> str:
+    """In how many settings the first method of each comparison is above the second, and by how much."""
+    parts = []
+    for one, other in PAIRS[of]:
+        found = contrasts(table, of, [(one, other)])
+        parts += [counted(one, other, [contrast.effect for contrast in found])] if found else []
+    return "; ".join(parts)
+
+
+def drawn(of: str) -> Callable[[pd.DataFrame], Picture]:
+    """Draws a table."""
+
+    def draw(table: pd.DataFrame) -> Picture:
+        unit = "personal, %" if of == "3" else "accuracy, %"
+        title = f"Table {of}: {in_short(table, of)}."
+        return draw_table(values(table, of), contrasts(table, of, PAIRS[of]), title, unit)
+
+    return draw
+
+
+def found_in(of: str) -> Callable[[pd.DataFrame], str]:
+    """What is stated and what is found, comparison by comparison."""
+
+    def found(table: pd.DataFrame) -> str:
+        each = ". ".join(map(_in_words, contrasts(table, of, PAIRS[of])))
+        return f"Stated: {STATED[of]}. Found: {in_short(table, of)}. That the first is above the second: {each}."
+
+    return found
+
+
+def _in_words(contrast: Contrast) -> str:
+    printed = "" if contrast.published is None else f" (published {contrast.published:+.1f})"
+    effect = contrast.effect
+    return f"{contrast.group}, {contrast.name}: {effect.in_words}{printed}: {effect.above}"
+
+
+def sizes_of(table: pd.DataFrame) -> str:
+    """Sizes of the scale that a table is of."""
+    sizes = _scale_of(table)
+    runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
+    data = str(runs.data.iloc[0])
+    of, network = sizes.federation, network_of(sizes, data)
+    shares = ", ".join(f"{name} {100 * share(network, sizes.rank(name)):.0f} % (rank {sizes.rank(name)})"
+                       for name in sizes.shares)  # fmt: skip
+    rates = ", ".join(f"{rate:g}" for rate in sizes.rates)
+    tried = f"chosen from {rates} by {sizes.tuning_rounds} rounds with seed {int(choice.seed.max())}" if len(choice) \
+        else rates  # fmt: skip
+    return (
+        f"{network[0]} of width {sizes.width} on images of {of.get('side', 28)} x {of.get('side', 28)} pixels, "
+        f"{of.get('samples', 'all')} training samples ({sizes.personal.get('samples', 'all')} for personal models), "
+        f"{of['epochs']} local epochs in batches of {of['batch']}, momentum 0.9, cosine to 0.001 over {sizes.rounds} "
+        f"rounds, accumulation every {sizes.tau}, parameters of the low-rank methods: {shares}; learning rates "
+        f"{tried}; seeds {', '.join(map(str, sorted(set(runs.seed))))}; final accuracy: mean of the last {EVALUATIONS} "
+        "evaluations."
+    )
+
+
+def _scale_of(table: pd.DataFrame) -> Sizes:
+    runs = table[table.stage == RUN]
+    return next(of for of in SIZES.values() if of.rounds == runs["round"].max())
+
+
+def choices(*printed: str) -> Callable[[Settings], DataChoice]:
+    """The data sets of an experiment by scale."""
+    return lambda settings: choice_of(settings, printed)
+
+
+CAPTION = (
+    "Left the printed values, those of the runs with 95 % intervals over the seeds, and their difference, which is not "
+    "expected to be zero below the paper's scale. Right the differences between methods, paired over the seeds (same "
+    "samples, clients and initial weights), with 95 % intervals: blue where the whole interval is above zero, red "
+    "where it is below, grey where the runs do not decide. Diamonds: the printed differences."
+)
+
+
+def _figure(of: str, title: str, design: Callable[[Settings], Design], *printed: str) -> Figure:
+    return Figure(
+        f"fedloru/tab-{of}", title, CAPTION, data_by(design), drawn(of), found_in(of), sizes_of,
+        choose=choices(*printed),
+    )  # fmt: skip
+
+
+TABLE_1_FIGURE = _figure(
+    "1", "FedLoRU, Tables 1 and 5: four methods by share of parameters, clients alike and not", tab1_design,
+    "fashion-mnist", "cifar-10", "cifar-100",
+)  # fmt: skip
+TABLE_3_FIGURE = _figure("3", "FedLoRU, Table 3: personal models", tab3_design, "cifar-100")
+TABLE_6_FIGURE = _figure("6", "FedLoRU, Table 6: more and more clients", tab6_design, "cifar-100")
+TABLE_7_FIGURE = _figure("7", "FedLoRU, Table 7: a tenth of the clients in a round", tab7_design, "cifar-100")
