@@ -4,10 +4,12 @@ from math import sqrt
 
 import numpy as np
 import pytest
+import sympy
 import torch
 
 from figures.fedlrt_fig3 import counted
 from paper_checks.fedlrt.counting import (
+    FACTORISATIONS,
     LOW_RANK,
     METHODS,
     Layer,
@@ -22,6 +24,7 @@ from paper_checks.fedlrt.counting import (
     within,
     written,
 )
+from paper_checks.fedlrt.replays import boxes
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -89,3 +92,24 @@ def test_counts_that_are_no_polynomial_are_refused() -> None:
 
 def test_polynomials_are_written_in_words() -> None:
     assert written({(1, 1, 0, 0): 6, (0, 2, 0, 0): -5}) == "6nr - 5r^2"
+
+
+AT = {boxes.m: 9, boxes.n: 12, boxes.r: 3, boxes.b: 2}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_lines_of_the_boxes_send_and_decompose_what_the_algorithms_do(method: str) -> None:
+    one = count(method, Sizes(12, 3, b=2, rows=9))
+    sides = [side for trip in boxes.trips(LOW_RANK.get(method, method)) for side in (trip.sent, trip.back)]
+    sent = [sum((sympy.sympify(rows * columns) for rows, columns in side.values()), sympy.Integer(0)) for side in sides]
+    assert [numbers.subs(AT) for numbers in sent] == list(one.messages.values())
+    if method in LOW_RANK:
+        factored = [step for step in boxes.steps() if step.does != "product"]
+        stated = [(step.does, *(side.subs(AT) for side in step.takes[0])) for step in factored]
+        found = [(FACTORISATIONS[step.name], *step.shapes[0]) for step in one.factorisations()]
+        assert sorted(stated) == sorted(found)
+
+
+def test_a_product_of_shapes_that_do_not_meet_is_told() -> None:
+    with pytest.raises(ValueError, match="do not meet"):
+        _ = boxes.Step("client", "product", ((boxes.m, boxes.r), (boxes.n, boxes.r))).gives

@@ -158,6 +158,19 @@ def test_a_resolution_is_stated_on_the_card():
     assert "within 5, read off a figure" in evidence.obtained
 
 
+def test_promises_that_are_all_of_a_statement_are_compared_exactly():
+    third = Fraction(1, 3)
+    kept = [Promise("rounds", 2, 2), Promise("share", third, Fraction(1, 2), at_most=True)]
+    assert judge_promises(kept, "").grade == "search"
+    assert judge_promises(kept, "", whole=True).grade == "proof"
+    assert judge_promises([Promise("share", third, third + Fraction(1, 10**9))], "", whole=True).ok is False
+    # What floats cannot tell apart is not shown.
+    near = Promise("share", third, third + Fraction(1, 10**400))
+    assert judge_promises([near], "", whole=True).grade == "search"
+    with pytest.raises(TypeError, match="exact numbers"):
+        judge_promises([Promise("share", 0.5, 0.5)], "", whole=True)
+
+
 @pytest.mark.parametrize(
     "interval", [(np.nan, 1.0), (0.0, np.inf), (1.0, 0.0), (0.0, 1.0, -1e-6), (0.0, 1.0, 0.0, -1.0)]
 )
