@@ -1,0 +1,60 @@
+"""RoLoRA's tables as tables: every printed number stands there, and what is recomputed agrees with the claims on it."""
+
+import re
+
+import pytest
+
+from figures.figure import Settings
+from figures.ledger import select
+from figures.rolora_printed import MMLU, TABLE_1, TABLE_2, TABLE_12, TESTS
+from figures.rolora_tables import AVERAGE, ROUNDING, mean_of_row, mmlu, nearest_count
+from paper_checks.methods.printed import Rounded
+from paper_checks.rolora.results import NOT_FOLLOWING, attainable
+
+TABLES = select([f"rolora/table-{number}" for number in (1, 2, 6, 12)])
+SETTINGS = Settings()
+
+
+@pytest.mark.parametrize(
+    ("figure", "cells", "recomputed"), [*zip(TABLES, (72, 24, 96, 18), (12, 24, 16, 3), strict=True)]
+)
+def test_every_cell_is_drawn(figure, cells, recomputed):
+    table = figure.data(SETTINGS)
+    assert (len(table), int(table.recomputed.notna().sum())) == (cells, recomputed)
+    texts = " ".join(text.get_text() for text in figure.draw(table).axes[0].texts)
+    for value in table.published:
+        assert f"{value:.2f}" in texts
+    for row in table[table.difference.abs() > ROUNDING].itertuples():
+        assert f"{row.difference:+.2f}" in texts
+    assert figure.found(table)
+
+
+def test_the_averages_that_differ_are_those_of_the_claim():
+    table = TABLES[0].data(SETTINGS)
+    off = table[(table.column == AVERAGE) & (table.difference.abs() > ROUNDING)]
+    assert [(row.setting, row.method) for row in off.itertuples()] == [
+        (f"rank {rank}, {clients} clients", method) for rank, clients, method in NOT_FOLLOWING
+    ]
+    assert float(mean_of_row(TABLE_1[0])) == pytest.approx((95.62 + 91.59 + 86.20 + 86.13 + 81.46) / 5)
+
+
+def test_a_mean_of_trials_is_attainable_where_the_claim_says_so():
+    for row in TABLE_2:
+        for task, score in row.scores.items():
+            nearest = nearest_count(score.mean, TESTS[task])
+            assert nearest * TESTS[task] * 3 / 100 == round(nearest * TESTS[task] * 3 / 100)
+            assert attainable(score.mean, 3, TESTS[task], True)
+            assert abs(float(nearest) - float(score.mean)) <= ROUNDING
+
+
+def test_mmlu_is_the_mean_by_questions():
+    counts = MMLU["anatomy in stem"]
+    for method in ("LoRA", "FFA-LoRA", "RoLoRA"):
+        whole = sum(float(TABLE_12[group][method].mean) * count for group, count in counts.items())
+        assert float(mmlu(method)) == pytest.approx(whole / 14_042)
+        assert Rounded.printed(TABLE_12["MMLU"][method].mean).low <= mmlu(method) + ROUNDING
+
+
+def test_table_6_names_the_deviation_that_differs():
+    found = TABLES[2].found(TABLES[2].data(SETTINGS))
+    assert re.search(r"LoRA, QNLI: 2\.02 in Table 1, 0\.20 here", found)
