@@ -61,11 +61,6 @@ class Entry:
     fixed: Values = field(default_factory=dict)
     derived: Mapping[str, Callable[[Values], Any]] = field(default_factory=dict)
 
-    @property
-    def summary(self) -> str:
-        """The first line of its documentation."""
-        return (self.kind.__doc__ or "").strip().splitlines()[0]
-
 
 def _half_rank_of_all(values: Values) -> tuple[tuple[int, int], ...]:
     return ((max(1, values["rank"] // 2),) * 2,) * values["clients"]

@@ -24,8 +24,8 @@ class Mark:
         sha256: Of these bytes, as hexadecimal digits.
     """
 
-    length: int = 0
-    sha256: str = hashlib.sha256().hexdigest()
+    length: int
+    sha256: str
 
 
 class Table:

@@ -206,6 +206,11 @@ def test_the_help_lists_what_an_algorithm_and_a_problem_take(capsys):
         assert lacking not in text
         assert "--samples N Of each client; default: 50" in text
         assert "--momentum X" in text  # of every choice of the optimiser
+    assert main(["train", "fedavg", "--data", "mnist", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(
+        flag in text for flag in ("--partition-psi X", "--partition-together WORD")
+    )  # of every division, not chosen yet
     assert main(["train", "--help"]) == 0
     assert "--samples" not in capsys.readouterr().out
 

@@ -13,7 +13,18 @@ from scipy import stats
 from figures.runs_command import BARS, aligned, listed
 from rankproof import main
 from runs.folder import LEDGER, METRICS, SETTINGS
-from runs.listing import Group, RunError, differences, differing, found_runs, grouped, in_words, metric_of, round_of
+from runs.listing import (
+    Group,
+    RunError,
+    differences,
+    differing,
+    found_runs,
+    grouped,
+    in_words,
+    metric_of,
+    paired_difference,
+    round_of,
+)
 from runs.tables import rows_of
 
 ACTIONS = ("list", "show", "compare", "plot")
@@ -170,6 +181,13 @@ def test_paired_interval_is_that_of_scipy(tmp_path):
     oracle = stats.ttest_rel(ours, theirs).confidence_interval(0.95)
     assert (one.label, one.against, one.seeds) == ("fedlrt rank=4", "fedlrt rank=2", 3)
     np.testing.assert_allclose([one.mean - one.half_width, one.mean + one.half_width], [oracle.low, oracle.high])
+
+
+def test_two_pairs_have_an_interval_and_one_has_none():
+    assert paired_difference([1.5]) == (1.5, None)
+    mean, half_width = paired_difference([1.0, 3.0])
+    assert mean == 2.0
+    np.testing.assert_allclose(half_width, 12.7062, rtol=1e-5)  # Student's, one degree of freedom: tan(0.475 pi)
 
 
 def test_compare_prints_means_deviations_and_intervals(tmp_path, capsys):

@@ -212,3 +212,18 @@ def test_other_values_are_refused_with_their_name(name, given):
     with pytest.raises(RunError, match=f"^{name} must be ") as caught:
         option.read(given) if isinstance(given, str) else option.checked(given)
     assert len(str(caught.value)) < 200
+
+
+@dataclass(frozen=True)
+class Named:
+    """Something with a name."""
+
+    name: str = "a b"
+
+
+def test_a_text_is_neither_blank_nor_cut_short_by_a_zero():
+    option = Form(Named).options({})["name"]
+    assert option.checked(" data/x ") == " data/x "
+    for wrong in ("", "  ", "a\0b", "\0"):
+        with pytest.raises(RunError, match=r"^name must be "):
+            option.checked(wrong)

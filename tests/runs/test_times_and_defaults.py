@@ -2,11 +2,13 @@
 
 from dataclasses import MISSING, fields, replace
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
 from algorithms.federation import FederationError, Sequential
 from runs import experiments, folder
+from runs import progress as progress_of_runs
 from runs.checkpoints import Checkpoints
 from runs.experiments import Trial, _Watch
 from runs.folder import train
@@ -20,7 +22,8 @@ from runs.problems import (
     Regression,
     Ridges,
 )
-from runs.settings import Conduct
+from runs.progress import following
+from runs.settings import Conduct, RunError
 from runs.words import bytes_in_words
 
 
@@ -86,6 +89,90 @@ def test_what_a_run_opens_it_closes_also_where_its_start_fails(tmp_path, monkeyp
     with pytest.raises(FederationError):
         train(planned("fedlora", "quadratics", {"clients": 2, "rank": 9}, Conduct(rounds=1)), tmp_path / "other")
     assert len(closed) == 2
+
+
+def test_a_run_gives_its_last_metrics_also_where_it_was_over(tmp_path):
+    plan = planned("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=3))
+    last = train(plan, tmp_path)
+    assert last["round"] == 3
+    assert {"loss", "bytes_up"} < set(last)
+    assert train(plan, tmp_path) == last
+
+
+class Bar:
+    """In the place of tqdm's."""
+
+    made: ClassVar[list["Bar"]] = []
+
+    def __init__(self, total, **look):
+        self.total, self.n, self.initial, self.shown = total, 0, 0, None
+        self.made.append(self)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def update(self, more):
+        self.n += more
+
+    def set_postfix(self, shown, refresh):
+        self.shown = shown
+
+
+def test_the_bar_of_a_resumed_run_begins_where_it_stood(tmp_path, monkeypatch):
+    monkeypatch.setattr("tqdm.tqdm", Bar)
+    for begins, goes_on in ((0, 1), (6, 7)):
+        with following(planned("fedavg", "quadratics", {}, Conduct(rounds=9)), tmp_path) as progress:
+            progress({"round": begins, "loss": 2.0, "bytes_down": 1000, "bytes_up": 500})
+            progress({"round": goes_on, "loss": 1.0, "bytes_down": 1000, "bytes_up": 500})
+        bar = Bar.made[-1]
+        assert (bar.total, bar.initial, bar.n) == (9, max(0, begins - 1), goes_on)
+        assert bar.shown == {"loss": "1", "sent": "1.5 kB"}
+
+
+class Board:
+    """In the place of TensorBoard's writer, which may not be installed."""
+
+    made: ClassVar[list["Board"]] = []
+
+    def __init__(self, folder, purge_step):
+        self.folder, self.purge_step, self.scalars, self.closed = folder, purge_step, [], False
+        self.made.append(self)
+
+    def add_scalar(self, name, value, number):
+        self.scalars.append((name, value, number))
+
+    def close(self):
+        self.closed = True
+
+
+def test_a_board_is_told_every_metric_and_begins_at_the_first_round(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress_of_runs, "_summary_writer", lambda: Board)
+    plan = planned("fedavg", "quadratics", {}, Conduct(rounds=9, tensorboard=True))
+    with following(plan, tmp_path) as progress:
+        progress({"round": 6, "loss": 2.0})
+        progress({"round": 7, "loss": 1.0, "rank": 3})
+        (board,) = Board.made
+        assert not board.closed
+    assert board.closed
+    assert (board.folder, board.purge_step) == (str(tmp_path / "tensorboard"), 6)
+    assert board.scalars == [("loss", 2.0, 6), ("loss", 1.0, 7), ("rank", 3, 7)]
+
+
+def test_lines_end_alike_on_every_system_and_what_cannot_be_written_is_named(tmp_path, monkeypatch):
+    plan = planned("fedavg", "quadratics", {"clients": 2}, Conduct(rounds=2))
+    train(plan, tmp_path / "whole")
+    for name in ("metrics.csv", "ledger.csv"):
+        assert b"\r" not in (tmp_path / "whole" / name).read_bytes()
+
+    def full(table, rows):
+        raise OSError(28, "No space left on device", str(table.path))
+
+    monkeypatch.setattr(folder.Table, "append", full)
+    with pytest.raises(RunError, match=r"cannot write .*metrics.csv: No space left on device; .* keeps no round; make"):
+        train(plan, tmp_path / "cut")
 
 
 def test_the_time_that_is_left_follows_from_all_rounds_done(monkeypatch):
