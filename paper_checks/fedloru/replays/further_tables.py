@@ -28,6 +28,23 @@ def txt_ratio(values: Values) -> Violation:
     )
 
 
+@replay("fedloru-v2/txt-scal")
+def txt_scal(values: Values) -> Violation:
+    """The gap to FedAvg at the fewer clients, rounded down, against that at the more, rounded up."""
+    half, (fewer, more) = Fraction(1, 200), (int(values[name]) for name in ("fewer", "more"))
+    fedavg, ours = ([Fraction(text) for text in values[name].split()] for name in ("FedAvg", "accuracy"))
+    accuracies = [*fedavg, *ours]
+    assumes = [
+        Hypothesis("fewer clients, against more", fewer, "<", more),
+        Hypothesis("accuracies", len(accuracies), "=", 4),
+        Hypothesis("least accuracy", min(accuracies), ">", half),
+        Hypothesis("largest accuracy", max(accuracies), "<=", 100),
+    ]
+    before, after = (own - whole for own, whole in zip(ours, fedavg, strict=True))
+    return Violation(before - 2 * half, after + 2 * half, strict=True, assumes=assumes,
+                     reads="v2 Table 6: accuracy less that of FedAvg at fewer clients and at more")  # fmt: skip
+
+
 @replay("fedloru-v2/txt-total20")
 def txt_total20(values: Values) -> Violation:
     """The counts added up."""
