@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
@@ -34,12 +34,13 @@ def txt_scal(values: Values) -> Violation:
     half, (fewer, more) = Fraction(1, 200), (int(values[name]) for name in ("fewer", "more"))
     fedavg, ours = ([Fraction(text) for text in values[name].split()] for name in ("FedAvg", "accuracy"))
     accuracies = [*fedavg, *ours]
-    assumes = [
+    assumes = assuming(
         Hypothesis("fewer clients, against more", fewer, "<", more),
-        Hypothesis("accuracies", len(accuracies), "=", 4),
+        Hypothesis("accuracies of FedAvg", len(fedavg), "=", 2),
+        Hypothesis("accuracies beside them", len(ours), "=", 2),
         Hypothesis("least accuracy", min(accuracies), ">", half),
         Hypothesis("largest accuracy", max(accuracies), "<=", 100),
-    ]
+    )
     before, after = (own - whole for own, whole in zip(ours, fedavg, strict=True))
     return Violation(before - 2 * half, after + 2 * half, strict=True, assumes=assumes,
                      reads="v2 Table 6: accuracy less that of FedAvg at fewer clients and at more")  # fmt: skip
