@@ -50,8 +50,8 @@ def test_samples_of_the_model_are_predicted():
         assert inside[:, 0].mean() > 0.8
         held = (np.array(ranks) > predicted.stable_rank_low) & (np.array(ranks) < predicted.stable_rank_high)
         assert held.mean() > 0.8
-    with pytest.raises(AssertionError):  # one that knows nothing of the samples would be noticed
-        assert values.flip(0)[:3].numpy() == pytest.approx(np.mean(found, axis=0), rel=0.06)
+        # Eigenvectors that do not depend on the sample size would be noticed where samples are few.
+        assert (np.eye(3) == pytest.approx(np.mean(overlaps, axis=0), abs=0.1)) == (M == 100)
 
 
 def test_nearly_all_samples_give_the_matrix_itself():
