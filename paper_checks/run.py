@@ -35,6 +35,8 @@ from workloads.files import write_whole
 Progress = Callable[[str], None]
 OUTCOME = {True: "holds", False: "does not hold", None: "undecided"}
 """What a reading came to, in words."""
+FILES_EACH = 25
+"""Stored files that one process replays where several work; it starts in about a second."""
 
 
 @dataclass(frozen=True)
@@ -195,15 +197,21 @@ def run(
     """
     began = time.perf_counter()
     tasks = [_Task(ledger.home[claim.id], claim.id, Context(claim.id, seed, budget)) for claim in claims]
+    papers = dict.fromkeys(task.paper for task in tasks)
+    files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
+    on_file = _on_file(tasks, files, tuple(search_path), jobs)
     measured: list[_Measured] = []
-    with closing(_answers(claims, tasks, min(jobs, len(tasks)))) as answers:
-        for task, answer in zip(tasks, answers, strict=True):
+    replayed = defaultdict[str, tuple[Replayed, ...]](tuple)
+    with closing(_answers(claims, [*tasks, *on_file], min(jobs, len(tasks)))) as answers:
+        for task, answer in zip(tasks, answers, strict=False):
+            assert isinstance(answer, _Measured)
             measured.append(answer)
             if progress:
                 progress(task.id)
-    papers = dict.fromkeys(task.paper for task in tasks)
-    files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
-    replayed = _replay_all(claims, ledger, files, search_path)
+        for some, found in zip(on_file, answers, strict=True):
+            assert isinstance(found, list)
+            for file, one in zip(some.files, found, strict=True):
+                replayed[file.claim] += (one,)
     lost = defaultdict[str, list[Replayed]](list)
     for id, kind in (missing for paper in papers for missing in without_file(paper.package, files)):
         missed = Stored(id, kind, {})
@@ -224,13 +232,17 @@ def run(
     return Run(tuple(results), seed, budget, time.perf_counter() - began, _of_no_claim(papers))
 
 
-def _answers(claims: Sequence[Claim], tasks: Sequence[_Task], jobs: int) -> Generator[_Measured, None, None]:
+def _answers(
+    claims: Sequence[Claim], work: Sequence[_Task | _OnFile], jobs: int
+) -> Generator[_Measured | list[Replayed], None, None]:
+    """What each piece of work came to, in order; it begins with the claims."""
     if jobs < 2:
-        yield from map(_measure, claims, tasks)
+        for number, one in enumerate(work):
+            yield _measure(claims[number], one) if isinstance(one, _Task) else one.replayed()
         return
     with workers(jobs) as pool:
         with uninterrupted():
-            answers = pool.map(_measure_task, tasks)
+            answers = pool.map(_done, work)
         yield from answers
 
 
@@ -253,8 +265,37 @@ class _Task:
     context: Context
 
 
-def _measure_task(task: _Task) -> _Measured:
-    return _measure(next(claim for claim in task.paper.claims() if claim.id == task.id), task)
+@dataclass(frozen=True)
+class _OnFile:
+    """Stored files of one paper, for one fresh process."""
+
+    package: str
+    files: tuple[Stored, ...]
+    search_path: tuple[str, ...]
+
+    def replayed(self) -> list[Replayed]:
+        return replay_in_fresh_process(self.package, self.files, self.search_path)
+
+
+def _on_file(
+    tasks: Sequence[_Task], files: Mapping[str, Sequence[Stored]], search_path: tuple[str, ...], jobs: int
+) -> list[_OnFile]:
+    """The files of the claims, paper by paper; those of a paper in several processes, where there are several jobs."""
+    by_paper: dict[str, list[Stored]] = defaultdict(list)
+    for task in tasks:
+        by_paper[task.paper.package] += files[task.id]
+    return [
+        _OnFile(package, tuple(wanted[first : first + each]), search_path)
+        for package, wanted in by_paper.items()
+        for each in [len(wanted) if jobs < 2 else FILES_EACH]
+        for first in range(0, len(wanted), max(each, 1))
+    ]
+
+
+def _done(work: _Task | _OnFile) -> _Measured | list[Replayed]:
+    if isinstance(work, _OnFile):
+        return work.replayed()
+    return _measure(next(claim for claim in work.paper.claims() if claim.id == work.id), work)
 
 
 def _unmeasured(claim: Claim, task: _Task) -> Decision | None:
@@ -298,20 +339,6 @@ def _measure(claim: Claim, task: _Task) -> _Measured:
         decision = Decision("not checkable here", None, f"defect of the check: {text}", text)
         return _Measured(None, (), time.perf_counter() - began, decision)
     return _Measured(judged.without_sides(), changes, time.perf_counter() - began)
-
-
-def _replay_all(
-    claims: Sequence[Claim], ledger: Ledger, files: Mapping[str, tuple[Stored, ...]], search_path: Iterable[str]
-) -> dict[str, tuple[Replayed, ...]]:
-    """One fresh process per paper."""
-    by_paper: dict[Paper, list[Stored]] = defaultdict(list)
-    for claim in claims:
-        by_paper[ledger.home[claim.id]] += files[claim.id]
-    answers: dict[str, tuple[Replayed, ...]] = {claim.id: () for claim in claims}
-    for paper, wanted in by_paper.items():
-        for file, answer in zip(wanted, replay_in_fresh_process(paper.package, wanted, search_path), strict=True):
-            answers[file.claim] += (answer,)
-    return answers
 
 
 def store_findings(run: Run, ledger: Ledger, commit: str | None) -> list[Path]:
