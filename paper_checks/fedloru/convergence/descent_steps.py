@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import sympy
 
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity
 from paper_checks.fedloru.convergence.bounded_runs import Trace
@@ -220,6 +220,10 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
         ({"power": 0}, {"first": 0.7}, {"kept": 1.2}),
     ),
     vary=("first", "kept"),
+    best={
+        "first": Best(1.0, "proved: samples of opposite slopes at the bottom of a parabola come as near as one likes"),
+        "kept": Best(0.75, "proved; runs break 1"),
+    },
     uses=("fedloru-v2/eq-71-75", "fedloru-v2/lem-B.7", "fedloru-v2/lem-B.8"),
     because=r"The factor $C_B^2$ that Lemma B.7 gives $E\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
     expect="corrected",

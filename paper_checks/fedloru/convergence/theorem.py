@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.bounded_runs import Bounded, Setting, Trace, follow
 from paper_checks.fedloru.convergence.bounded_settings import (
@@ -141,6 +141,7 @@ def _raw_cohort() -> tuple[float, float]:
         {"form": "corrected"},
         ({"first": 0.99}, {"curvature": 0.99}, {"power": 2.0}, {"raw": True}),
     ),
+    hypotheses=(Dropped("weights that sum to 1 over the cohort", {"raw": True}),),
     vary=("first", "curvature"),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-agg", "fedloru-v2/claim-reinit", "fedloru-v2/eq-76",
           "fedloru-v2/eq-77-K", "fedloru-v2/eq-78-79"),
@@ -272,6 +273,7 @@ def measure_families(context: Context) -> list[Family]:
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-agg"),
     importance="result",
     because=r"With the printed weights of a cohort the iterates settle where $\sum_k(p^{(k)})^2\nabla f^{(k)} = 0$.",
+    hypotheses=(Dropped("sums over all clients", {"cohorts": "printed"}),),
     best={"power": Best(0.5, "proved: one weight whose slope is chosen for T attains it")},
     expect="depends on the reading",
     grade="proof",

@@ -213,15 +213,25 @@ def eq_71_75(values: Values) -> Proof:
 
 @proof("fedloru-v2/eq-76", kept="3/4", first="1", quarter="1/4")
 def eq_76(values: Values) -> Proof:
-    r"""(75) with $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and the drifts of the corrected Lemma B.8."""
+    r"""(75) with $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and the drifts of the corrected Lemma B.8.
+
+    No smaller factor than 1 before $\eta^2G^2E^2$: take one weight, one step, and samples $h(w) \pm gw$ with h a
+    parabola of curvature L about w = AB up to a slope that is small beside g, so that $G \approx g$. The gradient is 0,
+    and the loss grows by $\frac12L\eta^2g^2(A^2+B^2)^2$ but for higher orders of $\eta$. With $L = 1/B^2$, $A = sB$ and
+    $g = s^2$ its quotient by $\eta^2G^2$ times the brace tends to 1 as $s \to 0$.
+    """
     kept, first, quarter = (rational(values[name]) for name in ("kept", "first", "quarter"))
     changes = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2
     second = first * eta**2 * G**2 * E**2 * (changes * b**2 + (1 + L * a**2 / 2) * a**2)
     third = quarter * eta**3 * E * (E - 1) ** 2 * G**2 * (rate_a**2 + rate_b**2)
     other = mean_drift().subs({a: b, b: a}, simultaneous=True)
+    s = sympy.Symbol("s", positive=True)
+    noise = L * (a**2 + b**2) ** 2 / 2 / (second / (eta**2 * G**2 * E**2))
+    quotient = noise.subs(L, 1 / b**2).subs({a: s * b, G: s**2}, simultaneous=True)
     return concluded(
         [
             (absorbs(kept, sympy.Integer(1)), "the gradients that are kept"),
+            (sympy.limit(sympy.cancel(quotient), s, 0) == 1, "noise that attains the moves"),
             (non_negative(second - changes * u**2 - (1 + L * a**2 / 2) * v**2), "the moves"),
             (non_negative(third - eta * E * (mean_drift() ** 2 + other**2)), "the drifts"),
         ],
