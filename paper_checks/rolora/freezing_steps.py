@@ -305,7 +305,6 @@ def draw_entries(context: Context) -> list[Point]:
     r"= \|(X_ia^* - \bar sX_ia)b^{*\top}\|^2 = \|X_ia^* - \bar sX_ia\|^2\|b^*\|^2$.",
     measure=draw_entries,
     mutants=[{"factor": 1.01}, {"power": 1}, {"swapped": True}],
-    vary=("factor",),
     uses=("rolora/alg-ffa",),
     expect="holds",
     grade="proof",

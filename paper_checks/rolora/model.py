@@ -158,7 +158,7 @@ def search_steps(context: Context) -> Searched:
     """Sizes of b* and bounds on them, the least bound included."""
     return collect_cases(
         context, STEP_AXES, lambda cases: np.ones(len(cases["size"]), bool),
-        lambda cases: np.subtract(*steps_of(cases, 2)[::-1]), examples=context.size(200, 1000), restarts=0,
+        lambda cases: np.subtract(*steps_of(cases, 2)[::-1]), examples=context.size(80, 1000), restarts=0,
     )  # fmt: skip
 
 
