@@ -6,7 +6,7 @@ addition, forward and backward. Evaluations, decompositions and elementwise oper
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,9 @@ SUSTAINED = 1e13
 """Operations in a second that a GPU is taken to sustain, an assumption: small batches and images keep it from more."""
 BATCH = 4
 """Samples of the batch on which operations are counted."""
-STEPS = {"steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None}
+ONE_STEP: Mapping[str, Any] = {
+    "steps": 1, "personal_steps": 1, "epochs": None, "personal_epochs": None, "batch": BATCH, "personal_batch": BATCH
+}  # fmt: skip
 
 
 def operations(line: Line, rounds: int, settings: Settings) -> float:
@@ -36,8 +38,8 @@ def operations(line: Line, rounds: int, settings: Settings) -> float:
     rate = line.options.get("learning_rate", 0.1)
     plan = line.trial(rounds, (0,), rate).plan(0, root)
     given = dict(plan.settings)
-    one_step: dict[str, Any] = {name: value for name, value in STEPS.items() if name in given}
-    parts = parts_of(replace(plan, settings={**given, **one_step, "batch": BATCH}))
+    one_step = {name: value for name, value in ONE_STEP.items() if name in given}
+    parts = parts_of(replace(plan, settings={**given, **one_step}))
     fed = Federation(parts.problem.clients, seed=0)
     state = parts.algorithm.start(fed, Tree(parts.problem.start))
     with FlopCounterMode(display=False) as counter:

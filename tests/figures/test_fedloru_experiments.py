@@ -183,6 +183,12 @@ def test_a_small_federation_runs_here_and_now(figure, tmp_path):
 
 
 @pytest.mark.skipif(find("fashion-mnist") is None, reason="Fashion-MNIST is not here: `rankproof data fetch`")
+@pytest.mark.parametrize("of", DESIGNS)
+def test_every_line_has_a_cost(of):
+    assert min(operations(line, 1, Settings()) for line in DESIGNS[of](Settings()).lines) > 0
+
+
+@pytest.mark.skipif(find("fashion-mnist") is None, reason="Fashion-MNIST is not here: `rankproof data fetch`")
 def test_operations_are_those_of_the_steps_of_a_run():
     """A perceptron of 49, 16 and 10: two operations for a weight forward, and two or four backward."""
     line = next(line for line in tab7_design(Settings()).lines if line.keys["method"] == "FedAvg")

@@ -1,0 +1,79 @@
+"""The page on the experiments counts right, and names what there is."""
+
+import re
+from pathlib import Path
+
+import rankproof
+from figures.fedloru_designs import (
+    LEFT_OUT,
+    RANKS,
+    SIZES,
+    network_of,
+    parameters,
+    tab1_design,
+    tab3_design,
+    tab6_design,
+    tab7_design,
+)
+from figures.figure import Settings
+from figures.ledger import all_figures
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "experiments.md").read_text()
+
+
+def row_of(start):
+    (line,) = re.findall(rf"^\| {re.escape(start)}.*\|$", PAGE, flags=re.M)
+    return line
+
+
+def test_what_the_paper_leaves_out_is_what_is_told():
+    for entry in LEFT_OUT:
+        assert f"\n| {entry.name} | {entry.value} | {entry.source} |\n" in PAGE
+
+
+def test_parameters_are_counted():
+    cases = {
+        "ResNet-10 of 64 channels": ("paper", "fashion-mnist"),
+        "ResNet-18 of 64 channels, CIFAR-10 ": ("paper", "cifar-10"),
+        "ResNet-18 of 64 channels, CIFAR-100": ("paper", "cifar-100"),
+        "ResNet-10 of 8 channels": ("laptop", "fashion-mnist"),
+    }
+    for start, (scale, data) in cases.items():
+        network = network_of(SIZES[scale], data)
+        every = parameters(network)
+        cells = [f"{every:,}"]
+        for size in RANKS:
+            trained = parameters(network, SIZES[scale].rank(size))
+            cells.append(f"{trained:,} ({100 * trained / every:.1f} %)")
+        assert row_of(start).endswith(f"| {' | '.join(cells)} |")
+
+
+def test_figures_and_numbers_of_runs():
+    known = {figure.id for figure in all_figures()}
+    named = re.findall(r"^\| `(fedloru/[\w-]+)` \| .* \| (.*) \|$", PAGE, flags=re.M)
+    assert {id for id, _ in named} <= known
+    assert {id for id in known if id.startswith("fedloru/")} - {id for id, _ in named} == {
+        "fedloru/fig-1",
+        "fedloru/toy",
+    }
+    designs = {"1": tab1_design, "3": tab3_design, "6": tab6_design, "7": tab7_design}
+    for id, runs in named:
+        if id.startswith("fedloru/tab-"):
+            assert int(runs) == designs[id[-1]](Settings("laptop")).runs
+
+
+def test_settings_of_the_scales():
+    laptop, paper = SIZES["laptop"], SIZES["paper"]
+    assert row_of("rounds | not printed").endswith(f"| {laptop.rounds}, accumulation every {laptop.tau} |")
+    assert row_of("seeds | ") == f"| seeds | {paper.seeds} | {laptop.seeds} |"
+    for name, sizes in (("paper", paper), ("laptop", laptop)):
+        cell = row_of("learning rates | ").split(" | ")[1 if name == "paper" else 2]
+        assert cell.removesuffix(" |") == f"from {', '.join(f'{rate:g}' for rate in sizes.rates)}"
+    assert f"{laptop.federation['samples']:,} training samples" in row_of("data | ")
+
+
+def test_commands_are_understood():
+    for block in re.findall(r"```bash\n(.*?)```", PAGE, flags=re.S):
+        for line in block.splitlines():
+            options = rankproof._parser().parse_args(line.split("#")[0].split()[1:])
+            assert callable(options.command)
