@@ -21,6 +21,7 @@ THEMES = (
         "least_squares",
         "homogeneous_jointly",
         "different_targets",
+        "vision_settings",
     ),
     *("baseline_boxes", "splitting", "splitting_steps"),
     *("worst_cases", "descent_steps", "truncation_steps", "simplified_steps", "simplified_bounds"),
