@@ -216,12 +216,13 @@ def _beyond_rounding(
 
 
 def _candidates(excess: NDArray[np.float64], difference: NDArray[np.float64], strict: bool) -> list[int]:
-    """Cases worth fractions: the worst ones by relative excess, then the corners, which lead the cases.
+    """Cases worth fractions: the worst ones by relative excess, the corners, which lead the cases, and by difference.
 
-    Equality, which violates a strict inequality, hides among the smallest differences.
+    Where a side is 0 rounding alone is an excess of 1, and many equalities would hide a violation. Equality, which
+    violates a strict inequality, hides among the smallest differences.
     """
     worst = np.argsort(-excess, kind="stable")[:50]
-    close = np.argsort(-difference, kind="stable")[:200] if strict else np.empty(0, dtype=int)
+    close = np.argsort(-difference, kind="stable")[: 200 if strict else 50]
     return list(dict.fromkeys(map(int, np.concatenate([worst, np.arange(min(len(excess), 128)), close]))))
 
 

@@ -112,6 +112,14 @@ def test_equality_is_looked_for_among_the_smallest_differences():
     assert (evidence.ok, evidence.witness) == (False, {"i": 500})
 
 
+def test_a_violation_is_not_hidden_by_equalities_that_rounding_takes_for_violations():
+    exact = [Fraction(0)] * 500
+    exact[400] = Fraction(1, 2)
+    rounded = np.array([float(side) or 1e-17 for side in exact])  # each of them all of its size above 0
+    evidence = bounded(rounded, np.zeros(500), exact=lambda case: (exact[int(case["i"])], Fraction(0)))
+    assert (evidence.ok, evidence.witness) == (False, {"i": 400})
+
+
 def test_a_finite_violation_is_shown_before_an_infinite_one():
     assert bounded([np.inf, 3.0], [0.0, 1.0], infinite=True).witness == {"i": 1}
     assert not bounded([np.inf, 3.0], [0.0, 1.0], infinite=True).infinite

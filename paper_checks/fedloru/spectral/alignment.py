@@ -9,7 +9,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
@@ -197,6 +197,8 @@ def expected_alignment(
     importance="result",
     because=r"Clients' own errors make a mean of quotients, not a quotient of means; without them $\beta = 0$, "
     r"nothing falls past $\tilde r$.",
+    best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
+    hypotheses=(Dropped(r"distinct $|\theta_i|$", {"scenes": tuple(SCENES)}),),
     expect="corrected",
     grade="proof",
     seen_in=("hessian/alignment",),

@@ -12,7 +12,7 @@ import sympy
 from numpy.typing import NDArray
 from scipy.special import gammaln, hyp1f1
 
-from paper_checks.claim import Best, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import compared, together
 from paper_checks.fedloru.spectral.alignment import (
@@ -66,6 +66,7 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/eq-52-53"),
     because="With random slopes the mean of a norm exceeds the norm of the means, and a mean of quotients is no "
     "quotient of means.",
+    best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
     expect="corrected",
     grade="proof",
     method="limit",
@@ -181,6 +182,7 @@ def search_drops(context: Context) -> Searched:
     vary=("factor",),
     uses=("fedloru-v2/eq-51-54",),
     because=r"For spikes of equal magnitude, such as $\theta_1 = -\theta_2$, all $\phi_i$ are equal and $g(r) = 0$.",
+    hypotheses=(Dropped(r"$|\theta_{r+1}| < |\theta_1|$", {"distinct": False}),),
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -294,6 +296,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
     because="The mean slope along bulk eigenvectors is 0; what shortens the cosine is the mean square of the slopes.",
+    best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
     expect="corrected",
     grade="proof",
     method="limit",
@@ -355,6 +358,7 @@ def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]
     measure=draw_quadratics,
     mutants=[{"steps": 1}, {"same_hessian": True}],
     vary=("steps",),
+    best={"steps": Best(3, "searched among quadratics in the plane, exactly: after three steps, not after two")},
     uses=("fedloru-v2/thm-3.3",),
     expect="holds",
     grade="proof",

@@ -11,7 +11,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
@@ -164,6 +164,7 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
         mutants=({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:]}, {"shift": 1}),
     ),
     because="Free cumulants can be negative: with a negative mean the first term is positive and can dominate.",
+    hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect="corrected",
     grade="proof",
     method="inequality",
@@ -236,6 +237,7 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     ),
     because="Index and sign of the pairs are misprinted; with a negative mean T(2) is positive, and for the "
     "semicircle all T(n) are 0.",
+    hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect="corrected",
     grade="proof",
     method="inequality",

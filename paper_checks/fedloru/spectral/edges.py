@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.fedloru.spectral.eigenvalues import Setting
 from paper_checks.fedloru.spectral.noise import FIXED_LAWS
@@ -103,6 +103,10 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
     uses=("fedloru-v2/prop-3.1-dist",),
     because="The limiting density says nothing about single eigenvalues: a few large entries leave it as it is and "
     r"move $\lambda_1$.",
+    best={"edge": Best(2.0, "proved: the semicircle of this variance ends there (Wigner; Bai and Yin)")},
+    hypotheses=(
+        Dropped(r"a law of the entries that does not change with R but for its scale", {"converging": tuple(LAWS)}),
+    ),
     expect="depends on the reading",
     grade="proof",
     method="probability",

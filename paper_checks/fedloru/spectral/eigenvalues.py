@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
@@ -118,6 +118,7 @@ def limiting_eigenvalue(
     importance="result",
     because=r"$\theta + \sigma^2s_N^2/\theta > U_N$ also for $0 < \theta < \sigma s_N$, where the eigenvalue stays at "
     "$U_N$.",
+    hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$ where the outlier is claimed", {"rule": "printed"}),),
     expect="corrected",
     grade="proof",
     method="limit",
@@ -213,6 +214,7 @@ def limiting_overlap(
     importance="result",
     because=r"By the condition $g_N^{-1}(\theta) > U_N$ the sets contain spikes below $\sigma s_N$, for which the "
     "printed limit is negative.",
+    hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$", {"supercritical_only": False}),),
     expect="depends on the reading",
     grade="proof",
     method="limit",
@@ -308,6 +310,7 @@ def measure_bulk(context: Context) -> Ordered:
     importance="result",
     because="Indices that grow with R have limits inside the bulk; only those at a fixed distance from an end tend "
     "to an edge.",
+    hypotheses=(Dropped(r"an index at a fixed distance from an end", {"fixed_only": False}),),
     expect="depends on the reading",
     grade="proof",
     method="limit",

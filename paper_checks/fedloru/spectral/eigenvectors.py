@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.eigenvalues import Spectra, limiting_overlap, measure_overlaps
 from paper_checks.methods.bands import Predictions
@@ -270,6 +270,7 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     vary=("power", "cross"),
     hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0.0}),),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
+    best={"power": Best(2.0, r"proved: the limit is $\phi_i\phi_j$")},
     expect="holds",
     grade="proof",
     method="limit",

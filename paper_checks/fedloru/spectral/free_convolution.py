@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.eigenvalues import Setting
 from paper_checks.fedloru.spectral.noise import ATOMS
@@ -239,6 +239,11 @@ def measure_planted(context: Context) -> Planted:
     uses=("fedloru-v2/lem-A.1a", "fedloru-v2/lem-A.2", "fedloru-v2/eq-32"),
     because=r"Eigenvalues $|\theta_j| < \sigma s_N$ of $H_{\mathrm{true}}$ give no outlier of $H_N$: k takes no such "
     "value off the support.",
+    best={
+        "coefficient": Best(1.0, "proved: the outlier is where k is the spike"),
+        "strength": Best(1.0, "proved: k belongs to noise of this variance"),
+        "least": Best(1.0, r"proved: k takes all values beyond $\sigma s_N$ off the support, and no others"),
+    },
     expect="corrected",
     grade="proof",
     method="limit",

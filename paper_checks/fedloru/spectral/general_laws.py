@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.fedloru.spectral.general_noise import (
     LEFT_SKEWED,
@@ -84,6 +84,10 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     importance="result",
     because=r"The condition $g_N^{-1}(\theta) > U_N$ also holds for spikes below $1/g_{\mu_N}(U_N)$, whose eigenvalue "
     "stays at the edge.",
+    hypotheses=(
+        Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),
+        Dropped("extreme eigenvalues of the noise that tend to the edges", {"strays": True}),
+    ),
     expect="corrected",
     grade="proof",
     method="limit",
@@ -162,6 +166,7 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     importance="result",
     because="Spikes below the threshold meet the printed condition and stay at the edge; indices that grow with R "
     "end inside the bulk.",
+    hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
     expect="corrected",
     grade="proof",
     method="limit",
@@ -273,6 +278,8 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
     importance="result",
     because="The difference grows in proportion to R where a spike decides the norm, and can be negative where the "
     "bulk does.",
+    best={"second_moment": Best(1.0, "proved: the squared Frobenius norm over R tends to the second moment")},
+    hypotheses=(Dropped(r"a spike that decides the norm, for a positive difference", {"bulk_sign": "positive"}),),
     expect="corrected",
     grade="proof",
     method="limit",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.inequality import judge_inequality
 from rmt.closed_laws import MarchenkoPastur, Semicircle
@@ -128,6 +128,7 @@ def measure_maps(context: Context) -> list[Mapped]:
     also=("fedloru-iclr/eq-25-28",),
     because=r"Between $1/g_{\mu_N}(L_N)$ and $1/g_{\mu_N}(U_N)$ k takes no value off the support, so that it has no "
     "inverse there.",
+    hypotheses=(Dropped(r"$\theta$ beyond the thresholds", {"beyond": 0.0}),),
     expect="corrected",
     grade="proof",
     method="inequality",

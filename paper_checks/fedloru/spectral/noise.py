@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
@@ -96,6 +96,12 @@ def star_probability(R: int, degree: int) -> float:
     because=r"A law that changes with R can keep mean 0 and variance $\sigma^2/R$, and still send $\|\epsilon_N\|$ to "
     "infinity.",
     best={"outlier": Best(SPIKE + 1 / SPIKE, "proved for Wigner matrices (Capitaine, Donati-Martin and Feral)")},
+    hypotheses=(
+        Dropped(
+            r"a law of the entries that does not change with R but for its scale",
+            {"laws": (*FIXED_LAWS, "one-per-row")},
+        ),
+    ),
     expect="depends on the reading",
     grade="statistical",
     method="probability",

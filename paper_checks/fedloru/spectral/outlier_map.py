@@ -10,7 +10,7 @@ from math import prod
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.methods.domain import POSITIVE, Axis, Searched
@@ -183,6 +183,7 @@ def collect_spikes(context: Context) -> Searched:
     uses=("fedloru-v2/eq-35",),
     because=r"For $|\theta| < \sigma s_N$ no z off the support has $k(z) = \theta$: $k(\theta + \sigma^2s_N^2/\theta) "
     r"= \sigma^2s_N^2/\theta$.",
+    hypotheses=(Dropped(r"$|\theta| > \sigma s_N$", {"beyond": 0.0}),),
     expect="corrected",
     grade="proof",
     method="inequality",

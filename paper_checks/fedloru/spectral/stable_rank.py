@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.methods.domain import POSITIVE, UNIT, Axis, Cases, Searched
@@ -176,6 +176,7 @@ def _case(cases: Cases, index: int) -> dict[str, float]:
     uses=("fedloru-v2/eq-39",),
     importance="detail",
     because=r"$F_j = 0$ for $\theta_j = \theta_0$, which the sum contains, and whenever $|\theta_j| = |\theta_0|$.",
+    hypotheses=(Dropped(r"$|\theta_j| \le |\theta_0|$", {"swapped": True}),),
     expect="corrected",
     grade="proof",
     method="inequality",

@@ -363,7 +363,6 @@ def measure_signs(context: Context) -> Signs:
     "the largest singular value is extremely small.",
     measure=measure_signs,
     mutants=[{"possible": ("above",)}, {"impossible": ("below",)}, {"possible": ("between",)}],
-    vary=("share",),
     uses=("fedloru-v2/thm-3.2",),
     expect="holds",
     grade="proof",

@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import rational
 from paper_checks.methods.inequality import judge_inequality
@@ -235,6 +235,7 @@ def measure_escaping(context: Context) -> list[Escaping]:
     uses=("fedloru-v2/lem-A.1a",),
     because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to that of "
     r"$\frac12\delta_0$.",
+    best={"least_mass": Best(1.0, "proved: convergence is weak from mass 1 on, and for no smaller mass")},
     expect="depends on the reading",
     grade="proof",
     method="identity",
