@@ -2,7 +2,7 @@ r"""Draws of the spiked covariance model: from the samples themselves, or by pro
 
 The matrix-free form replaces the Gaussian m x P matrix Z by $U\,\mathrm{diag}(s)\,V^T$ with s the square roots of
 quantiles of the Marchenko-Pastur law and U, V fast stand-ins for uniformly random rotations: the law of Z but for the
-fluctuations of s. A product costs $O((P + m)\log)$.
+fluctuations of s. A product costs $O((P+m)\log(P+m))$.
 """
 
 from __future__ import annotations

@@ -177,6 +177,17 @@ def test_theorem_on_the_sign_of_the_stable_rank(spike, rises):
     assert (ranks[1] > ranks[0]) == rises
 
 
+@given(st.lists(positive, min_size=1, max_size=6), st.floats(4.0, 8.0))
+def test_corollary_on_a_gap_that_suffices(others, factor):
+    """A first eigenvalue at least 2 ||Lambda||^2 / tr Lambda above the second makes the sign positive."""
+    rest, first = np.array(others), factor * max(others)
+    copies = int(np.ceil(20 * first / rest.sum()))  # so many that the gap is as wide
+    population = np.append(np.repeat(rest, copies), first)
+    trace, squares = population.sum(), (population**2).sum()
+    assert first - rest.max() >= 2.0 * squares / trace
+    assert trace**2 / squares > 1.0 + 2.0 * copies * (rest / (first - rest)).sum()
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (((0.0,),), "spikes of a population must be positive and finite, got 0.0"),
     (((-1.0,),), "got -1.0"),
