@@ -40,11 +40,13 @@ class NestedFedLoRU(FedLoRU):
 
     Attributes:
         ranks: r_A and r_B of each client, by its number; ``None`` for a client trains A and B themselves.
+        client_ranks: One number for both, in place of `ranks`; a client with the rank of A and B trains these.
         nested_scale: $\alpha_A/r_A = \alpha_B/r_B$.
         send_products: The listing's reading: products travel; else the nested matrices do, as the text says.
     """
 
     ranks: tuple[tuple[int, int] | None, ...] = ()
+    client_ranks: tuple[int, ...] = ()
     nested_scale: float = 0.5
     send_products: bool = False
 
@@ -54,13 +56,14 @@ class NestedFedLoRU(FedLoRU):
         Raises:
             FederationError: Not one pair of ranks for each client.
         """
-        if len(self.ranks) != len(fed.clients):
-            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(self.ranks)}")
+        ranks = self.ranks or tuple(None if r == self.adapter.rank else (r, r) for r in self.client_ranks)
+        if len(ranks) != len(fed.clients):
+            raise FederationError(f"expected ranks of {len(fed.clients)} clients, got {len(ranks)}")
         factors = fed.mean(
             train_nested,
             to=cohort,
             draw=self.local.draw,
-            each={"ranks": {number: self.ranks[number] for number in cohort}},
+            each={"ranks": {number: ranks[number] for number in cohort}},
             then=partial(self.recovered, state.factors),
             factors=state.factors,
             turn=state.rounds,

@@ -18,6 +18,7 @@ from figures.experiment import Design, Line
 from figures.figure import DataChoice, Scale, Settings
 from workloads.datasets import REGISTRY, find
 from workloads.models import LAYERS, ModelSettings, model
+from workloads.printed_settings import client_ranks
 
 WIDTH = 64
 """Channels of the paper's stem."""
@@ -61,6 +62,7 @@ LEFT_OUT: tuple[Sourced, ...] = (
             "convention; the released code has further ones"),
     Sourced("E_per, E_global", "5, 5", "convention: the local epochs of the other experiments"),
     Sourced("rank of L and U", "16", "convention: the text says that it is below that of A and B"),
+    Sourced("setting 2 of Table 4", "19 clients", "Table 2; its caption says 20"),
     Sourced("clients of Table 3", "20", "those of the other experiments with clients that differ"),
     Sourced("final accuracy", f"mean of the last {EVALUATIONS} evaluations",
             "printed for clients that differ; here for all"),
@@ -86,6 +88,7 @@ class Sizes:
         tuning_rounds: Of the runs that choose among them.
         personal: Further options of the personal models.
         psi: Concentrations of the labels in Table 3.
+        ranks: Settings of Table 4.
     """
 
     federation: Mapping[str, Any]
@@ -101,6 +104,7 @@ class Sizes:
     tuning_rounds: int
     personal: Mapping[str, Any]
     psi: tuple[float, ...]
+    ranks: tuple[int, ...] = (1, 2)
 
     def rank(self, size: str) -> int:
         """Rank of the factors, as wide as the network is."""
@@ -113,7 +117,7 @@ SIZES: Mapping[Scale, Sizes] = {
         {**_SGD, "model": "perceptron", "width": 16, "side": 7, "samples": 160, "held_out": 40, "test_samples": 200,
          "epochs": 1, "batch": 16},
         16, (4, 8), (8,), (("IID", 4),), ("large",), rounds=2, tau=1, seeds=2, rates=(0.1,), tuning_rounds=1,
-        personal={"own_share": 0.2, "samples": 240}, psi=(0.5,),
+        personal={"own_share": 0.2, "samples": 240}, psi=(0.5,), ranks=(2,),
     ),
     "laptop": Sizes(
         {**_SGD, "model": "resnet10", "width": 8, "side": 14, "samples": 2000, "held_out": 1000, "epochs": 5,
@@ -188,6 +192,30 @@ def tab3_design(settings: Settings) -> Design:
                  "cohort": max(1, clients // 2)},
                 metric="personal_accuracy", rate_of=f"{method} {psi:g}", tuned=True,
             ))  # fmt: skip
+    return _design(sizes, lines)
+
+
+def tab4_design(settings: Settings) -> Design:
+    """Table 4: clients of different ranks; the global factors of mFedLoRU have the largest."""
+    sizes = settings.sizes(SIZES)
+    lines = []
+    for data in data_of(settings, ("cifar-10", "cifar-100")):
+        network = network_of(sizes, data)
+        for setting in sizes.ranks:
+            own = tuple(max(1, rank * sizes.width // WIDTH) for rank in client_ranks(setting))
+            matched = tuple(matched_rank(network, rank) for rank in own)
+            for method, algorithm, ranks in (
+                ("FedHM", "fedhm", {"rank": max(matched), "ranks": matched}),
+                ("mFedLoRU", "mfedloru", {"rank": sizes.rank("large"), "client_ranks": own, "tau": sizes.tau}),
+            ):
+                lines.append(Line(
+                    {"data": data, "split": f"setting {setting}", "clients": len(own), "participation": "0.5",
+                     "size": "mixed", "method": method},
+                    algorithm, data,
+                    {**_federation(sizes, data), **ranks, "partition": "even", "cap": True, "clients": len(own),
+                     "cohort": len(own) // 2},
+                    rate_of=f"{data}, {setting}, {method}", tuned=True,
+                ))  # fmt: skip
     return _design(sizes, lines)
 
 

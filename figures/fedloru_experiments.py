@@ -26,10 +26,11 @@ from figures.fedloru_designs import (
     share,
     tab1_design,
     tab3_design,
+    tab4_design,
     tab6_design,
     tab7_design,
 )
-from figures.fedloru_printed import TABLE_1_ICLR, TABLE_3, TABLE_6, TABLE_7
+from figures.fedloru_printed import TABLE_1_ICLR, TABLE_3, TABLE_4, TABLE_6, TABLE_7
 from figures.figure import DataChoice, Figure, Settings
 
 if TYPE_CHECKING:
@@ -56,8 +57,9 @@ def published(table: str, row: Row) -> float | None:
     """The printed accuracy of a line, in per cent; none where nothing is printed.
 
     Args:
-        table: `1`, `3`, `6` or `7`.
-        row: Keys of the line; Fashion-MNIST stands for CIFAR-100 in Tables 3, 6 and 7 below the paper's scale.
+        table: `1`, `3`, `4`, `6` or `7`.
+        row: Keys of the line; Fashion-MNIST stands for CIFAR-100 in Tables 3, 6 and 7 below the paper's scale, and
+            for none of the two data sets of Table 4.
     """
     method, clients = row["method"], int(row["clients"])
     if table == "7":
@@ -66,6 +68,9 @@ def published(table: str, row: Row) -> float | None:
     if table == "6":
         rows = [r for r in TABLE_6 if r.clients == clients and method in ("FedAvg", r.method)]
         return float(rows[0].fedavg if method == "FedAvg" else rows[0].accuracy) if rows else None
+    if table == "4":
+        printed = TABLE_4.get((TITLES[row["data"]], str(row["split"])), {}).get(method)
+        return None if printed is None else float(printed)
     if table == "3":
         printed = TABLE_3.get(str(row["split"]).removeprefix("psi = "), {}).get(method)
         return None if printed is None else float(printed)
@@ -118,7 +123,7 @@ def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, 
 
 def group_of(of: str, row: Row) -> str:
     """The setting of a row."""
-    if of == "3":
+    if of in ("3", "4"):
         return f"{TITLES[row['data']]}, {row['split']}"
     return f"{TITLES[row['data']]}, {row['split']}, K = {row['clients']}"
 
@@ -130,6 +135,8 @@ def name_of(of: str, row: Row) -> str:
 
 def where(of: str, keys: Row) -> str:
     """The setting of a comparison, short."""
+    if of == "4":
+        return f"{TITLES[keys['data']]}, {keys['split']}"
     if of == "3":
         return str(keys["split"])
     size = f", {keys['size']}" if of == "1" else ""
@@ -139,6 +146,7 @@ def where(of: str, keys: Row) -> str:
 PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "1": (("FedLoRU", "FedLoRA"), ("FedLoRU", "FedHM"), ("FedLoRU", "FedAvg")),
     "3": (("pFedLoRU", "pFedLoRA(1)"), ("pFedLoRU", "pFedLoRA(2)")),
+    "4": (("mFedLoRU", "FedHM"),),
     "6": (("FedLoRA", "FedAvg"), ("FedLoRU", "FedAvg"), ("FedLoRU", "FedLoRA")),
     "7": (("FedLoRU", "FedAvg"), ("FedLoRU", "FedHM"), ("FedLoRU", "FedLoRA")),
 }
@@ -146,6 +154,7 @@ PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
 STATED: Mapping[str, str] = {
     "1": "FedLoRU is always above FedLoRA, above FedHM in most cells, and slightly below FedAvg in most settings",
     "3": "pFedLoRU is above both forms of pFedLoRA",
+    "4": "mFedLoRU is below FedHM on CIFAR-10 and above it on CIFAR-100",
     "6": "FedLoRU and FedLoRA are above FedAvg once K exceeds 100 and 200, and the gap widens with K",
     "7": "with a tenth of the clients in a round FedLoRU leads FedAvg, FedHM and FedLoRA",
 }
@@ -238,5 +247,6 @@ TABLE_1_FIGURE = _figure(
     "fashion-mnist", "cifar-10", "cifar-100",
 )  # fmt: skip
 TABLE_3_FIGURE = _figure("3", "FedLoRU, Table 3: personal models", tab3_design, "cifar-100")
+TABLE_4_FIGURE = _figure("4", "FedLoRU, Table 4: clients of different ranks", tab4_design, "cifar-10", "cifar-100")
 TABLE_6_FIGURE = _figure("6", "FedLoRU, Table 6: more and more clients", tab6_design, "cifar-100")
 TABLE_7_FIGURE = _figure("7", "FedLoRU, Table 7: a tenth of the clients in a round", tab7_design, "cifar-100")

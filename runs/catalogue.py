@@ -63,7 +63,7 @@ class Entry:
 
 
 def _half_rank_of_all(values: Values) -> tuple[tuple[int, int], ...]:
-    return ((max(1, values["rank"] // 2),) * 2,) * values["clients"]
+    return () if values.get("client_ranks") else ((max(1, values["rank"] // 2),) * 2,) * values["clients"]
 
 
 ALGORITHMS: Mapping[str, Entry] = {

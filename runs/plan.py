@@ -19,7 +19,7 @@ from runs.versions import versions
 from workloads.files import write_whole
 
 SETTINGS = "settings.json"
-LATER = ("cap", "personal_cap", "ranks")
+LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
 
 

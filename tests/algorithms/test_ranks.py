@@ -175,3 +175,19 @@ def test_naive_fedlrt_learns_with_any_optimiser(optimiser):
         end = algorithm.weights(final(go_on(algorithm.round, fed, state, 5), state))
         assert sum(client.loss(end) for client in clients) < 0.9 * sum(client.loss(start) for client in clients)
         assert bool(fed.personal(0)) == (local.optimiser_state == "personal")
+
+
+def test_one_rank_for_each_client_is_a_pair_of_them_and_the_full_one_trains_the_factors():
+    clients, start = pairs()
+
+    def run(**ranks):
+        algorithm, fed = NestedFedLoRU(LOCAL, Adapter(3), 2, **ranks), Federation(clients)
+        state = final(go_on(algorithm.round, fed, algorithm.start(fed, start), 3), None)
+        return algorithm.weights(state), fed.ledger.bytes("up")
+
+    ours, theirs = run(client_ranks=(3, 1, 2)), run(ranks=(None, (1, 1), (2, 2)))
+    assert ours[1] == theirs[1]
+    for name, W in ours[0].items():
+        torch.testing.assert_close(W, theirs[0][name], rtol=0, atol=0)
+    with pytest.raises(FederationError, match="expected ranks of 3 clients, got 2"):
+        run(client_ranks=(1, 2))

@@ -12,6 +12,7 @@ from figures.fedloru_designs import (
     parameters,
     tab1_design,
     tab3_design,
+    tab4_design,
     tab6_design,
     tab7_design,
 )
@@ -56,7 +57,7 @@ def test_figures_and_numbers_of_runs():
         "fedloru/fig-1",
         "fedloru/toy",
     }
-    designs = {"1": tab1_design, "3": tab3_design, "6": tab6_design, "7": tab7_design}
+    designs = {"1": tab1_design, "3": tab3_design, "4": tab4_design, "6": tab6_design, "7": tab7_design}
     for id, runs in named:
         if id.startswith("fedloru/tab-"):
             assert int(runs) == designs[id[-1]](Settings("laptop")).runs

@@ -117,6 +117,11 @@ def test_a_name_builds_its_algorithm(name):
     assert algorithm_of(name) == BUILT[name]
 
 
+def test_ranks_that_are_given_take_the_place_of_half_the_rank():
+    built = algorithm_of("mfedloru", client_ranks=(4, 1, 2))
+    assert built == replace(BUILT["mfedloru"], ranks=(), client_ranks=(4, 1, 2))
+
+
 @pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_no_two_options_of_a_run_have_one_name(name, problem):
