@@ -28,8 +28,8 @@ import torch._dynamo  # else the first clone under a dispatch mode loads it, for
 
 LOADING = 60.0
 """Processor seconds for imports and for tests without a limit."""
-WAITING = 60.0
-"""Seconds beyond ten times those of the processor: a test that waits for others uses none."""
+WAITING = 300.0
+"""Seconds beyond ten times those of the processor: what a test waits for may get little of it."""
 
 
 class Contexts:

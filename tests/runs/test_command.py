@@ -84,7 +84,7 @@ def test_the_folder_is_named_by_the_settings(tmp_path, monkeypatch, capsys):
 
 
 def test_the_help_is_read_without_torch():
-    program = "import sys, rankproof; rankproof._parser(); print('torch' in sys.modules)"
+    program = "import sys, rankproof, runs.command; rankproof._parser(); print('torch' in sys.modules)"
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout.strip() == "False"
