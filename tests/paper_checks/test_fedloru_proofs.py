@@ -41,6 +41,7 @@ TAMPERED = {
     "claim-reinit": [{"accumulated": "99/100"}],
     "claim-comm": [{"half": "51/100"}, {"sides": "99/100"}],
     "claim-mcomm": [{"square": 3}, {"down": "2"}, {"inner": "1/2"}],
+    "claim-noextra": [{"kept": "5"}, {"beside": "5"}, {"formed": "4"}, {"alone": "5"}, {"merging": "1"}],
     "claim-rank-growth": [{"per": "1/2"}, {"per": "2"}, {"fewer": 1}, {"sizes": []}],
 }  # fmt: skip
 FILES = {label: next(file for file in stored(PAPER.folder, f"fedloru-v2/{label}") if file.kind == "certificate")

@@ -201,3 +201,51 @@ def claim_rank_growth_in_general_position(values: Values) -> Proof:
     flaws = flaws_of_growth(values, int(values["gain"]), Fraction(1), 0)
     return concluded(flaws, "ranks of sums; minors as polynomials that one example shows not to be 0, by induction "
                      "over the local steps and in fractions")  # fmt: skip
+
+
+def products(*shapes: tuple[sympy.Symbol, sympy.Symbol, sympy.Symbol]) -> sympy.Expr:
+    """Operations of products of p x q by q x s matrices."""
+    return sympy.expand(sum(2 * p * q * s for p, q, s in shapes))
+
+
+def merging_flaws(values: Values) -> list[tuple[bool, str]]:
+    """What fails of the count of what is outside local training."""
+    return [(products((m, r, n)) == rational(values["merging"]) * m * n * r, "the product at the end of a cycle")]
+
+
+@proof("fedloru-v2/claim-noextra", merging="2", kept="4", beside="6", formed="6", alone="6")
+def claim_noextra(values: Values) -> Proof:
+    r"""The products of a step, one by one; a p x q by a q x s matrix takes 2pqs operations.
+
+    Through a matrix W of m x n go $xW^T$ forward, and backward the gradient of x and, where W is trained, that of W:
+    2mnb each. Through the factors go $xB^T$ and $(xB^T)A^T$ forward, and backward two gradients for each of the two:
+    2nrb three times and 2mrb three times. With $W + AB$ formed, AB and the gradients of A and B from that of $W + AB$
+    come on top of a step in which W is trained. Outside local training the listing has averages, and $\alpha A_tB_t$.
+    """
+    b = sympy.Symbol("b", positive=True)
+    kept, beside, formed, alone = (rational(values[name]) for name in ("kept", "beside", "formed", "alone"))
+    through = products((b, n, m), (b, m, n))
+    factors = products((b, n, r), (b, r, m), (b, m, r), (m, b, r), (b, r, n), (r, b, n))
+    whole = through + products((m, b, n))
+    formed_too = whole + products((m, r, n), (m, n, r), (r, m, n))
+    return concluded(
+        [
+            *merging_flaws(values),
+            (whole == 6 * m * n * b, "W trained"),
+            (sympy.expand(through + factors - (kept * m * n + beside * r * (m + n)) * b) == 0, "factors beside W"),
+            (sympy.expand(formed_too - 6 * m * n * b - formed * m * n * r) == 0, "W + AB formed"),
+            (sympy.expand(factors - alone * r * (m + n) * b) == 0, "factors alone"),
+        ],
+        "the products of a step forward and backward, added up for all sizes",
+    )
+
+
+@proof("fedloru-v2/claim-noextra@nothing-in-the-place-of-compression", merging="2")
+def claim_noextra_without_compression(values: Values) -> Proof:
+    r"""The lines of Algorithm 1, one by one.
+
+    The server sends A and B; the clients take their local steps and send theirs; the server averages both, entry by
+    entry. Where $\tau$ divides t, $\alpha A_tB_t$ is formed, with 2mnr operations, and added to W. There is no other
+    line, so that nothing is factorised or truncated.
+    """
+    return concluded(merging_flaws(values), "the lines of the listing; the product at the end of a cycle")

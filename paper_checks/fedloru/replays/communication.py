@@ -1,4 +1,4 @@
-"""Replays of the claims in ``communication``."""
+"""Replays of the claims in ``communication`` and ``computation``."""
 
 from __future__ import annotations
 
@@ -34,6 +34,24 @@ def claim_mcomm(values: Values) -> Violation:
     )
     return Violation(sum(rows * columns for rows, columns in shapes), 2 * m * n, assumes=assumes, strict=True,
                      reads="numbers of A, B, A_d, A_u, B_d and B_u, and twice those of W")  # fmt: skip
+
+
+@replay("fedloru-v2/claim-noextra")
+def claim_noextra(values: Values) -> Violation:
+    """Operations of one linear layer in a round: FedLoRU's local steps alone, and all that FedHM does.
+
+    A product of p x q by q x s takes 2pqs. FedHM's server multiplies what comes back and decomposes W once, with at
+    most 30 mn min(m, n) operations (Golub and Van Loan: 14 mn^2 + 8 n^3 for m >= n).
+    """
+    m, n, r, b, M, E = (int(values[name]) for name in ("m", "n", "r", "b", "clients", "steps"))
+    assumes = [Hypothesis(f"{name}", int(values[name]), ">=", 1) for name in ("r", "b", "clients", "steps")]
+    assumes.append(Hypothesis("r, against the smaller side", r, "<", min(m, n)))
+    # x B^T, its product with A^T; the gradients of A and of what went into it, of B and of x.
+    factors = sum(2 * b * p * q for p, q in ((n, r), (r, m), (r, m), (r, m), (n, r), (n, r)))
+    frozen = 2 * b * n * m + 2 * b * m * n  # x W^T, and the gradient of x
+    fedhm = M * E * factors + M * 2 * m * r * n + 30 * m * n * min(m, n)
+    return Violation(M * E * (factors + frozen), fedhm, assumes=assumes,
+                     reads="operations of one linear layer in a round: local steps of FedLoRU, all of FedHM")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-83")
