@@ -51,6 +51,7 @@ def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equati
     r"A_N)\frac1N(B_1 + \cdots + B_N)$: aggregating the two factors apart is inaccurate.",
     measure=points_of,
     mutants=[{"cross": 0.0}, {"cross": -1.0}],
+    vary=("cross",),
     also=("rolora/eq-2",),
     importance="result",
     expect="holds",

@@ -52,6 +52,7 @@ def draw_entries(context: Context) -> list[Point]:
     r"a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
     measure=draw_entries,
     mutants=[{"first": 2}, {"sign": 1}, {"gram": False}, {"weight": 2.0}],
+    vary=("weight",),
     readings=(
         Reading(
             "the sum from 1",

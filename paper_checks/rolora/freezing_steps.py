@@ -213,6 +213,7 @@ FEW = "1 to 4 clients, every m >= 3, every angle"
     r"$E[s_i] = \alpha$, $E[s_i^2] = \alpha^2 + (1 - \alpha^2)\frac1{m - 2}$ and $E[R^2] = E[\frac1{\|x_{i,1}\|^2}] = "
     r"\frac1{m - 2}$.",
     measure=measure_moments("u2'u2", "s", "s^2", "R^2"),
+    control=Form(r"For $m \ge 4$.", {"fewest": 4}),
     correction=Form(
         r"For $m \ge 3$. For m of 1 and 2 the mean of $1/\|x_{i,1}\|^2$ is infinite, and so is all that contains it.",
         {"fewest": 3},
@@ -253,6 +254,7 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
     says=r"$\frac1m(v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2) = "
     r"(1 - \alpha^2)[1 + \frac{N(4 - m) - 2}{N^2m(m - 2)}] = (\delta^0)^2(1 + \tilde c)$.",
     measure=measure_moments("loss", "v'v", "u1'u1", "u2'u2", "v'u1", "v'u2", "u1'u2"),
+    control=Form("The expectations of both sides.", {"mean": True}),
     correction=Form(
         r"In expectation, for $m \ge 3$.",
         {"mean": True},
@@ -287,8 +289,8 @@ def eq_241(
     return judge_identity(lines, data.points, FEW, positive=("m",))
 
 
-# Three samples: Xa and Xa*, two columns of b* and of any other b, and a number in place of the mean of the s_i.
-OURS, THEIRS = (sympy.Matrix(sympy.symbols(f"{name}1:4")) for name in "uv")
+# Two samples: Xa and Xa*, two columns of b* and of any other b, and a number in place of the mean of the s_i.
+OURS, THEIRS = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "uv")
 B_STAR, OTHER_B, SCALE = sympy.symbols("b1:3"), sympy.symbols("f1:3"), sympy.Symbol("s")
 
 
@@ -305,6 +307,7 @@ def draw_entries(context: Context) -> list[Point]:
     r"= \|(X_ia^* - \bar sX_ia)b^{*\top}\|^2 = \|X_ia^* - \bar sX_ia\|^2\|b^*\|^2$.",
     measure=draw_entries,
     mutants=[{"factor": 1.01}, {"power": 1}, {"swapped": True}],
+    vary=("factor",),
     uses=("rolora/alg-ffa",),
     expect="holds",
     grade="proof",
@@ -324,7 +327,7 @@ def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bo
     lines += [Equation("(185)", left, right) for left, right in zip(apart, outer, strict=True)]
     squares = sum(entry**2 for entry in apart)
     lines.append(Equation("(186)", squares, rest.dot(rest) * sum(b**power for b in B_STAR)))
-    return judge_identity(lines, points, "three samples, two columns, every entry symbolic")
+    return judge_identity(lines, points, "two samples, two columns, every entry symbolic")
 
 
 @claim(
