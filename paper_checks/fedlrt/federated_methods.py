@@ -255,7 +255,10 @@ class Limit:
 
 
 def measure_limits(context: Context) -> dict[str, list[Limit]]:
-    """FedAvg and FedLin on convex quadratics with different curvatures and on losses that are not convex."""
+    """FedAvg and FedLin on convex quadratics with different curvatures and on losses that are not convex.
+
+    FedLin also with steps that are too long.
+    """
     rng = context.rng("convex")
     problems: list[tuple[tuple[Any, ...], Tensor, float]] = [
         (two_parabolas()[0], torch.full((1, 1), 3.0, dtype=torch.float64), 2.0),
@@ -268,11 +271,13 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
             H = turn * torch.linspace(0.3, 1.0, turn.shape[0], dtype=torch.float64) @ turn.mT
             made.append(centred(H, torch.from_numpy(rng.standard_normal(shape))))
         problems.append((tuple(made), torch.zeros(shape, dtype=torch.float64), 1.0))
-    found: dict[str, list[Limit]] = {"FedAvg": [], "FedLin": []}
+    found: dict[str, list[Limit]] = {"FedAvg": [], "FedLin": [], "long steps": []}
+    many = context.size(120, 600)
     for clients, start, smoothness in problems:
-        for name, method in (("FedAvg", FedAvg), ("FedLin", FedLin)):
+        for name, method, share, rounds in (("FedAvg", FedAvg, 0.5, many), ("FedLin", FedLin, 0.5, many),
+                                            ("long steps", FedLin, 12.0, 20)):  # fmt: skip
             fed, w = Watched(clients), Tree(W=start)
-            w = final(go_on(method(Descent(5, 0.5 / (5 * smoothness))).round, fed, w, context.size(150, 600)), w)
+            w = final(go_on(method(Descent(5, share / (5 * smoothness))).round, fed, w, rounds), w)
             slope = torch.stack([client.gradient(w)["W"] for client in clients]).mean(dim=0)
             least = None
             if all(isinstance(client, Quadratic) for client in clients):
@@ -290,6 +295,7 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
     measure=measure_limits,
     mutants=[{"method": "FedAvg"}, {"shift": 1e-3}, {"more": 0}],
     vary=("shift",),
+    hypotheses=(Dropped(r"learning rates small enough, $\lambda \le 1/(Ls_*)$", {"method": "long steps"}),),
     uses=("fedlrt/eq-4",),
     expect="holds",
     grade="proof",

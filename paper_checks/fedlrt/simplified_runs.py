@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -16,6 +16,8 @@ from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
+from paper_checks.fedlrt import different_targets, homogeneous_setting
+from paper_checks.fedlrt.legendre_runs import Choice, Run, apart, heterogeneous_run, long_run
 from paper_checks.fedlrt.traces import Array
 from paper_checks.methods.promises import Promise, judge_promises
 from toymodels.quadratic import Quadratic, centred
@@ -23,6 +25,8 @@ from toymodels.quadratic import Quadratic, centred
 KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
 SIZE, RANK, CLIENTS, ROUNDS = 4, 1, 3, 200
 LOCAL = Descent(4, 1.0 / 48.0)
+NEAR = 1e-2
+"""Distance from the minimiser to which the homogeneous test is followed."""
 WITNESS = {"curvatures": ["1", "1/2"], "centres": ["1", "-2"], "step": "1/24", "steps": 2}
 """Two losses (w11 - 1)^2/2 + h (w12 - t)^2/2 + w21^2/2 + w22^2/2, whose mean has its minimiser at e1 e1'."""
 
@@ -73,6 +77,32 @@ def by_hand() -> Ends:
     return _ends(clients, low, np.array([[1.0, 0.5], [0.5, 0.25]]), Descent(2, 1.0 / 24.0), False, ROUNDS, WITNESS)
 
 
+@dataclass(frozen=True, eq=False)
+class Sufficiency:
+    """What the simplified correction comes to.
+
+    Attributes:
+        ends: On toy problems.
+        runs: Of the homogeneous test with four clients, by correction.
+        apart: How far its rounds are from those with the full correction in the heterogeneous test.
+    """
+
+    ends: Sequence[Ends]
+    runs: Mapping[str, Run]
+    apart: float
+
+
+def measure_sufficiency(context: Context) -> Sufficiency:
+    """Toy problems, and the tests of Section 4.1 as their own claims run them."""
+    one_target, own_targets = homogeneous_setting.stream(context), different_targets.stream(context)
+    kinds: tuple[Correction, ...] = ("simplified", "full")
+    runs: Mapping[str, Run] = {
+        kind: long_run(one_target, Choice(clients=4, correction=kind), 10_000, NEAR) for kind in kinds
+    }
+    firsts = [heterogeneous_run(own_targets, replace(different_targets.START, correction=kind), 10) for kind in kinds]
+    return Sufficiency(measure_ends(context), runs, apart(*firsts))
+
+
 def measure_ends(context: Context) -> list[Ends]:
     """Random curvatures in [1/2, 1] and gradients at a minimiser of rank one, anywhere or in its block."""
     found = [by_hand()]
@@ -99,7 +129,7 @@ def measure_ends(context: Context) -> list[Ends]:
     where="Section 3.1, client coefficient update with simplified variance correction",
     says="Empirically, a simplified correction, of the coefficients $S^t$ that are not augmented only, is "
     "sufficient (see Figure 5).",
-    measure=measure_ends,
+    measure=measure_sufficiency,
     readings=(
         Reading(
             "in general, on toy problems",
@@ -108,38 +138,57 @@ def measure_ends(context: Context) -> list[Ends]:
             "FeDLRT comes to it as with the full correction.",
             why="The sentence recommends it without a condition; the training of Figure 5 is not judged here.",
         ),
+        Reading(
+            "in the tests of Section 4.1",
+            "With polynomials orthonormal for the uniform law FeDLRT with the simplified correction comes within 1e-2 "
+            "of the minimiser of the homogeneous test, in at most 6 % more rounds than with the full one, and in the "
+            "heterogeneous test its rounds are those with the full one.",
+            {"among": "Section 4.1"},
+            "The sentence says what was observed, and these tests are the paper's own where the solution is known.",
+            ({"more": -0.05}, {"near": 1e-3}, {"same": -1.0}),
+        ),
     ),
-    control=Form("With the full correction.", {"kind": "full"}),
     correction=Form(
         r"It is sufficient where the clients' gradients at the solution lie in the block of S, $\nabla_{\hat S}L_c = "
         r"0$ there; more is not corrected. Where they leave the block and the curvatures differ, a round leads away "
         "from the minimiser, and FeDLRT stands still about where it does without correction: at 0.4 to 2 times the "
         "distance in the runs made.",
         {"among": "agreeing"},
-        mutants=({"among": "all"}, {"kind": "none"}, {"near": 1e-9}),
+        mutants=({"among": "all"}, {"kind": "none"}, {"close": 1e-9}),
     ),
-    uses=("fedlrt/thm-4",),
+    uses=("fedlrt/thm-4", "fedlrt/claim-hom-clients", "fedlrt/claim-het-plateau"),
     importance="result",
     because="Where the clients' gradients leave the block and curvatures differ, a round leads away from the "
     "minimiser.",
-    expect="corrected",
+    expect="depends on the reading",
     grade="search",
     method="algorithm",
 )
 def claim_simplified_sufficient(
-    ends: list[Ends], kind: str = "simplified", among: str = "all", near: float = 1e-3
-) -> Evidence:
+    found: Sufficiency, kind: str = "simplified", among: str = "all", close: float = 1e-3, near: float = NEAR,
+    more: float = 0.06, same: float = 1e-9,
+) -> Evidence:  # fmt: skip
     """After all rounds, over the distance of the start; and one round from the minimiser."""
     promises = []
-    for end in ends:
-        if among == "all" or end.agree:
+    if among == "Section 4.1":
+        simplified, full = (found.runs[correction] for correction in ("simplified", "full"))
+        most = (1.0 + more) * (len(full.distances) - 1)
+        promises = [
+            Promise("distance, homogeneous test", simplified.distances[-1], near, at_most=True),
+            Promise("rounds beside the full correction's", len(simplified.distances) - 1, most, at_most=True),
+            Promise("rounds of the heterogeneous test", found.apart, same, at_most=True),
+        ]
+    for end in found.ends:
+        if among == "all" or (among == "agreeing" and end.agree):
             promises.append(Promise("the minimiser stays", end.left[kind], 0.0, 1e-9, case=end.witness))
-            promises.append(Promise("it comes near the minimiser", end.distances[kind], near, at_most=True))
+            promises.append(Promise("it comes near the minimiser", end.distances[kind], close, at_most=True))
     told = "; ".join(
         f"{'in the block' if end.agree else 'anywhere'}: " + ", ".join(f"{end.distances[k]:.2g} ({k})" for k in KINDS)
-        for end in ends
+        for end in found.ends
     )
+    rounds = ", ".join(f"{len(run.distances) - 1} ({name})" for name, run in found.runs.items())
     return judge_promises(
         promises, f"two clients in 2 x 2, three in 4 x 4, rank one, sλL = 1/12, {ROUNDS} rounds; gradients at the "
-        f"minimiser and distances over that of the start: {told}",
+        f"minimiser and distances over that of the start: {told}; rounds of the homogeneous test with four clients to "
+        f"{NEAR:g}: {rounds}",
     )  # fmt: skip
