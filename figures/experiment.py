@@ -175,7 +175,7 @@ def _rows(stage: str, line: Line, outcome: Outcome, metric: str, rate: float | N
 
 
 def finals(table: pd.DataFrame, last: int = 1) -> pd.DataFrame:
-    """The final value of each run: the mean over its last evaluations.
+    """The final value of each run, in the order of the experiment: the mean over its last evaluations.
 
     Args:
         table: Of `results`.
@@ -186,7 +186,7 @@ def finals(table: pd.DataFrame, last: int = 1) -> pd.DataFrame:
     """
     runs = table[table.stage == RUN]
     keys = [*key_columns(table), "seed"]
-    ends = runs.sort_values("round", kind="stable").groupby(keys, sort=False).tail(last)
+    ends = runs.groupby(keys, sort=False).tail(last)
     return (
         ends.groupby(keys, sort=False)
         .agg(rate=("rate", "last"), value=("value", "mean"), bytes=("bytes", "last"), failed=("failed", "max"))

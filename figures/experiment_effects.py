@@ -27,7 +27,7 @@ class Effect:
 
     Attributes:
         pairs: Number of seeds that both have; runs that failed are left out.
-        mean: Of the differences.
+        mean: Of the differences; nan where there is none.
         half_width: Of the 95 % interval of Student's t around it; infinite for fewer than two seeds.
         detectable: The smallest true difference that a two-sided t test at 5 % with as many seeds, and differences
             that scatter as these do, finds with probability 0.8; infinite for fewer than two seeds.
@@ -64,6 +64,8 @@ class Effect:
         >>> Effect(5, 0.021, 0.013, 0.02).in_words
         '+2.1 [+0.8, +3.4] points, smallest detectable 2.0'
         """
+        if not self.pairs:
+            return "no seed without a failed run"
         if not np.isfinite(self.half_width):
             return f"{100 * self.mean:+.1f} points, one seed"
         return (
@@ -76,17 +78,18 @@ def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Effect:
     """The effect between two lines from their final values by seed; nan stands for a run that failed.
 
     Raises:
-        FigureError: No seed has both.
+        FigureError: No seed that both have.
     """
     common = [seed for seed in ours if seed in theirs]
     pairs = [ours[seed] - theirs[seed] for seed in common]
     whole = [pair for pair in pairs if np.isfinite(pair)]
-    if not whole:
-        raise FigureError(f"no seed has whole runs of both lines, of {len(common)} that both have")
-    mean, half_width = paired_difference(whole)
+    if not pairs:
+        raise FigureError("the two lines have no seed in common")
+    failed, nothing = len(pairs) - len(whole), float("inf")
+    mean, half_width = paired_difference(whole) if whole else (float("nan"), None)
     if half_width is None:
-        return Effect(len(whole), mean, float("inf"), float("inf"), len(pairs) - len(whole))
-    return Effect(len(whole), mean, half_width, smallest_detectable(whole), len(pairs) - len(whole))
+        return Effect(len(whole), mean, nothing, nothing, failed)
+    return Effect(len(whole), mean, half_width, smallest_detectable(whole), failed)
 
 
 def smallest_detectable(pairs: list[float]) -> float:

@@ -90,9 +90,9 @@ def counted(one: str, other: str, effects: Sequence[Effect]) -> str:
     words = [f"below in {found['contradicts']}"] if found["contradicts"] else []
     words += [f"{found['undecided']} undecided"] if found["undecided"] else []
     of = f"{found['supports']} of {len(effects)} setting{'s'[: len(effects) - 1]}"
-    means = sorted(100 * effect.mean for effect in effects)
-    span = f"{means[0]:+.1f}" if len(means) == 1 else f"{means[0]:+.1f} to {means[-1]:+.1f}"
-    return f"{one} is above {other} in {', '.join([of, *words])} ({span} points)"
+    means = sorted(100 * effect.mean for effect in effects if effect.pairs)
+    span = " to ".join(f"{mean:+.1f}" for mean in dict.fromkeys((*means[:1], *means[-1:])))
+    return f"{one} is above {other} in {', '.join([of, *words])} ({f'{span} points' if span else 'runs failed'})"
 
 
 def draw_table(

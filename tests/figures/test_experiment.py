@@ -88,8 +88,17 @@ def test_a_run_that_fails_is_a_row_without_a_value(monkeypatch):
     ends = finals(table)
     assert ends.groupby("method").failed.sum().to_dict() == {"FedAvg": 0, "FedLin": 4}
     assert ends[ends.failed == 1].value.isna().all()
-    with pytest.raises(FigureError, match="no seed has whole runs"):
-        paired(by_seed(ends, method="FedAvg", clients=2), by_seed(ends, method="FedLin", clients=2))
+    effect = paired(by_seed(ends, method="FedAvg", clients=2), by_seed(ends, method="FedLin", clients=2))
+    assert (effect.pairs, effect.failed, effect.above) == (0, 2, "undecided")
+    assert effect.in_words == "no seed without a failed run"
+    with pytest.raises(FigureError, match="no seed in common"):
+        paired({0: 0.5}, {1: 0.5})
+
+
+def test_final_values_keep_the_order_of_the_experiment_where_a_line_fails(monkeypatch):
+    monkeypatch.setattr(running, "carried_out", outcomes_by(lambda trial: None if "FedAvg" in trial.label else 0.5))
+    ends = finals(results(Design(tuple(replace(line, metric="accuracy") for line in LINES), 5, 1, (0.1,)), Settings()))
+    assert list(zip(ends.method, ends.clients, strict=True)) == [tuple(line.keys.values()) for line in LINES]
 
 
 def test_a_cosine_has_the_length_of_the_run_and_a_minimum_below_the_rate():
@@ -113,6 +122,11 @@ def test_an_effect_is_the_paired_t_interval():
     interval = ttest_1samp([0.01, 0.04, 0.02], 0).confidence_interval(0.95)
     assert (effect.low, effect.high) == pytest.approx((interval.low, interval.high))
     assert (effect.pairs, effect.failed, effect.above) == (3, 0, "undecided")
+
+
+def test_two_seeds_have_a_smallest_detectable_difference():
+    """With one degree of freedom the bound is 12.7 standard errors."""
+    assert smallest_detectable([0.1, 0.2]) == pytest.approx(0.8167, abs=2e-4)
 
 
 @pytest.mark.parametrize(("shift", "finding"), [(0.05, "supports"), (-0.05, "contradicts"), (0.0, "undecided")])

@@ -130,6 +130,18 @@ def test_tables_say_what_the_runs_say(of, lead, says):
     assert {cell for value in tables.values(table, of) for cell in value.cells} <= written | {""}
 
 
+def test_a_line_that_fails_is_said_to_and_decides_nothing():
+    table = invented("7", lambda keys, seed, number: 0.5)
+    table = table[(table.method != "FedHM") | (table["round"] == 16)].copy()
+    table.loc[table.method == "FedHM", ["value", "failed"]] = [float("nan"), 1]
+    (found,) = tables.contrasts(table, "7", [("FedLoRU", "FedHM")])[:1]
+    assert (found.effect.above, found.effect.failed) == ("undecided", 5)
+    assert "no seed without a failed run" in tables.found_in("7")(table)
+    assert "FedLoRU is above FedHM in 0 of 2 settings, 2 undecided (runs failed)" in tables.in_short(table, "7")
+    texts = {text.get_text() for axes in tables.drawn("7")(table).axes for text in axes.texts}
+    assert "- (5 failed)" in texts
+
+
 def test_published_values_stand_beside_their_lines():
     table = invented("7", lambda keys, seed, number: 0.5)
     printed = {(value.group, value.name): value.published for value in tables.values(table, "7")}
