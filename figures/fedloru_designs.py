@@ -8,7 +8,7 @@ FedHM has the rank whose parameters are nearest in number to those of FedLoRU.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -134,6 +134,11 @@ SIZES: Mapping[Scale, Sizes] = {
     ),
 }  # fmt: skip
 METHODS = ("FedAvg", "FedLoRA", "FedHM", "FedLoRU")
+RESTARTED = (
+    ("A anew", "random", 1), ("A kept", "keep A", 1), ("both kept", "momentum", 1),
+    ("A anew, half as often", "random", 2), ("A anew, a quarter as often", "random", 4),
+)  # fmt: skip
+"""Name, start of the factors after an accumulation, and rounds between accumulations in units of tau."""
 PERSONAL = {"pFedLoRA(1)": "pfedlora-1", "pFedLoRA(2)": "pfedlora-2", "pFedLoRU": "pfedloru"}
 
 
@@ -216,6 +221,20 @@ def tab4_design(settings: Settings) -> Design:
                      "cohort": len(own) // 2},
                     rate_of=f"{data}, {setting}, {method}", tuned=True,
                 ))  # fmt: skip
+    return _design(sizes, lines)
+
+
+def restarts_design(settings: Settings) -> Design:
+    """What the factors start from after an accumulation, and how often they accumulate, beside never."""
+    sizes = settings.sizes(SIZES)
+    (data,) = data_of(settings, ("cifar-100",))
+    split, clients = sizes.cases[0]
+    plain = _line(sizes, data, split, clients, 0.5, "FedLoRA", "large")
+    lines = [plain]
+    for method, restart, cycles in RESTARTED:
+        of_it = {"tau": min(sizes.rounds, cycles * sizes.tau), "restart": restart}
+        keys, options = {**plain.keys, "method": method}, {**plain.options, **of_it}
+        lines.append(replace(plain, algorithm="fedloru", keys=keys, options=options, rate_of=method))
     return _design(sizes, lines)
 
 

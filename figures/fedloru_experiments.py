@@ -19,10 +19,12 @@ from figures.fedloru_designs import (
     EVALUATIONS,
     LEFT_OUT,
     RANKS,
+    RESTARTED,
     SIZES,
     Sizes,
     choice_of,
     network_of,
+    restarts_design,
     share,
     tab1_design,
     tab3_design,
@@ -57,11 +59,13 @@ def published(table: str, row: Row) -> float | None:
     """The printed accuracy of a line, in per cent; none where nothing is printed.
 
     Args:
-        table: `1`, `3`, `4`, `6` or `7`.
+        table: `1`, `3`, `4`, `6`, `7` or `restarts`, of which nothing is printed.
         row: Keys of the line; Fashion-MNIST stands for CIFAR-100 in Tables 3, 6 and 7 below the paper's scale, and
             for none of the two data sets of Table 4.
     """
     method, clients = row["method"], int(row["clients"])
+    if table == "restarts":
+        return None
     if table == "7":
         printed = TABLE_7.get(clients, {}).get(method)
         return None if printed is None else 100 * float(printed)
@@ -149,6 +153,10 @@ PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "4": (("mFedLoRU", "FedHM"),),
     "6": (("FedLoRA", "FedAvg"), ("FedLoRU", "FedAvg"), ("FedLoRU", "FedLoRA")),
     "7": (("FedLoRU", "FedAvg"), ("FedLoRU", "FedHM"), ("FedLoRU", "FedLoRA")),
+    "restarts": (
+        *((method, "FedLoRA") for method, _, _ in RESTARTED),
+        *((method, RESTARTED[0][0]) for method, _, _ in RESTARTED[1:]),
+    ),
 }
 """Comparisons of each table."""
 STATED: Mapping[str, str] = {
@@ -157,6 +165,7 @@ STATED: Mapping[str, str] = {
     "4": "mFedLoRU is below FedHM on CIFAR-10 and above it on CIFAR-100",
     "6": "FedLoRU and FedLoRA are above FedAvg once K exceeds 100 and 200, and the gap widens with K",
     "7": "with a tenth of the clients in a round FedLoRU leads FedAvg, FedHM and FedLoRA",
+    "restarts": "accumulation helps; the factors start anew or go on after it, and which is used where is not printed",
 }
 
 
@@ -174,7 +183,7 @@ def drawn(of: str) -> Callable[[pd.DataFrame], Picture]:
 
     def draw(table: pd.DataFrame) -> Picture:
         unit = "personal, %" if of == "3" else "accuracy, %"
-        title = f"Table {of}: {in_short(table, of)}."
+        title = f"{f'Table {of}: ' if of.isdigit() else ''}{in_short(table, of)}."
         return draw_table(values(table, of), contrasts(table, of, PAIRS[of]), title, unit)
 
     return draw
@@ -250,3 +259,9 @@ TABLE_3_FIGURE = _figure("3", "FedLoRU, Table 3: personal models", tab3_design, 
 TABLE_4_FIGURE = _figure("4", "FedLoRU, Table 4: clients of different ranks", tab4_design, "cifar-10", "cifar-100")
 TABLE_6_FIGURE = _figure("6", "FedLoRU, Table 6: more and more clients", tab6_design, "cifar-100")
 TABLE_7_FIGURE = _figure("7", "FedLoRU, Table 7: a tenth of the clients in a round", tab7_design, "cifar-100")
+RESTARTS_FIGURE = Figure(
+    "fedloru/restarts", "FedLoRU: what the factors start from after an accumulation, and how often they accumulate",
+    CAPTION + " FedLoRA never accumulates. A anew: as LoRA starts; A kept: only B is zero; both kept: the listing of "
+    "Algorithm 1, by which the product counts twice.",
+    data_by(restarts_design), drawn("restarts"), found_in("restarts"), sizes_of, choose=choices("cifar-100"),
+)  # fmt: skip

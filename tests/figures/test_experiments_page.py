@@ -10,6 +10,7 @@ from figures.fedloru_designs import (
     SIZES,
     network_of,
     parameters,
+    restarts_design,
     tab1_design,
     tab3_design,
     tab4_design,
@@ -57,10 +58,11 @@ def test_figures_and_numbers_of_runs():
         "fedloru/fig-1",
         "fedloru/toy",
     }
-    designs = {"1": tab1_design, "3": tab3_design, "4": tab4_design, "6": tab6_design, "7": tab7_design}
+    designs = {"1": tab1_design, "3": tab3_design, "4": tab4_design, "6": tab6_design, "7": tab7_design,
+               "restarts": restarts_design}  # fmt: skip
     for id, runs in named:
-        if id.startswith("fedloru/tab-"):
-            assert int(runs) == designs[id[-1]](Settings("laptop")).runs
+        if runs.isdigit():
+            assert int(runs) == designs[id.removeprefix("fedloru/").removeprefix("tab-")](Settings("laptop")).runs
 
 
 def test_settings_of_the_scales():

@@ -19,6 +19,7 @@ from figures.fedloru_designs import (
     matched_rank,
     network_of,
     parameters,
+    restarts_design,
     share,
     tab1_design,
     tab3_design,
@@ -31,12 +32,13 @@ from figures.make import make
 from workloads.datasets import find
 from workloads.resnet import resnet_shapes
 
-DESIGNS = {"1": tab1_design, "3": tab3_design, "4": tab4_design, "6": tab6_design, "7": tab7_design}
+DESIGNS = {"1": tab1_design, "3": tab3_design, "4": tab4_design, "6": tab6_design, "7": tab7_design,
+           "restarts": restarts_design}  # fmt: skip
 FIGURES = (
     tables.TABLE_1_FIGURE, tables.TABLE_3_FIGURE, tables.TABLE_4_FIGURE, tables.TABLE_6_FIGURE, tables.TABLE_7_FIGURE,
-    curves.FIGURE_2, curves.FIGURE_3, curves.FIGURE_5,
+    tables.RESTARTS_FIGURE, curves.FIGURE_2, curves.FIGURE_3, curves.FIGURE_5,
 )  # fmt: skip
-OWN = {"rank", "ranks", "client_ranks", "cap", "tau", "personal_rank", "learning_rate"}
+OWN = {"restart", "rank", "ranks", "client_ranks", "cap", "tau", "personal_rank", "learning_rate"}
 """Options in which methods of one setting may differ."""
 
 
@@ -113,7 +115,7 @@ def test_runs_that_tables_share_are_the_same_runs():
     assert len(plans(tab1_design(laptop)) & plans(tab6_design(laptop))) == 6
 
 
-@pytest.mark.parametrize("of", DESIGNS)
+@pytest.mark.parametrize("of", [of for of in DESIGNS if of != "restarts"])
 @pytest.mark.parametrize(("lead", "says"), [(0.05, "supports"), (-0.05, "contradicts")])
 def test_tables_say_what_the_runs_say(of, lead, says):
     table = invented(of, lambda keys, seed, number: level(keys, seed, number, lead))
@@ -128,6 +130,25 @@ def test_tables_say_what_the_runs_say(of, lead, says):
     picture = tables.drawn(of)(table)
     written = {text.get_text() for axes in picture.axes for text in axes.texts}
     assert {cell for value in tables.values(table, of) for cell in value.cells} <= written | {""}
+
+
+def test_restarts_are_compared_with_no_accumulation_and_with_one_another():
+    lines = {line.keys["method"]: line for line in restarts_design(Settings("laptop")).lines}
+    assert [line.options.get("restart") for line in lines.values()] == [
+        None, "random", "keep A", "momentum", "random", "random"
+    ]  # fmt: skip
+    assert [line.options.get("tau") for line in lines.values()] == [None, 2, 2, 2, 4, 8]
+    tab1 = {line.trial(16, (0,), 0.1).plan(0).digest for line in tab1_design(Settings("laptop")).lines}
+    shared = [name for name, line in lines.items() if line.trial(16, (0,), 0.1).plan(0).digest in tab1]
+    assert shared == ["FedLoRA", "A anew"]
+    table = invented("restarts", lambda keys, seed, number: 0.5 + 0.1 * (keys["method"] == "A kept") + 1e-4 * seed)
+    says = {
+        contrast.group: contrast.effect.mean
+        for contrast in tables.contrasts(table, "restarts", tables.PAIRS["restarts"])
+    }
+    assert says["A kept minus FedLoRA"] == pytest.approx(0.1)
+    assert says["both kept minus A anew"] == pytest.approx(0.0, abs=1e-12)
+    assert len(says) == 9
 
 
 def test_a_line_that_fails_is_said_to_and_decides_nothing():
