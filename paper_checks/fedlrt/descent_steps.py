@@ -53,6 +53,7 @@ def _judge_rounds(
 )
 def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1.0) -> Evidence:
     """The inner product is the server's way along the mean gradient; equality for a bowl with sλL below 1."""
+    rounds = [one for one in rounds if one.smooth]
     way, steps, step, drifts = np.array([(c.end, c.steps, c.step, c.drift) for c in rounds]).T
     terms = [drift * step * drifts, -leading * steps * step]
     return _judge_rounds(rounds, way, terms, f"constants {drift:g} and {leading:g} of the two terms")
@@ -74,6 +75,7 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
 )
 def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float = 1.0) -> Evidence:
     """Lemma 5 with gamma = 1; other values of gamma trade one constant for the other, each at least 1/2."""
+    rounds = [one for one in rounds if one.smooth]
     way, steps, step, squares = np.array([(c.end, c.steps, c.step, c.square) for c in rounds]).T
     terms = [square * step**2 * steps * squares, leading * (steps * step) ** 2]
     return _judge_rounds(rounds, way**2 / 2.0, terms, f"constants {square:g} and {leading:g} of the two terms")
