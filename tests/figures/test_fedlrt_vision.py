@@ -1,0 +1,112 @@
+"""FeDLRT's Figures 5 and 8: settings of Table 2, shared batches, and what the saved communication is a share of."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from figures import fedlrt_vision as vision
+from figures.experiment import RUN
+from figures.fedlrt_vision_runs import BUDGET, VARIANTS, VISION
+from figures.figure import FigureError, Settings
+from workloads.datasets import find
+
+ROOT = Path(__file__).resolve().parents[2] / "data"
+TABLE_2 = {
+    "fig-5": (128, 1e-3, 5e-4, 0.9, 1e-3), "fig-6": (128, 1e-2, 1e-5, 0.0, 1e-4), "fig-7": (128, 1e-2, 5e-4, 0.1, 1e-4),
+    "fig-8": (256, 3e-4, 1e-5, None, 1e-2),
+}  # fmt: skip
+"""Batch size, learning rates of the start and the end, momentum, weight decay."""
+EVERY = [(name, scale) for name, scales in VISION.items() for scale in scales]
+
+
+@pytest.mark.parametrize(("name", "scale"), EVERY)
+def test_every_run_can_be_planned(name, scale):
+    of = VISION[name][scale]
+    design = of.design
+    assert len(design.lines) == len(of.clients) * (len(of.rows) + len({VARIANTS[row][1] for row in of.rows}))
+    for line in design.lines:
+        trial = line.trial(design.rounds, (0,), 0.1 if of.rates else None)
+        plan = trial.plan(0)
+        assert plan.settings["steps"] == of.local_steps(plan.settings["clients"])
+        assert plan.settings["epochs"] is None
+        assert plan.settings["statistics"] == "averaged"
+    assert sum(line.tuned for line in design.lines) == bool(of.rates)
+
+
+@pytest.mark.parametrize("name", VISION)
+def test_the_scale_of_the_paper_is_table_2(name):
+    of = VISION[name]["paper"]
+    batch, start, end, momentum, decay = TABLE_2[name]
+    assert (of.rounds, of.seeds) == (200, 10)
+    for line in of.design.lines:
+        settings = line.trial(of.rounds, (0,)).plan(0).settings
+        found = (settings["batch"], settings["learning_rate"], settings["schedule_minimum"], settings.get("momentum"),
+                 settings["weight_decay"], settings["schedule_period"])  # fmt: skip
+        assert found == (batch, start, end, momentum, decay, 200)
+        if "truncation" in settings:
+            assert settings["truncation"] == 0.01
+    assert of.steps == (100 if name == "fig-6" else "share")
+
+
+def test_batches_are_shared_and_rounded_down_for_32_clients():
+    of = VISION["fig-5"]["paper"]
+    assert [of.local_steps(clients) for clients in of.clients] == [240, 120, 60, 30, 15, 7]
+
+
+@pytest.mark.parametrize(("name", "entries"), [("fig-5", 5120), ("fig-6", 20_971_520), ("fig-8", 36 * 512**2)])
+def test_entries_of_the_factorised_layers_are_counted_from_the_networks(name, entries):
+    of = VISION[name]["paper"]
+    assert of.factorised == entries
+
+
+def test_what_a_layer_saves_is_what_counting_gives(tmp_path):
+    """At rank 2 a layer of 8 x 8 sends 3 * 16 * 2 + 7 * 4 numbers for FedLin's 4 * 64, with simplified correction."""
+    if find("fashion-mnist", ROOT) is None:
+        pytest.skip("Fashion-MNIST is not here")
+    table = vision.vision_data("fig-8", Settings(data_root=ROOT, runs=tmp_path))
+    saved = vision.savings(table)
+    assert set(saved.clients) == {1, 4}
+    assert saved.of_layers.tolist() == pytest.approx([1 - 124 / 256] * 2)
+    assert (saved.saved < saved.of_layers).all()
+    assert "saves 52 to 52 %" in vision.vision_found("it", table)
+    assert len(vision.draw_vision(table).axes) == 2
+    assert "5 with 1 clients, 5 with 4 clients" in vision.vision_sizes("fig-8", table)
+
+
+def written():
+    """Runs of three seeds, in which correction helps with 32 clients."""
+    finals = {("without correction", 1): 0.8, ("without correction", 32): 0.6, ("FedAvg", 1): 0.8, ("FedAvg", 32): 0.62,
+              ("full correction", 1): 0.8, ("full correction", 32): 0.75, ("FedLin", 1): 0.81,
+              ("FedLin", 32): 0.75}  # fmt: skip
+    return pd.DataFrame(
+        {"stage": RUN, "method": method, "clients": clients, "seed": seed, "rate": 0.1, "round": 5,
+         "value": value + 0.01 * seed, "bytes": 1000 if method in VARIANTS else 4000, "failed": 0, "factorised": 10,
+         "steps": 240 // clients}
+        for (method, clients), value in finals.items() for seed in range(3)
+    )  # fmt: skip
+
+
+def test_the_stated_differences_are_paired_over_seeds():
+    found = {name: effect.mean for name, effect in vision.contrasts(written()).items()}
+    assert found["full correction against none, 32 clients"] == pytest.approx(0.15)
+    assert found["FeDLRT without correction: 1 clients against 32"] == pytest.approx(0.2)
+    assert found["FeDLRT full correction against FedLin, 1 clients"] == pytest.approx(-0.01)
+    assert "FeDLRT ends -2.0 to +0.0 points" in vision.in_short(written())
+    assert "7 with 32 clients (240/C rounded down with 32)" in vision.vision_sizes("fig-5", written())
+
+
+def test_a_scale_that_is_not_there_is_named():
+    with pytest.raises(FigureError, match="fedlrt/fig-6 has no scale quick; choose one of paper"):
+        vision.vision_of("fig-6", Settings())
+
+
+def test_a_failed_run_saves_nothing():
+    table = written()
+    table.loc[(table.method == "full correction") & (table.seed == 0), "failed"] = 1
+    assert len(vision.savings(table)) == len(vision.savings(written())) - 2
+
+
+def test_no_budget_is_too_small():
+    assert replace(VISION["fig-5"]["quick"], steps="share").local_steps(2 * BUDGET) == 1
