@@ -134,11 +134,11 @@ class Alignment:
     norms: NDArray[np.float64]
 
 
-def measure_alignment(context: Context) -> dict[str, Alignment]:
-    """Draws of every scene."""
+def measure_alignment(context: Context, names: tuple[str, ...] = tuple(SCENES)) -> dict[str, Alignment]:
+    """Draws of the scenes."""
     found = {}
-    for name, scene in SCENES.items():
-        rng, rows = context.rng(name), []
+    for name in names:
+        scene, rng, rows = SCENES[name], context.rng(name), []
         noisy = scene.gradients.noise_square > 0
         tied = name == "opposite spikes"  # its cosine is 0 or not, so that it takes more draws
         for _ in range(context.size(24, 80) if noisy else context.size(120 if tied else 40, 200)):

@@ -221,7 +221,7 @@ def search_gaps(context: Context) -> Searched:
     def gap(cases: Cases) -> NDArray[np.float64]:
         return _edge(cases["theta_1"], 1.0) - _ratio(cases["theta_j"], cases["theta_1"], cases["server"])
 
-    return collect_cases(context, GAP_AXES, between, gap, examples=context.size(300, 2000), restarts=1)
+    return collect_cases(context, GAP_AXES, between, gap, examples=context.size(100, 2000), restarts=1)
 
 
 @claim(

@@ -89,7 +89,7 @@ def draw_ranks(sizes: Sizes, R: int, draws: int, rng: np.random.Generator) -> Ra
 def measure_ranks(context: Context) -> dict[str, Ranks]:
     """Draws at R = 10^9 wherever the server has an outlier."""
     return {
-        name: draw_ranks(sizes, R, context.size(10, 40), context.rng(name)) for name, sizes in (ABOVE | BETWEEN).items()
+        name: draw_ranks(sizes, R, context.size(6, 40), context.rng(name)) for name, sizes in (ABOVE | BETWEEN).items()
     }
 
 
@@ -351,7 +351,7 @@ def measure_signs(context: Context) -> Signs:
     counts = []
     for settings in (ABOVE, BETWEEN, BELOW):
         name, sizes = list(settings.items())[-1]
-        gaps = draw_ranks(sizes, 10**5, context.size(200, 1000), context.rng(name)).gaps()
+        gaps = draw_ranks(sizes, 10**5, context.size(120, 1000), context.rng(name)).gaps()
         counts.append(Counted(int((gaps < 0).sum()), len(gaps)))
     return Signs(*counts)
 
