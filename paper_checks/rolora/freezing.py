@@ -30,8 +30,8 @@ from paper_checks.rolora.laws import expected, squares_and_inverses
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction
 
-# One sample in three dimensions, and two in two: X, a*, a^0, b*, b, every entry a symbol.
-SHAPES = ((1, 3), (2, 2))
+# One sample and two in two dimensions: X, a*, a^0, b*, b, every entry a symbol.
+SHAPES = ((1, 2), (2, 2))
 
 
 def _symbols(m: int, d: int) -> tuple[sympy.Matrix, ...]:
@@ -74,7 +74,7 @@ def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True
         middle = X.T * X if gram else X.T * X * X.T * X
         terms = sum(((column.T * middle * column)[0] for column in columns), sympy.Integer(0))
         lines.append(Equation(f"{m} samples, d = {d}", sum(entry**2 for entry in difference), rational(weight) * terms))
-    return judge_identity(lines, points, "every entry symbolic, one sample in three dimensions and two in two")
+    return judge_identity(lines, points, "every entry symbolic, one sample and two samples in two dimensions")
 
 
 @dataclass(frozen=True)
