@@ -18,7 +18,7 @@ CONVERGENCE = tuple(
     f"convergence.{theme}"
     for theme in (
         *("accumulation", "low_rank_descent", "smoothness", "drift", "descent_steps", "theorem"),
-        *("variants", "communication", "computation", "low_rank_updates"),
+        *("jointly", "variants", "communication", "computation", "low_rank_updates"),
     )
 )
 NUMBERS = ("numbers.accuracies", "numbers.further_tables", "numbers.parameter_counts")
@@ -76,6 +76,11 @@ CONVERGENCE_HEADLINES = (
         "weights of a cohort, which enter squared. Its bound holds with other constants, which depend neither on the "
         "variance nor on the step and keep under changes of units.",
         ("fedloru-v2/thm-4.2", "fedloru-v2/thm-4.2-rate", "fedloru-v2/eq-76", "fedloru-v2/eq-77-K"),
+    ),
+    Headline(
+        r"What Section 4 says of accumulation, averages, final model and rate holds together for $\alpha = 1$, sums over "
+        "all clients and a restart at $AB = 0$; as listed it does not.",
+        ("fedloru-v2/sec-4-jointly", "fedloru-v2/claim-reinit", "fedloru-v2/eq-WT"),
     ),
     Headline(
         r"The listings restart nothing after an accumulation; read with momentum initialisation, which may be "

@@ -139,8 +139,8 @@ def draw_averages(context: Context) -> list[Averaged]:
     """One of two clients by hand, then cohorts of 1 to all of 1 to 5 clients of different shares."""
     rng = context.rng("averages")
     one = AB(Tree(W=torch.ones(1, 1, dtype=torch.float64)), Tree(W=torch.ones(1, 1, dtype=torch.float64)))
-    case = {"shares": "1/2 1/2", "cohort": "0", "A": "1", "B": "1"}
-    found = [Averaged((0.5, 0.5), (0,), (one,), one, case)]
+    case = {"shares": "1/2 1/2", "cohort": "1", "A": "1", "B": "1"}
+    found = [Averaged((0.5, 0.5), (1,), (one,), one, case)]
     for number in range(context.size(30, 300)):
         K = 1 + number % 5
         shares = rng.dirichlet([2.0] * K)

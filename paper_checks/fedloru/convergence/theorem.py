@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -196,7 +196,7 @@ ONE_OF_TWO = {"shares": "3/4 1/4", "targets": "0 1", "W": "1/10", "A": 1, "eta_0
 """One of two clients a round, losses (w - target)^2 / 2, one local step, restart at A and B = 0 after each round."""
 
 
-def _printed_weights(T: int) -> Family:
+def printed_weights(T: int) -> Family:
     r"""Client k moves w by $-\eta(p^{(k)})^2$ times its gradient: mean and second moment of w, round by round."""
     (p, q), rate, eta_0 = (0.75, 0.25), 0.1 / T**0.5, 0.1
     mean, square, least = 0.1, 0.01, float("inf")
@@ -224,11 +224,10 @@ def _family(name: str, settings: list[Setting], eta_0: float) -> Family:
     return Family(name, least, weights, bound)
 
 
-def measure_families(context: Context) -> list[Family]:
-    """Slopes that the constants allow and T rounds do not level; factors that cannot see the gradient; drawn runs."""
-    lengths = context.size((4, 256), (4, 64, 1024))
+def not_levelled(lengths: Sequence[int]) -> Family:
+    """Slopes that the constants allow and T rounds do not level."""
     eta_0 = above = 0.05
-    slow, blind = [], []
+    slow = []
     for T in lengths:
         rate = eta_0 / T**0.5
         slope = (above / (2 * T * rate)) ** 0.5  # descends by half of what there is
@@ -236,13 +235,20 @@ def measure_families(context: Context) -> list[Family]:
         case = {"L": 20, "zone": slope / 20, "W": W, "A": 0, "B": 1, "rate": rate, "steps": 1, "rounds": T,
                 "share": "0.01"}  # fmt: skip
         slow.append(scalar_setting("slow", case))
+    return _family("slopes that T rounds do not level", slow, eta_0)
+
+
+def measure_families(context: Context) -> list[Family]:
+    """Slopes that the constants allow and T rounds do not level; factors that cannot see the gradient; drawn runs."""
+    lengths = context.size((4, 256), (4, 64, 1024))
+    blind = []
+    for T in lengths:
         corner = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
         unit = torch.tensor([[1.0], [0.0]], dtype=torch.float64)
         client, W_0 = Bounded(corner[None], 1.0, 1.0), torch.zeros_like(corner)
         blind.append(Setting("blind", (client,), W_0, unit, unit.mT.clone(), 0.5 / T**0.5, rounds=T))
-    found = [_family("slopes that T rounds do not level", slow, eta_0),
-             _family("factors that cannot see the gradient", blind, 0.5)]  # fmt: skip
-    found.append(_printed_weights(int(str(ONE_OF_TWO["rounds"]))))
+    found = [not_levelled(lengths), _family("factors that cannot see the gradient", blind, 0.5)]
+    found.append(printed_weights(int(str(ONE_OF_TWO["rounds"]))))
     drawn = [s for s in draw_settings(context.rng("settings"), 1) if s.name == "without noise"]
     for setting in drawn[: context.size(1, 4)]:
         of_all = [replace(setting, rate=0.03 / T**0.5, rounds=T) for T in (4, 16, 36)]

@@ -61,6 +61,18 @@ def alg_1(values: Values) -> Violation:
     return listing(values)
 
 
+@replay("fedloru-v2/sec-4-jointly")
+def sec_4_jointly(values: Values) -> Violation:
+    """As listed, the accumulated product counts twice from then on."""
+    return listing(values)
+
+
+@replay("fedloru-v2/sec-4-jointly@with-sums-over-all-clients")
+def sec_4_jointly_over_all(values: Values) -> Violation:
+    """The same: one client is all."""
+    return listing(values)
+
+
 @replay("fedloru-v1/alg-1")
 def alg_1_v1(values: Values) -> Violation:
     """As in the newest version."""

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import sympy
 
+from paper_checks.fedloru.replays.accumulation_proofs import claim_reinit, eq_WT
 from paper_checks.fedloru.replays.step_proofs import (
     E,
     G,
@@ -31,6 +32,7 @@ from paper_checks.fedloru.replays.step_proofs import (
     rate_a,
     rate_b,
 )
+from paper_checks.fedloru.replays.step_proofs import eq_agg as mean_of_products
 from paper_checks.proof_steps import non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
@@ -145,6 +147,25 @@ def thm_4_2_rate(values: Values) -> Proof:
         ],
         r"the corrected theorem at $\eta = \eta_0T^{-1/2}$, in which both terms fall like $T^{-1/2}$",
     )
+
+
+@proof("fedloru-v2/sec-4-jointly@with-both", scale="1", accumulated="1", power="1/2", sizes=[1, 2, 5])
+def sec_4_jointly(values: Values) -> Proof:
+    r"""The four statements, each proved under hypotheses that hold together.
+
+    Restarts at $AB = 0$ leave the model (claim-reinit), sums over all clients have weights of sum 1 (eq-agg), W is the
+    start and all products (eq-WT with $\alpha = 1$), beside which nothing is left where $\tau$ divides T, and the
+    corrected theorem, whose hypotheses these are, gives the rate.
+    """
+    sizes, scale = values["sizes"], values["scale"]
+    parts = (
+        claim_reinit.evaluate({"accumulated": values["accumulated"]}),
+        mean_of_products.evaluate({"scale": scale, "clients": sizes}),
+        eq_WT.evaluate({"power": 1, "scale": scale, "cycles": sizes, "rounds": sizes}),
+        thm_4_2_rate.evaluate({"start": "1", "power": values["power"]}),
+    )
+    flaws = [(isinstance(part, Proof) and part.verified, str(part)) for part in parts]
+    return concluded(flaws, "restart, averages, final model and rate, each by its own proof")
 
 
 @proof("fedloru-v2/claim-alpha-ext", curvature_power=2, gradient_power=1)

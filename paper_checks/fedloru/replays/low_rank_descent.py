@@ -10,8 +10,7 @@ from paper_checks.stored_values import Values, followed, fractions
 QUADRATIC = "one weight w = W + AB with loss L w^2/2 (within the zone), E = steps; "
 
 
-@replay("fedloru-v2/eq-agg")
-def eq_agg(values: Values) -> Violation:
+def product_of_averages(values: Values) -> Violation:
     """How far the product of two averages is from the product that every client of the cohort sent."""
     shares = [Fraction(text) for text in values["shares"].split()]
     cohort = {int(text) for text in values["cohort"].split()}
@@ -26,6 +25,18 @@ def eq_agg(values: Values) -> Violation:
     return Violation(abs(total * A * total * B - A * B), 0, assumes=assumes,
                      reads="factors A and B sent by every client of the cohort: distance of the product of their "
                      "averages from A B")  # fmt: skip
+
+
+@replay("fedloru-v2/eq-agg")
+def eq_agg(values: Values) -> Violation:
+    """With the printed weights of a cohort."""
+    return product_of_averages(values)
+
+
+@replay("fedloru-v2/sec-4-jointly@with-restarts")
+def sec_4_jointly_with_restarts(values: Values) -> Violation:
+    """The same in the round before any restart."""
+    return product_of_averages(values)
 
 
 @replay("fedloru-v2/eq-WT")
