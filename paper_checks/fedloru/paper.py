@@ -78,8 +78,8 @@ CONVERGENCE_HEADLINES = (
         ("fedloru-v2/thm-4.2", "fedloru-v2/thm-4.2-rate", "fedloru-v2/eq-76", "fedloru-v2/eq-77-K"),
     ),
     Headline(
-        r"What Section 4 says of accumulation, averages, final model and rate holds together for $\alpha = 1$, sums over "
-        "all clients and a restart at $AB = 0$; as listed it does not.",
+        r"What Section 4 says of accumulation, averages, final model and rate holds together for $\alpha = 1$, sums "
+        "over all clients and a restart at $AB = 0$; as listed it does not.",
         ("fedloru-v2/sec-4-jointly", "fedloru-v2/claim-reinit", "fedloru-v2/eq-WT"),
     ),
     Headline(
