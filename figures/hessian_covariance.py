@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from scipy.sparse.linalg import eigsh
 from torch import Tensor, nn
 
 from figures.figure import Figure, Scale, Settings
 from figures.hessian_covariance_picture import draw_covariance_figure
-from figures.spiked_prediction import Array, exact_stable_rank, shuffled
+from figures.spiked_prediction import Array, shuffled
 from figures.threads import few_threads
 from hessian import bootstrap_eigenvalues, fit_covariance, sample_factors, spectra_of
 from rmt import Semicircle, SpikedModel
@@ -47,7 +48,7 @@ class CovarianceSizes:
 
 COVARIANCE_SIZES: dict[Scale, CovarianceSizes] = {
     "quick": CovarianceSizes(500, (0, 3), 120, (15, 60), 3, 1),
-    "laptop": CovarianceSizes(6000, (0, 1, 20), 2000, (50, 100, 300, 1000), 8, 3),
+    "laptop": CovarianceSizes(6000, (0, 1, 20), 1500, (50, 100, 300), 6, 2),
     "paper": CovarianceSizes(60_000, (0, 1, 20), 10_000, (50, 100, 300, 1000, 3000), 16, 5),
 }
 
@@ -117,16 +118,15 @@ class Found:
 def measured(stage: Stage, M: int, subset: NDArray[np.int64]) -> Found:
     """Exactly, over some samples."""
     rows = stage.factors[torch.from_numpy(subset)].reshape(-1, stage.parameters) / M**0.5
-    if len(rows) < stage.parameters:
-        values, left = torch.linalg.eigh(rows @ rows.T)
-        vectors = rows.T @ left.flip(1)[:, :TOP]
-        vectors = vectors / vectors.norm(dim=0)
-    else:
-        values, vectors = torch.linalg.eigh(rows.T @ rows)
-        vectors = vectors.flip(1)[:, :TOP]
-    spectrum = values.flip(0).cpu().numpy()
-    overlaps = (stage.vectors[:, :TOP] * vectors).sum(dim=0).square().cpu().numpy()
-    return Found(spectrum[:TOP], overlaps, exact_stable_rank(spectrum))
+    wide = len(rows) < stage.parameters
+    matrix = rows @ rows.T if wide else rows.T @ rows
+    values, vectors = eigsh(matrix.cpu().numpy(), k=TOP, which="LA", v0=np.ones(len(matrix)))
+    top = torch.from_numpy(vectors[:, ::-1].copy()).to(rows)
+    if wide:
+        top = rows.T @ top
+        top = top / top.norm(dim=0)
+    overlaps = (stage.vectors[:, :TOP] * top).sum(dim=0).square().cpu().numpy()
+    return Found(values[::-1], overlaps, float(matrix.square().sum()) / float(values[-1]) ** 2)
 
 
 def wigner(stage: Stage, scatter: float) -> Found:

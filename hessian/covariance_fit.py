@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import gamma
 
-from hessian.sample_factors import SampleSpectra
+from hessian.per_sample import SampleSpectra
 from rmt import AtomicLaw, SeparableLaw
 
 Array = NDArray[np.float64]

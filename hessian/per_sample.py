@@ -20,6 +20,10 @@ from hessian.model_state import Selection
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 
+TOGETHER = 4
+SMALL = 20_000
+"""Samples differentiated together, and parameters of them: in small networks calls cost more than arithmetic."""
+
 
 @dataclass(frozen=True, eq=False)
 class SampleSpectra:
@@ -122,17 +126,30 @@ def _factors(objective: Objective) -> Iterator[Tensor]:
             raise CurvatureError(
                 f"batch {number}: the output has {len(roots)} rows, the batch {rows_of(batch)} samples"
             )
-        for sample, root in enumerate(roots):
-            with torch.enable_grad():
-                output = objective.output(cut(batch, slice(sample, sample + 1))).reshape(-1)
-                rows = torch.autograd.grad(
-                    output, objective.parameters, root, is_grads_batched=True, allow_unused=True
-                )  # root @ J
-            parts = [
-                part if part is not None else p.new_zeros(len(root), *p.shape)
-                for part, p in zip(rows, objective.parameters, strict=True)
-            ]
-            yield torch.cat([part.reshape(len(root), -1) for part in parts], dim=1).detach()
+        together = max(1, min(TOGETHER, len(roots), SMALL // sum(p.numel() for p in objective.parameters)))
+        for part in range(0, len(roots), together):
+            yield from _products(objective, cut(batch, slice(part, part + together)), roots[part : part + together])
+
+
+def _products(objective: Objective, batch: Batch, roots: Tensor) -> Iterator[Tensor]:
+    """Roots times Jacobians of a few samples, each (K, P), in one pass: all but one sample's cotangents are 0."""
+    samples, K = roots.shape[:2]
+    with torch.enable_grad():
+        output = objective.output(batch)
+        cotangents = roots.new_zeros(samples, K, samples, K)
+        cotangents[range(samples), :, range(samples)] = roots
+        found = torch.autograd.grad(
+            output,
+            objective.parameters,
+            cotangents.reshape(-1, *output.shape),
+            is_grads_batched=True,
+            allow_unused=True,
+        )
+    parts = [
+        (p.new_zeros(samples * K, *p.shape) if part is None else part).reshape(samples, K, -1)
+        for part, p in zip(found, objective.parameters, strict=True)
+    ]
+    yield from torch.cat(parts, dim=2).detach()
 
 
 def _roots(objective: Objective, batch: Batch, number: int) -> Tensor:
