@@ -82,14 +82,18 @@ class Vision:
         return Design(tuple(lines), self.rounds, self.seeds, self.rates, self.tuning_rounds)
 
     @property
-    def factorised(self) -> int:
-        """Entries of the factorised layers' full weights, from the network itself."""
-        known = REGISTRY[self.data]
-        coloured = not isinstance(known.pixel_mean, float)
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the network's parameters, from the network itself."""
+        coloured = not isinstance(REGISTRY[self.data].pixel_mean, float)
         side = self.options.get("side") or (32 if coloured else 28)
         settings = ModelSettings(self.classes, 3 if coloured else 1, side, width=self.options.get("width"),
                                  adapt=self.options.get("adapt", "none"))  # fmt: skip
-        shapes = {name: p.shape for name, p in model(self.network, settings).named_parameters()}
+        return {name: tuple(p.shape) for name, p in model(self.network, settings).named_parameters()}
+
+    @property
+    def factorised(self) -> int:
+        """Entries of the factorised layers' full weights."""
+        shapes = self.shapes
         return sum(prod(shapes[name]) for name in layer_names(shapes.items(), self.layers))
 
 
