@@ -126,8 +126,9 @@ def _lines(groups: Sequence[str]) -> int:
 def _table(axes: Any, values: Sequence[Value], lines: int, unit: str) -> None:
     axes.set(xlim=(0, 1), ylim=(lines - 0.5, -0.5))
     axes.set_axis_off()
-    columns = (0.52, 0.8, 1.0)
-    for x, head in zip(columns, ("published", "obtained", "diff."), strict=True):
+    printed = any(value.published is not None for value in values)
+    columns = (0.52, 0.8, 1.0) if printed else (0.0, 1.0, 0.0)
+    for x, head in zip(columns, ("published", "obtained", "diff.") if printed else ("", "obtained", ""), strict=True):
         axes.text(x, 0, head, ha="right", va="center", fontsize=7.5, weight="bold")
     axes.text(0, 0, unit, va="center", fontsize=7, color="0.4")
     line, group = 1, None
@@ -169,4 +170,5 @@ def _forest(axes: Any, contrasts: Sequence[Contrast], lines: int) -> None:
         tick.set_weight("bold" if text in groups else "normal")
     axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
-    axes.set_xlabel("difference, points (dot: obtained, diamond: published)", fontsize=8)
+    printed = any(contrast.published is not None for contrast in contrasts)
+    axes.set_xlabel("difference, points" + ("\ndot: obtained, diamond: published" if printed else ""), fontsize=8)

@@ -136,7 +136,7 @@ SIZES: Mapping[Scale, Sizes] = {
 METHODS = ("FedAvg", "FedLoRA", "FedHM", "FedLoRU")
 RESTARTED = (
     ("A anew", "random", 1), ("A kept", "keep A", 1), ("both kept", "momentum", 1),
-    ("A anew, half as often", "random", 2), ("A anew, a quarter as often", "random", 4),
+    ("A anew, 2 tau", "random", 2), ("A anew, 4 tau", "random", 4),
 )  # fmt: skip
 """Name, start of the factors after an accumulation, and rounds between accumulations in units of tau."""
 PERSONAL = {"pFedLoRA(1)": "pfedlora-1", "pFedLoRA(2)": "pfedlora-2", "pFedLoRU": "pfedloru"}

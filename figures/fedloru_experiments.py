@@ -110,7 +110,8 @@ def contrasts(table: pd.DataFrame, of: str, pairs: Sequence[tuple[str, str]]) ->
             ours, theirs = published(of, {**keys, "method": one}), published(of, {**rival, "method": other})
             effect = paired(by_seed(ends, **keys, method=one), by_seed(ends, **rival, method=other))
             printed = None if ours is None or theirs is None else ours - theirs
-            found.append(Contrast(f"{one} minus {other}", where(of, keys), printed, effect))
+            names = (f"minus {other}", one) if of == "restarts" else (f"{one} minus {other}", where(of, keys))
+            found.append(Contrast(*names, printed, effect))
     return found
 
 
@@ -126,10 +127,10 @@ def _both(ends: pd.DataFrame, one: str, other: str) -> Iterator[tuple[dict[str, 
 
 
 def group_of(of: str, row: Row) -> str:
-    """The setting of a row."""
-    if of in ("3", "4"):
-        return f"{TITLES[row['data']]}, {row['split']}"
-    return f"{TITLES[row['data']]}, {row['split']}, K = {row['clients']}"
+    """The setting of a row, with the data set of the printed values where it is another."""
+    setting = row["split"] if of in ("3", "4") else f"{row['split']}, K = {row['clients']}"
+    other = " (printed: CIFAR-100)" if of in ("3", "6", "7") and row["data"] != "cifar-100" else ""
+    return f"{TITLES[row['data']]}, {setting}{other}"
 
 
 def name_of(of: str, row: Row) -> str:
@@ -171,6 +172,12 @@ STATED: Mapping[str, str] = {
 
 def in_short(table: pd.DataFrame, of: str) -> str:
     """In how many settings the first method of each comparison is above the second, and by how much."""
+    if of == "restarts":
+        return "; ".join(
+            counted("A form that accumulates", other, [c.effect for c in contrasts(table, of, PAIRS[of])
+                                                       if c.group == f"minus {other}"]).replace("setting", "form")
+            for other in dict.fromkeys(other for _, other in PAIRS[of])
+        )  # fmt: skip
     parts = []
     for one, other in PAIRS[of]:
         found = contrasts(table, of, [(one, other)])
