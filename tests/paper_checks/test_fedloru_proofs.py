@@ -41,6 +41,7 @@ TAMPERED = {
     "claim-reinit": [{"accumulated": "99/100"}],
     "claim-comm": [{"half": "51/100"}, {"sides": "99/100"}],
     "claim-mcomm": [{"square": 3}, {"down": "2"}, {"inner": "1/2"}],
+    "eq-83": [{"factor": "99/100"}],
     "sec-4-jointly": [{"scale": "99/100"}, {"accumulated": "99/100"}, {"power": "1"}, {"sizes": []}],
     "claim-noextra": [{"kept": "5"}, {"beside": "5"}, {"formed": "4"}, {"alone": "5"}, {"merging": "1"}],
     "claim-rank-growth": [{"per": "1/2"}, {"per": "2"}, {"fewer": 1}, {"sizes": []}],

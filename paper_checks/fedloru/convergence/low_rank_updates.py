@@ -28,8 +28,8 @@ class Shape:
         return f"{self.m} x {self.n}, r = {self.r}, r_A = {self.nested_a}, r_B = {self.nested_b}"
 
 
-# Tall and wide W, nested ranks below, at and above r, and r above m and n.
-SHAPES = (Shape(3, 2, 2, 1, 1), Shape(2, 3, 1, 1, 2), Shape(2, 2, 3, 1, 2), Shape(1, 1, 1, 1, 1), Shape(2, 3, 2, 3, 2))
+# Wide W, nested ranks below, at and above r, and r above m and n.
+SHAPES = (Shape(2, 3, 1, 1, 2), Shape(1, 2, 3, 1, 2), Shape(1, 1, 1, 1, 1))
 LARGE_SHAPES = (Shape(6, 5, 2, 1, 1), Shape(5, 7, 3, 2, 2), Shape(4, 6, 2, 3, 5), Shape(3, 3, 5, 2, 2),
                 Shape(6, 6, 1, 1, 1), Shape(7, 4, 3, 3, 1))  # fmt: skip
 

@@ -249,3 +249,37 @@ def claim_noextra_without_compression(values: Values) -> Proof:
     line, so that nothing is factorised or truncated.
     """
     return concluded(merging_flaws(values), "the lines of the listing; the product at the end of a cycle")
+
+
+@proof("fedloru-v1/eq-14", cross="1", cross_power=1, rank_shift=0)
+def eq_14(values: Values) -> Proof:
+    r"""The product multiplied out, in matrices that do not commute; what has an inner size of r has at most rank r.
+
+    $A + \alpha_AA_dA_u$ has r columns and $B + \alpha_BB_dB_u$ has r rows, whatever $r_A$ and $r_B$ are. For m = n = r
+    and $A = B = I$, $A_d = B_d = 0$ the rank is r.
+    """
+    A, A_d, A_u, B, B_d, B_u = sympy.symbols("A A_d A_u B B_d B_u", commutative=False)
+    one, two = sympy.symbols("alpha_A alpha_B")
+    both = rational(values["cross"]) * (one * two) ** int(values["cross_power"])
+    updated = (A + one * A_d * A_u) * (B + two * B_d * B_u)
+    added = one * A_d * A_u * B + two * A * B_d * B_u + both * A_d * A_u * B_d * B_u
+    return concluded(
+        [
+            (sympy.expand(updated - A * B - added) == 0, "the product"),
+            (sympy.eye(2).rank() == 2 + int(values["rank_shift"]), "the rank"),
+        ],
+        "the product multiplied out in matrices that do not commute; its inner size is r",
+    )
+
+
+@proof("fedloru-v2/eq-83", factor="1")
+def eq_83(values: Values) -> Proof:
+    r"""The model of (82) is $W + \alpha(A + \alpha_AA_dA_u)(B + \alpha_BB_dB_u)$; these are the two factors."""
+    A, A_d, A_u, B, B_d, B_u = sympy.symbols("A A_d A_u B B_d B_u", commutative=False)
+    one, two = sympy.symbols("alpha_A alpha_B")
+    trained = W + alpha * (A * B + one * A_d * A_u * B + two * A * B_d * B_u + one * two * A_d * A_u * B_d * B_u)
+    new_A, new_B = A + one * A_d * A_u, B + rational(values["factor"]) * two * B_d * B_u
+    return concluded(
+        [(sympy.expand(trained - W - alpha * new_A * new_B) == 0, "the product")],
+        "the model of (82) and of its two factors, multiplied out in matrices that do not commute",
+    )
