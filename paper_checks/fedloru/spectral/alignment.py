@@ -149,6 +149,14 @@ def measure_alignment(context: Context, names: tuple[str, ...] = tuple(SCENES)) 
     return found
 
 
+CLEAR = ("no own errors", "own errors")
+
+
+def measure_clear(context: Context) -> dict[str, Alignment]:
+    """Draws of two scenes."""
+    return measure_alignment(context, CLEAR)
+
+
 def expected_alignment(
     scene: Scene, rank: int, form: str, beta_square: float = 0.0, noise: float = 1.0, power: float = 2.0
 ) -> float:

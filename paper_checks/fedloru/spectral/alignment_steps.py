@@ -16,6 +16,7 @@ from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import compared, together
 from paper_checks.fedloru.spectral.alignment import (
+    CLEAR,
     RANKS,
     SCENES,
     SETTLED,
@@ -23,20 +24,13 @@ from paper_checks.fedloru.spectral.alignment import (
     R,
     Scene,
     expected_alignment,
-    measure_alignment,
+    measure_clear,
 )
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.alignment import outlier_slopes
-
-CLEAR = ("no own errors", "own errors")
-
-
-def measure_clear(context: Context) -> dict[str, Alignment]:
-    """Draws of two scenes."""
-    return measure_alignment(context, CLEAR)
 
 
 def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> float:
@@ -200,16 +194,13 @@ def eq_55(cases: Searched, strict: bool = True, distinct: bool = False, swapped:
     def quotient(r: int) -> sympy.Expr:
         return sum(a * p for a, p in zip(squares[:r], overlaps[:r], strict=True)) / sum(squares[:r])
 
-    points = [
-        {symbol: sympy.Rational(2 * index + 3 + k, 7 + index**2) for index, symbol in enumerate([*squares, *overlaps])}
-        for k in range(4)
-    ]
+    point = {symbol: sympy.Rational(2 * k + 3, 7 + k**2) for k, symbol in enumerate([*squares, *overlaps])}
     used = [a ** sympy.Rational(power, 2) for a in squares]  # power 1 would be alpha instead of alpha^2
     lines = [
         Equation(f"r = {r}", quotient(r) - quotient(r + 1), rational(factor) * _drop(used, overlaps, r))
         for r in (1, 2, 3)
     ]
-    algebra = judge_identity(lines, points, "alpha_i^2 and phi_i^2 as symbols")
+    algebra = judge_identity(lines, [point], "alpha_i^2 and phi_i^2 as symbols")
     if not algebra.ok:
         return algebra
 
