@@ -78,7 +78,11 @@ def _answer(steps: str, *flaws: str) -> Proof:
 
 @proof("fedlrt/eq-2@local-loss", rate="1", more=0)
 def eq_2(values: Values) -> Proof:
-    r"""The step, the start and the number of steps are those of Algorithm 3, so that by induction the iterates are."""
+    r"""With $\nabla L_c$ for the gradient, the step is line 5 of Algorithm 3, from the start and as often as there.
+
+    Two recursions with one start and one step, whatever the losses, have the same iterates by induction over s, and
+    clients send the same weights.
+    """
     share, more = rational(values["rate"]), int(values["more"])
     steps = sympy.Symbol("s", integer=True)
     return _answer(
