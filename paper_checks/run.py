@@ -6,9 +6,10 @@ import importlib.util
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -196,22 +197,24 @@ def run(
         ReplayError: a stored file cannot be read, or the replays cannot run.
     """
     began = time.perf_counter()
-    tasks = [_Task(ledger.home[claim.id], claim.id, Context(claim.id, seed, budget)) for claim in claims]
-    papers = dict.fromkeys(task.paper for task in tasks)
+    papers = tuple(dict.fromkeys(ledger.home[claim.id] for claim in claims))
     files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
-    on_file = _on_file(tasks, files, tuple(search_path), jobs)
+    themes = [
+        _Theme(ledger.home[some[0].id], some, seed, budget)
+        for some in (tuple(found) for _, found in groupby(claims, key=lambda claim: claim.module))
+    ]
+    on_file = _on_file(papers, files, tuple(search_path), jobs)
     measured: list[_Measured] = []
     replayed = defaultdict[str, tuple[Replayed, ...]](tuple)
-    with closing(_answers(claims, [*tasks, *on_file], min(jobs, len(tasks)))) as answers:
-        for task, answer in zip(tasks, answers, strict=False):
+    with closing(_answers([*themes, *on_file], min(jobs, len(claims)))) as answers:
+        for answer in islice(answers, len(claims)):
             assert isinstance(answer, _Measured)
-            measured.append(answer)
             if progress:
-                progress(task.id)
-        for some, found in zip(on_file, answers, strict=True):
-            assert isinstance(found, list)
-            for file, one in zip(some.files, found, strict=True):
-                replayed[file.claim] += (one,)
+                progress(claims[len(measured)].id)
+            measured.append(answer)
+        for file, found in zip((file for some in on_file for file in some.files), answers, strict=True):
+            assert isinstance(found, Replayed)
+            replayed[file.claim] += (found,)
     lost = defaultdict[str, list[Replayed]](list)
     for id, kind in (missing for paper in papers for missing in without_file(paper.package, files)):
         missed = Stored(id, kind, {})
@@ -232,18 +235,22 @@ def run(
     return Run(tuple(results), seed, budget, time.perf_counter() - began, _of_no_claim(papers))
 
 
-def _answers(
-    claims: Sequence[Claim], work: Sequence[_Task | _OnFile], jobs: int
-) -> Generator[_Measured | list[Replayed], None, None]:
-    """What each piece of work came to, in order; it begins with the claims."""
+def _answers(work: Sequence[_Theme | _OnFile], jobs: int) -> Generator[_Measured | Replayed, None, None]:
+    """What the claims and the stored files came to, in order."""
     if jobs < 2:
-        for number, one in enumerate(work):
-            yield _measure(claims[number], one) if isinstance(one, _Task) else one.replayed()
+        for one in work:
+            yield from one.done()
         return
     with workers(jobs) as pool:
         with uninterrupted():
-            answers = pool.map(_done, work)
-        yield from answers
+            answers = pool.map(_done, [one.named() if isinstance(one, _Theme) else one for one in work])
+        for some in answers:
+            yield from some
+
+
+def _done(work: _Named | _OnFile) -> tuple[_Measured | Replayed, ...]:
+    """What a worker does."""
+    return tuple(work.done())
 
 
 def _of_no_claim(papers: Iterable[Paper]) -> tuple[str, ...]:
@@ -257,12 +264,33 @@ def _of_no_claim(papers: Iterable[Paper]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class _Task:
-    """What a worker process needs to find a claim again."""
+class _Theme:
+    """Claims of one module, which often share what they measure: one piece of work."""
 
     paper: Paper
-    id: str
-    context: Context
+    claims: tuple[Claim, ...]
+    seed: int
+    budget: Budget
+
+    def done(self) -> Iterator[_Measured]:
+        return (_measure(one, self.paper, Context(one.id, self.seed, self.budget)) for one in self.claims)
+
+    def named(self) -> _Named:
+        return _Named(self.paper, tuple(claim.id for claim in self.claims), self.seed, self.budget)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """The same by the ids of the claims, for a worker to find them again."""
+
+    paper: Paper
+    ids: tuple[str, ...]
+    seed: int
+    budget: Budget
+
+    def done(self) -> Iterator[_Measured]:
+        known = {claim.id: claim for claim in self.paper.claims()}
+        return _Theme(self.paper, tuple(known[id] for id in self.ids), self.seed, self.budget).done()
 
 
 @dataclass(frozen=True)
@@ -273,38 +301,31 @@ class _OnFile:
     files: tuple[Stored, ...]
     search_path: tuple[str, ...]
 
-    def replayed(self) -> list[Replayed]:
+    def done(self) -> list[Replayed]:
         return replay_in_fresh_process(self.package, self.files, self.search_path)
 
 
 def _on_file(
-    tasks: Sequence[_Task], files: Mapping[str, Sequence[Stored]], search_path: tuple[str, ...], jobs: int
+    papers: Iterable[Paper], files: Mapping[str, Sequence[Stored]], search_path: tuple[str, ...], jobs: int
 ) -> list[_OnFile]:
     """The files of the claims, paper by paper; those of a paper in several processes, where there are several jobs."""
-    by_paper: dict[str, list[Stored]] = defaultdict(list)
-    for task in tasks:
-        by_paper[task.paper.package] += files[task.id]
+    known = {paper: {claim.id for claim in paper.claims()} for paper in papers}
+    wanted = {paper: [file for id in files if id in known[paper] for file in files[id]] for paper in known}
     return [
-        _OnFile(package, tuple(wanted[first : first + each]), search_path)
-        for package, wanted in by_paper.items()
-        for each in [len(wanted) if jobs < 2 else FILES_EACH]
-        for first in range(0, len(wanted), max(each, 1))
+        _OnFile(paper.package, tuple(some[first : first + each]), search_path)
+        for paper, some in wanted.items()
+        for each in [FILES_EACH if jobs > 1 else max(len(some), 1)]
+        for first in range(0, len(some), each)
     ]
 
 
-def _done(work: _Task | _OnFile) -> _Measured | list[Replayed]:
-    if isinstance(work, _OnFile):
-        return work.replayed()
-    return _measure(next(claim for claim in work.paper.claims() if claim.id == work.id), work)
-
-
-def _unmeasured(claim: Claim, task: _Task) -> Decision | None:
+def _unmeasured(claim: Claim, paper: Paper, budget: Budget) -> Decision | None:
     """The decision on a claim that this run does not measure: an extra is missing, or the budget is too small."""
     missing = [extra for extra in claim.needs if importlib.util.find_spec(extra) is None]
     if missing:
         return Decision("not checkable here", None, f"needs {', '.join(missing)}, not installed", excused=True)
-    if claim.budget == "full" and task.context.budget == "quick":
-        path = stored_path(task.paper.folder, claim.id, "full")
+    if claim.budget == "full" and budget == "quick":
+        path = stored_path(paper.folder, claim.id, "full")
         if not path.exists():
             return Decision("not checkable here", None, "needs --budget full, and no full result is stored")
         return _full_result(path)
@@ -321,14 +342,14 @@ def _full_result(path: Path) -> Decision:
         raise ReplayError(f"{path.name} is not a stored result of the full budget: {error!r}") from None
 
 
-def _measure(claim: Claim, task: _Task) -> _Measured:
+def _measure(claim: Claim, paper: Paper, context: Context) -> _Measured:
     """Measures once and judges every form; a check that raises is a defect of the check, not of the paper."""
     began = time.perf_counter()
-    unmeasured = _unmeasured(claim, task)
+    unmeasured = _unmeasured(claim, paper, context.budget)
     if unmeasured:
         return _Measured(None, (), 0.0, unmeasured)
     try:
-        data = claim.measure(task.context)
+        data = claim.measure(context)
         judged = judge(claim, data)
         stands = judged.standing(claim)
         if stands is None and claim.control is not None and judged.control is not None and judged.control.ok:
