@@ -223,7 +223,6 @@ class Claim:
         hypotheses: the statement without each of its hypotheses.
         budget: the smallest budget that can decide it.
         needs: extras without which it cannot be checked.
-        method: name of the method that judges it.
     """
 
     id: str
@@ -251,7 +250,6 @@ class Claim:
     hypotheses: tuple[Dropped, ...] = ()
     budget: Literal["quick", "full"] = "quick"
     needs: tuple[str, ...] = ()
-    method: str = ""
     module: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:

@@ -80,7 +80,6 @@ def measure_shared(context: Context) -> Shared:
     because="Coefficients of rank 2r can have a mean of lower rank; it is never higher.",
     expect="depends on the reading",
     grade="proof",
-    method="identity",
 )
 def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "exactly", room: int = 0) -> Evidence:
     """Entry by entry for any bases, orthonormal or not; ranks of means of coefficients of full rank, exactly."""
@@ -146,7 +145,6 @@ def measure_spectra(context: Context) -> list[Spectrum]:
     because=r"The tail counts $\sigma_{r_1}$, which is kept: no rank may qualify, or a singular value of 0 is kept.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def claim_trunc(spectra: list[Spectrum], after: int = 0, strict: bool = True, bound: float = 1.0,
                 keep: tuple[str, ...] = ("exists", "error", "rank", "full")) -> Evidence:  # fmt: skip
@@ -228,7 +226,6 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     "kept.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def claim_factors(found: dict[str, list[Factors]], rule: str = "printed", full: bool = True, length: float = 1.0,
                   diagonal: float = 1.0) -> Evidence:  # fmt: skip
@@ -317,7 +314,6 @@ def measure_means(context: Context) -> list[Mean]:
     because="QR decompositions of the stacked factors and an SVD of size Cr give the factors of the mean.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,
                keep: tuple[str, ...] = ("needed", "attained", "beyond")) -> Evidence:  # fmt: skip

@@ -65,7 +65,6 @@ def measure_fedavg(context: Context) -> list[Descents]:
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_3(runs: list[Descents], rate: float = 1.0, own: bool = True) -> Evidence:
     """The round against the recursion of every client, and against a central step."""
@@ -135,7 +134,6 @@ def measure_fedlin(context: Context) -> list[Descents]:
     "points move.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def alg_4(runs: list[Descents], as_printed: bool = True, sign: float = 1.0,
           keep: tuple[str, ...] = ("fixed", "equation", "cancel")) -> Evidence:  # fmt: skip
@@ -224,7 +222,6 @@ def measure_naive(context: Context) -> list[Naive]:
     "are defined nowhere.",
     expect="corrected",
     grade="search",
-    method="algorithm",
 )
 def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Evidence:
     """The server's model against the mean of the clients' models."""

@@ -80,7 +80,6 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
     because=r"The third line needs the transposed gradient: $\nabla_WL\,U$ lives on the rows, and V on the columns.",
     expect="corrected",
     grade="proof",
-    method="identity",
 )  # fmt: skip
 def eq_5(data: tuple[Sequence[Flow], Sequence[Point]], transposed: bool = False, inverses: str = "printed",
          sign: int = 1, projection: float = 1.0, lines: str = "all") -> Evidence:  # fmt: skip
@@ -219,7 +218,6 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
     kind="definition",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True,
          length: float = 1.0) -> Evidence:  # fmt: skip
@@ -255,7 +253,6 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
                 beyond_tangent: float = 0.0) -> Evidence:  # fmt: skip
@@ -297,7 +294,6 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
     importance="result",
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, outside: float = 0.0,
             beyond: bool = False, singular: bool = False) -> Evidence:  # fmt: skip
@@ -330,7 +326,6 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
     uses=("fedlrt/eq-6",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: float = 1.0,
           beyond: bool = False) -> Evidence:  # fmt: skip
@@ -364,7 +359,6 @@ def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...
     uses=("fedlrt/eq-22",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_23(data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0,
           transposed: bool = False) -> Evidence:  # fmt: skip

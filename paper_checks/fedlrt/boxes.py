@@ -142,7 +142,6 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1.0,
           corrected: str = "full") -> Evidence:  # fmt: skip
@@ -215,7 +214,6 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0) -> Evidence:
     """Bases as assembled by the clients, and coefficient updates step by step.
@@ -257,7 +255,6 @@ def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: f
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_5(watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0) -> Evidence:
     """The correction as it follows from what travels, against the full one in the same bases."""

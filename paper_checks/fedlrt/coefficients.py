@@ -60,7 +60,6 @@ def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
     kind="definition",
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool = False,
          own: bool = True) -> Evidence:  # fmt: skip
@@ -109,7 +108,6 @@ def measure_full(context: Context) -> Corrected:
     kind="definition",
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Evidence:
     """What clients send against the recursion, with full-rank gradients in the wide bases."""
@@ -163,7 +161,6 @@ def measure_simplified(context: Context) -> Simplified:
     kind="definition",
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: float = 1.0, fewer: int = 1) -> Evidence:
     """The correction that travelled against blocks of the full one, and what clients send with it."""
@@ -198,7 +195,6 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: floa
     uses=("fedlrt/eq-8",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_26(found: Corrected, sign: float = 1.0, stale: float = 1.0, whole: float = 1.0) -> Evidence:
     """What clients send against the recursion with full-rank gradients."""
@@ -274,7 +270,6 @@ def measure_sides(context: Context) -> list[Sides]:
     because="F is the negative gradient, so the sign is the other one; the third line has $F_c$ where F belongs.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c",
                     keep: tuple[str, ...] = ("equations",)) -> Evidence:  # fmt: skip
@@ -370,7 +365,6 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
     because=r"In (25) U has r columns and F has n rows, so that for $r < n$ the product does not exist.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", constant: float = 1.0,
             keep: tuple[str, ...] = ("(24)", "(25)", "proof")) -> Evidence:  # fmt: skip

@@ -169,7 +169,6 @@ def measure_runs(context: Context) -> list[Run]:
     r"$1/\lambda$.",
     expect="corrected",
     grade="proof",
-    method="worst case",
 )
 def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: str = "L theta", share: float = 1.0,
           only: float = 0.0, best: bool = False) -> Evidence:  # fmt: skip
@@ -203,7 +202,6 @@ def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: st
     uses=("fedlrt/eq-36", "fedlrt/thm-2"),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def thm_10_proof(symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0,
                  inner: float = 12.0) -> Evidence:  # fmt: skip
@@ -294,7 +292,6 @@ def measure_limits(context: Context) -> list[Limit]:
     because="Theorem 3 bounds the gradient within the wide bases only; the part outside of them need not vanish.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Evidence:
     """The gradient after 150 rounds, over that at the start; a ten thousandth counts as none."""

@@ -40,7 +40,6 @@ def run_layers(context: Context) -> dict[str, list[Counted]]:
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect="depends on the reading",
     grade="proof",
-    method="counting",
 )
 def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK),
                         sides: float = 1.0) -> Evidence:  # fmt: skip
@@ -71,7 +70,6 @@ def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect="holds",
     grade="proof",
-    method="counting",
 )
 def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: float = 2.0,
                      variants: tuple[str, ...] = ("FeDLRT", "FeDLRT, simplified")) -> Evidence:  # fmt: skip
@@ -104,7 +102,6 @@ def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: float = 2.0,
     uses=("fedlrt/alg-1",),
     expect="holds",
     grade="search",
-    method="counting",
 )
 def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
           panels: tuple[tuple[str, ...], ...] = (("S", "U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("W",)),
@@ -138,7 +135,6 @@ def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect="holds",
     grade="proof",
-    method="counting",
 )
 def claim_svd_size(layers: Mapping[str, list[Counted]], sides: float = 2.0,
                    variants: tuple[str, ...] = tuple(LOW_RANK)) -> Evidence:  # fmt: skip
@@ -167,7 +163,6 @@ def claim_svd_size(layers: Mapping[str, list[Counted]], sides: float = 2.0,
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect="holds",
     grade="proof",
-    method="counting",
 )
 def claim_no_full_matrix(layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK),
                          columns: float = 2.0) -> Evidence:  # fmt: skip

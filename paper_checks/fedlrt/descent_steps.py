@@ -49,7 +49,6 @@ def _judge_rounds(
     vary=("drift", "leading"),
     expect="holds",
     grade="proof",
-    method="worst case",
 )
 def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1.0) -> Evidence:
     """The inner product is the server's way along the mean gradient; equality for a bowl with sλL below 1."""
@@ -71,7 +70,6 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
     best={"square": Best(0.571, _SEARCHED), "leading": Best(0.741, _SEARCHED)},
     expect="holds",
     grade="proof",
-    method="worst case",
 )
 def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float = 1.0) -> Evidence:
     """Lemma 5 with gamma = 1; other values of gamma trade one constant for the other, each at least 1/2."""
@@ -136,7 +134,6 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     because=r"The third term gives $(s_*\lambda)^3L^3$; the printed bracket has one power of L too few.",
     expect="corrected",
     grade="proof",
-    method="worst case",
 )
 def thm_8_proof(cases: list[Rates], power: int = 3, power_L: int = 2, total: float = 12.0) -> Evidence:
     r"""The third term against the bracket's, without e^2; then the bracket's last step and the number 1 + e + e^2.

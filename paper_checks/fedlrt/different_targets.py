@@ -121,7 +121,6 @@ def make_problems(context: Context) -> dict[str, Setting]:
     because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 361, and steps with them.",
     expect="corrected",
     grade="search",
-    method="promises",
 )  # fmt: skip
 def exp_heterogeneous(problems: Mapping[str, Setting], rank: int = 4, moved: float = 0.0,
                       bases: tuple[str, ...] = tuple(BASES),
@@ -228,7 +227,6 @@ def compare(context: Context) -> Compared:
     "round.",
     expect="corrected",
     grade="search",
-    method="promises",
 )  # fmt: skip
 def fig_1(
     compared: Compared, parts: tuple[str, ...] = ("converge", "faster", "plateau"), close: float = CLOSE,
@@ -287,7 +285,6 @@ def fig_1(
     because="Both need about as many rounds: FeDLRT more than a third of FedLin's and at most a quarter more.",
     expect="corrected",
     grade="search",
-    method="promises",
 )  # fmt: skip
 def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,
                        precision: float = SINGLE) -> Evidence:  # fmt: skip
@@ -325,7 +322,6 @@ def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,
     "still.",
     expect="corrected",
     grade="statistical",
-    method="promises",
 )  # fmt: skip
 def claim_het_plateau(compared: Compared, splits: tuple[str, ...] = ("all",), bases: tuple[str, ...] = ("uniform",),
                       stands: bool = True, apart: float = 1e-9) -> Evidence:  # fmt: skip

@@ -49,7 +49,6 @@ def measure_pooling(context: Context) -> Sequence[Point]:
     kind="definition",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_1(points: Sequence[Point], more: int = 0, weight: float = 1.0) -> Evidence:
     """The mean over all samples against the mean of the clients' means, for any losses of the samples."""
@@ -149,7 +148,6 @@ def measure_fedlin(context: Context) -> list[Local]:
     because="The formula has the gradient of L; the sentence before it and Algorithm 3 have that of $L_c$.",
     expect="depends on the reading",
     grade="proof",
-    method="algorithm",
 )
 def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0) -> Evidence:
     """The recursion, with the client's own or the global gradient, against what clients of FedAvg send."""
@@ -173,7 +171,6 @@ def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0)
     kind="definition",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
     """The weights after a round against the mean of what clients send; ``count`` leaves clients out."""
@@ -206,7 +203,6 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
     because="The formula has the gradient of L; Algorithm 4 and the text around it have that of $L_c$.",
     expect="depends on the reading",
     grade="proof",
-    method="algorithm",
 )
 def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 1.0) -> Evidence:
     """Every client's recursion against what clients of FedLin send, its first step, and where it stays."""
@@ -299,7 +295,6 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
     uses=("fedlrt/eq-4",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def claim_fedlin(limits: dict[str, list[Limit]], method: str = "FedLin", shift: float = 0.0, more: int = 1) -> Evidence:
     """The limits of a method, moved by ``shift``, against the minimisers, and its trips against FedAvg's."""
@@ -356,7 +351,6 @@ def measure_drift(context: Context) -> list[Drift]:
     uses=("fedlrt/eq-2",),
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def claim_drift(runs: list[Drift], limit: float = 1.0, order: float = 1.0, power: float = 1.0) -> Evidence:
     """Parabolas of curvature 1 and 2: distances grow with steps and spread and end at the mean of the minimisers."""

@@ -140,7 +140,6 @@ def measure_beside(context: Context) -> list[Beside]:
     "method.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def claim_close(runs: Sequence[Beside], reading: str = "printed", missed: float = 1.0, cut: float = 1.0,
                 inside: bool = False) -> Evidence:  # fmt: skip

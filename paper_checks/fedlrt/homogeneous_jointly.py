@@ -81,7 +81,6 @@ def measure_test(context: Context) -> Test:
     uses=("fedlrt/claim-hom-stepsize", "fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x"),
     expect="refuted",
     grade="statistical",
-    method="promises",
 )  # fmt: skip
 def claim_hom_jointly(
     found: Test, basis: str = "plain", parts: tuple[str, ...] = PARTS, rate: float = RATE

@@ -108,7 +108,6 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
     because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 1521, and steps with them.",
     expect="corrected",
     grade="search",
-    method="promises",
 )  # fmt: skip
 def exp_homogeneous(problems: Mapping[tuple[str, int], Setting], samples: int = 10_000, moved: float = 0.0,
                     bases: tuple[str, ...] = tuple(BASES),
@@ -154,7 +153,6 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     because="With orthonormal polynomials the curvature of some clients exceeds what the step admits; plain ones pass.",
     expect="depends on the reading",
     grade="search",
-    method="promises",
 )
 def claim_hom_stepsize(smoothness: Mapping[str, Mapping[int, float]], basis: str = "plain", rate: float = RATE,
                        steps: int = STEPS) -> Evidence:  # fmt: skip

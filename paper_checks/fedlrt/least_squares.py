@@ -95,7 +95,6 @@ def follow_all(context: Context) -> Followed:
     uses=("fedlrt/exp-homogeneous",),
     expect="depends on the reading",
     grade="search",
-    method="promises",
 )
 def claim_hom_rank(followed: Followed, basis: str = "plain", rank: int = RANK, early: float = 0.25,
                    own: float = 1e-8) -> Evidence:  # fmt: skip
@@ -125,7 +124,6 @@ def claim_hom_rank(followed: Followed, basis: str = "plain", rank: int = RANK, e
     uses=("fedlrt/exp-homogeneous",),
     expect="holds",
     grade="search",
-    method="promises",
 )
 def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = CLOSE) -> Evidence:
     """The distance at the end of a run; the long ones end where it is within 1e-5.
@@ -203,7 +201,6 @@ def count_rounds(context: Context) -> list[Counts]:
     because="The mean loss is the same for every C: 32 clients need as many rounds as one, or 1 to 4 % more.",
     expect="corrected",
     grade="search",
-    method="promises",
 )  # fmt: skip
 def claim_hom_clients(counts: Sequence[Counts], kind: str = "simplified", least: float = -1.0,
                       most: float = 0.0, within: float = 1e6, own: float = 1e-8) -> Evidence:  # fmt: skip
@@ -241,7 +238,6 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     uses=("fedlrt/claim-hom-error",),
     expect="holds",
     grade="search",
-    method="promises",
 )
 def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10.0,
                   swapped: bool = False) -> Evidence:  # fmt: skip
@@ -276,7 +272,6 @@ def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect="depends on the reading",
     grade="search",
-    method="promises",
 )  # fmt: skip
 def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped: bool = False) -> Evidence:
     """Distance and loss below FedLin's from a share of the run on; and the rank, at its end and at least."""

@@ -130,7 +130,6 @@ def measure_splits(context: Context) -> list[Split]:
     r"$\sqrt{2\delta}$.",
     expect="corrected",
     grade="proof",
-    method="exact instances",
 )
 def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0) -> Evidence:
     """With the least delta that meets (14), up to one part in ten thousand."""
@@ -192,7 +191,6 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
     r"$L\vartheta$.",
     expect="corrected",
     grade="proof",
-    method="worst case",
 )
 def thm_4(
     runs: list[Run], twelve: float = 12.0, first: float = 1.0, second: float = 1.0, form: str = "printed",
@@ -257,7 +255,6 @@ def thm_4(
     because=r"It rests on Theorem 4; and small rates descend too little for a bound without $1/\lambda$.",
     expect="corrected",
     grade="proof",
-    method="worst case",
 )
 def cor_1(
     runs: list[Run], constant: float = 96.0, factor: float = 1.0, assumption: str = "printed", least: float = 0.0,
@@ -320,7 +317,6 @@ def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
     "by.",
     expect="corrected",
     grade="proof",
-    method="units",
 )
 def cor_2_proof(
     cases: Sequence[tuple[Fraction, Fraction]],

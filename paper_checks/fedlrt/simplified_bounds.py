@@ -70,7 +70,6 @@ _STRONGER = (
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect="corrected",
     grade="proof",
-    method="worst case",
 )
 def thm_11_hat_first(
     rounds: list[Trace], power: int = 2, share: float = 1.0, assumption: str = "printed",
@@ -102,7 +101,6 @@ def thm_11_hat_first(
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
     expect="corrected",
     grade="proof",
-    method="worst case",
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
     """Squares outside the block."""
@@ -146,7 +144,6 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     "the other sign.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,
                    reverse: bool = True, keep: tuple[str, ...] = ("inequality", "equality")) -> Evidence:  # fmt: skip

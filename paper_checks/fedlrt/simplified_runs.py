@@ -162,7 +162,6 @@ def measure_ends(context: Context) -> list[Ends]:
     "minimiser.",
     expect="depends on the reading",
     grade="search",
-    method="algorithm",
 )
 def claim_simplified_sufficient(
     found: Sufficiency, kind: str = "simplified", among: str = "all", close: float = 1e-3, near: float = NEAR,

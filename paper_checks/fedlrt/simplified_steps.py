@@ -63,7 +63,6 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     vary=("share",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool = False) -> Evidence:
     """What Algorithm 5 adds, with gradients in S formed from those in W and the bases of the start."""
@@ -97,7 +96,6 @@ def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool
     because="The two expressions have opposite signs, and their shapes meet with the blocks outside the bases only.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
            keep: tuple[str, ...] = ("first", "second")) -> Evidence:  # fmt: skip
@@ -136,7 +134,6 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
     because=r"The correction has the opposite sign of Algorithm 5's, and in the second expression no $\lambda$.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: int = 0,
           keep: tuple[str, ...] = ("first", "second", "outside")) -> Evidence:  # fmt: skip
@@ -168,7 +165,6 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
     kind="definition",
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evidence:
     """S is the block of the same iterate, not that of the start (``fixed``); squares of the two parts add up."""
@@ -209,7 +205,6 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
     because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: float = 0.0,
              keep: tuple[str, ...] = ("first", "equal", "split")) -> Evidence:  # fmt: skip
@@ -246,7 +241,6 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
     uses=("fedlrt/eq-39",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float = 1.0) -> Evidence:
     """Every step of every client in Algorithm 5."""
@@ -284,7 +278,6 @@ def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float
     because="The inner product has the other sign, and the drift of the block also follows moves outside of it.",
     expect="corrected",
     grade="proof",
-    method="worst case",
 )
 def eq_46(rounds: list[Trace], sign: float = -1.0, twelve: float = 12.0, half: float = 0.5, form: str = "printed",
           constant: float = 1.0, most: float = 0.0, limit: float = LIMIT) -> Evidence:  # fmt: skip

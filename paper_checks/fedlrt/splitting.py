@@ -67,7 +67,6 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
     kind="definition",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = True, start: str = "printed",
           scale: float = 1.0) -> Evidence:  # fmt: skip
@@ -106,7 +105,6 @@ def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = Tru
     kind="definition",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0) -> Evidence:
     """The toolkit's bases for K and L after an Euler step; ``old`` and ``new`` leave columns out."""
@@ -148,7 +146,6 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
     because=r"$\tilde S(0)$ is 2r by 2r and stands between r columns and r rows; the projection is that of $S_0$.",
     expect="corrected",
     grade="search",
-    method="algorithm",
 )  # fmt: skip
 def eq_17(steps: list[Step], inner: str = "wide", scale: float = 1.0, transposed: bool = False,
           keep: tuple[str, ...] = ("outer", "inner", "model")) -> Evidence:  # fmt: skip
@@ -280,7 +277,6 @@ def measure_flows(context: Context) -> list[Flowed]:
     r"holds.",
     expect="depends on the reading",
     grade="proof",
-    method="inequality",
 )
 def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: float = 10.0) -> Evidence:
     r"""Errors against $d_2B(e^{L\Delta t} - 1)/L + d_3\vartheta/\Delta t$, which is at most the printed form.
@@ -380,7 +376,6 @@ def measure_robustness(context: Context) -> list[Stepped]:
     uses=("fedlrt/thm-5",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def claim_robust(steps: list[Stepped], method: str = "splitting", share: float = 1.0) -> Evidence:
     """Distance from the full-rank step, at most its length, and the loss, for every start."""

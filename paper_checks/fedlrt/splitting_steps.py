@@ -117,7 +117,6 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt: float = 0.0) -> Evidence:
     """Projectors onto both spans; ``tilt`` adds a share of a constant to the factor gradient."""
@@ -139,7 +138,6 @@ def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt
     vary=("tilt",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def step_20(steps: list[Step], beside: bool = True, rate: float = 1.0, tilt: float = 0.0) -> Evidence:
     """Projectors onto the four spans, for any S."""
@@ -175,7 +173,6 @@ SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and w
     uses=("fedlrt/eq-5",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: bool = False,
             within: float = 1.0) -> Evidence:  # fmt: skip
@@ -210,7 +207,6 @@ def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: b
     uses=("fedlrt/lemma-2-step-21",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def step_chain(data: tuple[Sequence[Flow], Sequence[Point]], plain: bool = False, inverse: str = "S^-T",
                scale: float = 1.0, rank: str = "full") -> Evidence:  # fmt: skip

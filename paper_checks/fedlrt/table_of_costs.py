@@ -97,7 +97,6 @@ ROUNDS = (1, 2, 2, 2, 3)
     importance="result",
     expect="holds",
     grade="proof",
-    method="counting",
 )
 def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]], factor: float = 10.0,
                              least: float = 0.0) -> Evidence:  # fmt: skip
@@ -160,7 +159,6 @@ def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]], fact
     because=r"As orders all hold; counted, a round sends $6nr + 5r^2$, $7r^2$ and $13r^2$, and more bases are held.",
     expect="depends on the reading",
     grade="proof",
-    method="counting",
 )  # fmt: skip
 def table_1(
     costs: Mapping[str, Mapping[str, Polynomial]], linear: float = 6.0, squares: tuple[float, ...] = (6.0, 8.0, 10.0),
@@ -226,7 +224,6 @@ def table_1(
     importance="result",
     expect="holds",
     grade="proof",
-    method="counting",
 )
 def claim_linear_n(costs: Mapping[str, Mapping[str, Polynomial]], degree: float = 1.0,
                    variants: tuple[str, ...] = tuple(LOW_RANK),
@@ -318,7 +315,6 @@ def find_crossings(context: Context) -> list[Crossing]:
     "0.3n.",
     expect="depends on the reading",
     grade="proof",
-    method="counting",
 )
 def fig_3(
     crossings: list[Crossing], point: float = 200.0, share: float = 0.4, factor: float = 100.0, of: str = "Table 1",
@@ -354,7 +350,6 @@ def fig_3(
     uses=("fedlrt/table-1",),
     expect="holds",
     grade="proof",
-    method="counting",
 )
 def claim_simplified_cheaper(costs: Mapping[str, Mapping[str, Polynomial]], cheaper: str = "FeDLRT, simplified",
                              than: str = "FeDLRT, full", fewer: float = 1.0) -> Evidence:  # fmt: skip
@@ -384,7 +379,6 @@ def claim_simplified_cheaper(costs: Mapping[str, Mapping[str, Polynomial]], chea
     vary=("increase",),
     expect="holds",
     grade="proof",
-    method="limit",
 )
 def claim_memory_200(symbols: tuple[sympy.Symbol, sympy.Symbol], increase: float = 2.0, versions: int = 3) -> Evidence:
     r"""Numbers held for $KV_0^\top$ and $U_0L^\top$, with arrays of their own, over those for U, S, V, as n grows."""

@@ -89,7 +89,6 @@ def measure_truncated(context: Context) -> list[Truncated]:
     r"$L\vartheta$.",
     expect="corrected",
     grade="proof",
-    method="worst case",
 )
 def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, loss: str = "L theta",
           share: float = 1.0, best: bool = False, limit: float = LIMIT) -> Evidence:  # fmt: skip

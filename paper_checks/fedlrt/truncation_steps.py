@@ -102,7 +102,6 @@ def measure_pairs(context: Context) -> list[Pair]:
     hypotheses=(Dropped("L-smooth with this constant", {"smooth": False}),),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0,
             smooth: bool = True) -> Evidence:  # fmt: skip
@@ -151,7 +150,6 @@ def measure_sums(context: Context) -> Searched:
     vary=("share",),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lemma_5(cases: Searched, first: float = 1.0, second: float = 1.0, share: float = 1.0) -> Evidence:
     r"""The difference is $\|\gamma x_1 - x_2\|^2/\gamma$, coordinate by coordinate."""
@@ -193,7 +191,6 @@ def measure_vectors(context: Context) -> list[Array]:
     vary=("factor", "power"),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evidence:
     """Equality for equal vectors, of any number; the sums are of integers and exact."""
@@ -216,7 +213,6 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     expect="holds",
     grade="proof",
     uses=("fedlrt/lemma-1",),
-    method="algorithm",
 )
 def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Evidence:
     """For bases that begin with those of the start; ``flip`` turns the sign of the first column."""
@@ -252,7 +248,6 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Ev
     expect="corrected",
     grade="proof",
     uses=("fedlrt/eq-26",),
-    method="algorithm",
 )
 def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected: bool = True,
           keep: tuple[str, ...] = ("aggregate", "cancel")) -> Evidence:  # fmt: skip
@@ -293,7 +288,6 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
     because="F is the negative gradient: the inner product in the middle has the other sign, as in Lemma 4.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
           keep: tuple[str, ...] = ("equal", "first", "ends")) -> Evidence:  # fmt: skip
@@ -332,7 +326,6 @@ def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
     because="Smoothness bounds how fast the gradient changes, not the gradient, which the last step needs.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: float = 0.5, sign: float = -1.0,
           keep: tuple[str, ...] = ("equal", "product", "last")) -> Evidence:  # fmt: skip
@@ -365,7 +358,6 @@ def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: flo
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def thm_9_proof(symbols: tuple[sympy.Symbol, ...], truncation: float = 1.0, steps: float = 1.0,
                 constant: float = 12.0) -> Evidence:  # fmt: skip

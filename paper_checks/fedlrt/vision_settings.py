@@ -99,7 +99,6 @@ def count_networks(context: Context) -> Heads:
     because=BECAUSE,
     expect="corrected",
     grade="search",
-    method="promises",
 )  # fmt: skip
 def exp_resnet18(found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET,
                  within: float = 0.0) -> Evidence:  # fmt: skip
@@ -135,7 +134,6 @@ def exp_resnet18(found: Heads, largest: int = 32, every: bool = False, budget: i
     because=BECAUSE,
     expect="corrected",
     grade="search",
-    method="promises",
 )  # fmt: skip
 def exp_other_vision(found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET, within: float = 0.0,
                      dimension: int = 512) -> Evidence:  # fmt: skip
@@ -195,7 +193,6 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     importance="detail",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0, flip: bool = True) -> Evidence:
     """The toolkit's images against the formula, channel by channel."""
@@ -224,7 +221,6 @@ def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0
     importance="detail",
     expect="not checkable here",
     expect_reason="it says which machines were used; nothing that can be computed follows from it",
-    method="printed",
 )
 def exp_compute(found: None) -> Evidence:
     """Undecided."""

@@ -131,7 +131,6 @@ def _attained(clients: int, steps: int, step: Fraction) -> Round:
     importance="result",
     expect="holds",
     grade="proof",
-    method="worst case",
 )
 def thm_8(rounds: list[Round], constant: float = 12.0, leading: float = 1.0, corrected: bool = True) -> Evidence:
     r"""The exact worst case is $-(1 - (1-\lambda L)^{2s})/(2L)$, whatever the number of clients.
@@ -196,7 +195,6 @@ def measure_drift(context: Context) -> list[Round]:
     importance="result",
     expect="holds",
     grade="proof",
-    method="worst case",
 )
 def thm_1(rounds: list[Round], constant: float = math.e, limit: float = 1.0, power: int = 1,
           corrected: bool = True) -> Evidence:  # fmt: skip
@@ -255,7 +253,6 @@ def measure_chain(context: Context) -> list[Chain]:
     best={"third": Best(1.0 - 1.0 / math.e, r"proved: $1 - a^{-s_*}$, its limit for many steps")},
     expect="holds",
     grade="proof",
-    method="worst case",
 )
 def thm_6_proof(chains: list[Chain], last: float = math.e, third: float = 1.0, second: float = 1.0) -> Evidence:
     r"""Each line against the next; the first two are equal. The second line alone gives the constant e - 1."""
@@ -342,7 +339,6 @@ def measure_spent(context: Context) -> list[Spent]:
     importance="result",
     expect="holds",
     grade="proof",
-    method="worst case",
 )
 def thm_7(cases: list[Spent], first: float = 1.0, drift: float = 1.0, square: float = 1.0,
           smooth: bool = True) -> Evidence:  # fmt: skip

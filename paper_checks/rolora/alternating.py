@@ -56,7 +56,6 @@ def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equati
     importance="result",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_1(points: list[Point], cross: float = 1.0) -> Evidence:
     r"""The difference is the covariance of the clients' factors, $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$.
@@ -103,7 +102,6 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     importance="result",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
     """With A the same at all clients; without that it fails."""
@@ -122,7 +120,6 @@ def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) ->
     importance="result",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
     """With B the same at all clients; without that it fails."""
@@ -142,7 +139,6 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True) ->
     importance="detail",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float = 1.0) -> Evidence:
     """What travels in one iteration, and that the server's new factor is the mean of what came."""
@@ -173,7 +169,6 @@ def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float =
     importance="result",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5) -> Evidence:
     """Numbers on the way in every communication round, from the ledger.

@@ -32,7 +32,6 @@ r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{(1/4 + \log 2)\lambda^2\|X\
     kind="definition",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def def_A_1(points: list[Point], square: float = 8 / 3, limit: float = 2.0) -> Evidence:
     r"""The Gaussian integral $E\exp(\xi^2/t^2) = (1 - 2/t^2)^{-1/2}$, done by sympy, at the printed $t^2$."""
@@ -73,7 +72,6 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
     kind="definition",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def def_A_2(laws: list[Law], base: float = 2.0, power: float = 2.0) -> Evidence:
     """Norms by root finding against the closed forms; the Gaussian square is 8/3."""
@@ -116,7 +114,6 @@ def product_ratios(context: Context) -> Array:
     ),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lem_A_3(ratios: Array, factor: float = 1.0) -> Evidence:
     """Correlated normal pairs and joint laws of up to four values; equality for equal variables."""
@@ -160,7 +157,6 @@ def sum_ratios(context: Context) -> Array:
     ),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred: bool = True) -> Evidence:
     r"""Any C from 5.03 on is proved; signs show that it is at least $\frac83\log 2 = 1.848$."""
@@ -195,7 +191,6 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
     ),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def cor_A_5(
     points: list[Point], C: float = 1.0, independent: bool = True, variance: float = 1.0, fixed: bool = True
@@ -253,7 +248,6 @@ def circle_nets(_: Context) -> Array:
     kind="definition",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidence:
     """On the circle: distances to equally spaced points, against the radius by hand; and the size of the net."""
@@ -284,7 +278,6 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidenc
     ),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: float = 1.0) -> Evidence:
     r"""The farthest unit vector from the net has $\sup = 1 - \epsilon^2/2$, so that $1/(1 - \epsilon^2/2)$ is sharp."""
@@ -342,7 +335,6 @@ def tails(_: Context) -> Array:
     ),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def thm_A_8(
     rows: Array, c: float = 0.25, pick: str = "min", independent: bool = True, centred: bool = True

@@ -100,7 +100,6 @@ def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, r
     importance="result",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: float = 1.0) -> Evidence:
     """Both halves of every iteration against the recursion, and the mean of products against the product of means."""
@@ -132,7 +131,6 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors: float = 2.0) -> Evidence:
     """The rounds against the recursion; what the means miss is the covariance of the clients' factors."""
@@ -172,7 +170,6 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weight: float = 1.0) -> Evidence:
     """Rounds of local steps, and rounds of exact minimisation, of which the second changes nothing."""
@@ -222,7 +219,6 @@ def run_flexlora(context: Context) -> FlexRun:
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float = 1.0) -> Evidence:
     """The server's product against the best approximation of the mean, through the eigenvectors of a Gram matrix."""
@@ -345,7 +341,6 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
     """Iterations of the toolkit, which knows Gram matrices only, against the samples themselves."""
@@ -363,7 +358,6 @@ def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def alg_2h(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
     """Iterations under the population loss against the closed form."""

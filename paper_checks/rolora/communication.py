@@ -49,7 +49,6 @@ exact = Rounded.exact
     "round.",
     expect="corrected",
     grade="proof",
-    method="printed",
 )
 def table_4(
     schedules: Mapping[str, Schedule], unit: str = "epochs", few: float = 3, many: tuple[int, ...] = (20, 50)
@@ -101,7 +100,6 @@ def parameters(where: LayerSet, rank: int = 4) -> int:
     importance="detail",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def table_5(
     tables: tuple[Mapping[str, LayerSet], Mapping[str, Mapping[str, LayerSet]]], budget: str = "P2", shift: float = 0.0
@@ -128,7 +126,6 @@ def table_5(
     kind="number",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def table_7(
     table: Mapping[str, Mapping[str, LayerSet]], budgets: tuple[str, ...] = ("P1", "P2", "P3"), layers: int = 24,
@@ -157,7 +154,6 @@ def table_7(
     "read the sentence says what Table 7 lists; whether a listed matrix was left out is printed nowhere. With a "
     "transformer block as the layer two of its six weight matrices carry LoRA, those of values and queries, and in P1 "
     "of SST-2 that of values alone",
-    method="printed",
 )
 def table_7_every(table: Mapping[str, Mapping[str, LayerSet]]) -> Evidence:
     """Undecided: the types that are listed stand in the scope."""
@@ -190,7 +186,6 @@ KILOBYTES = (1000.0, 1024.0)
     because="In no size of numbers and no KB are the sent sizes 187.5 and 250: they are 1000 times those in MiB.",
     expect="refuted",
     grade="proof",
-    method="printed",
 )
 def table_8(
     table: Mapping[str, Mapping[str, LayerSet]], kilobytes: tuple[float, ...] = KILOBYTES,
@@ -272,7 +267,6 @@ def judge_configuration(
     importance="detail",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def table_9(setup: Configuration, layers: float = 32, rounds_of_iteration: int = 2) -> Evidence:
     """Layers that exist, and an even number of rounds."""
@@ -290,7 +284,6 @@ def table_9(setup: Configuration, layers: float = 32, rounds_of_iteration: int =
     importance="detail",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def table_11(setup: Configuration, layers: float = 32, rounds_of_iteration: int = 2) -> Evidence:
     """Layers that exist, and an even number of rounds."""

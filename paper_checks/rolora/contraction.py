@@ -105,7 +105,6 @@ def search_steps(context: Context) -> Searched:
     ),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def lem_A_11(
     cases: Searched, limit: float = 1.0, sampled: bool = False, sharp: float = 0.0, rate: float = 1.0,
@@ -169,7 +168,6 @@ def lem_A_11(
     hypotheses=(Dropped(r"a step up to that", {"sum_of_lengths": 1.05}),),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, less: float = 1.0) -> Evidence:
     r"""Both sides over $\delta^t$, for every length of $\bar b$ that Lemma A.9 allows.
@@ -226,7 +224,6 @@ def worst_losses(_: Context) -> np.ndarray:
     uses=("rolora/eq-102", "rolora/eq-107", "rolora/eq-110"),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0) -> Evidence:
     r"""What $\|\hat a^+\|^2$ lacks of 1, over the step, for the worst deviation of the gradient.
@@ -284,7 +281,6 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
     hypotheses=(Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 0.6}),),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: float = 1.0) -> Evidence:
     r"""Numerators of (117) over $\delta^t$, the condition on the thresholds and (121).

@@ -129,7 +129,6 @@ def scope(steps: list[Step]) -> str:
     uses=("rolora/eq-48",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1) -> Evidence:
     """Any gradient in the place of the sampled one, any a, b and b*, and a unit a*."""
@@ -155,7 +154,6 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1) -> Evidence:
     uses=("rolora/eq-81", "rolora/def-5.2"),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0) -> Evidence:
     """The angle after the iteration as the algorithm finds it."""
@@ -177,7 +175,6 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0) -> Eviden
     uses=("rolora/eq-65",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
     """With the bound (76) of the proof; the one printed in Lemma A.10 would not do."""
@@ -200,7 +197,6 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
     uses=("rolora/lem-A.9",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_92(steps: list[Step], share: float = 1.0, power: float = 2.0) -> Evidence:
     """Equality whenever b is shorter than g."""
@@ -230,7 +226,6 @@ def angle_grid(_: Context) -> np.ndarray:
     hypotheses=(Dropped(r"$\epsilon' < (1 - (\delta^0)^2)/16$", {"bound": 400.0}),),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_96(grid: np.ndarray, less: float = 1.0, bound: float = 1.0) -> Evidence:
     r"""The root under the square is not negative, and both estimates; ``bound`` scales the largest $\epsilon'$."""
@@ -262,7 +257,6 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: float = 1.0) -> Evidence:
     vary=("factor", "quadratic"),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Evidence:
     """The square in full, (103), and without the term of second order, (106)."""
@@ -301,7 +295,6 @@ def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Ev
     ),
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_107(steps: list[Step], form: str = "prime", factor: float = 4.0) -> Evidence:
     """On samples, with the least thresholds; and where b is g although the samples deviate.
@@ -335,7 +328,6 @@ def eq_107(steps: list[Step], form: str = "prime", factor: float = 4.0) -> Evide
     uses=("rolora/eq-48", "rolora/lem-A.9"),
     expect="holds",
     grade="proof",
-    method="identity",
 )  # fmt: skip
 def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 1.0) -> Evidence:
     """(112) with symbols, for any b; then (113) to (115) for the lengths that the event allows."""

@@ -52,8 +52,7 @@ def first_steps(context: Context) -> list[FirstSteps]:
     """Iterations with m = q samples and with ten times as many."""
     found = []
     for s, sine, C in ((1.0, 0.28, 10.0), (0.9, 0.1, 1.0), (0.5, 0.28, 1.0), (0.3, 0.1, 1.0)):
-        rng, factors = context.rng(f"{s} {sine} {C}"), []
-        m = ceil(C * THRESHOLDS.q)
+        rng, factors, m = context.rng(f"{s} {sine} {C}"), [], ceil(C * THRESHOLDS.q)
         for _ in range(context.size(24, 200)):
             factors.append(run(2, 1, m, s, sine, 1, rng)[0] / sine)
         found.append(FirstSteps(s, sine, m, tuple(factors)))
@@ -141,7 +140,6 @@ FIXED = (
     ),
     expect="corrected",
     grade="proof",
-    method="probability",
 )
 def lem_5_3(
     found: tuple[list[FirstSteps], list[FixedRun]], limit: float = 1.0, rate: float = 1.0, reading: str = "literal",
@@ -307,7 +305,6 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
     ),
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def thm_5_4(
     found: tuple[list[Course], list[FixedRun]], tied: bool = False, limit: float = 1.0, sampled: bool = True,
@@ -370,7 +367,6 @@ def thm_5_4(
     ),
     expect="depends on the reading",
     grade="proof",
-    method="algorithm",
 )
 def s5_rolora_loss(
     courses: list[Course],

@@ -104,7 +104,6 @@ def most_successes(c: float, delta_0: float) -> float:
     hypotheses=(Dropped(r"steps up to $\frac1{2L_{max}^2}$", {"cap": 1.0}),),
     expect="depends on the reading",
     grade="proof",
-    method="inequality",
 )
 def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.0, rate: float = 1.0) -> Evidence:
     r"""The exact map at the step min(c, cap) against C, for every $\delta_t \le \delta_0$; then c = s on the events.
@@ -199,7 +198,6 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     "round.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, longest: float = 1.0) -> Evidence:
     """The exact first step; ``exactly`` asks for it where the bound is met and for its failure elsewhere."""
@@ -321,7 +319,6 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
     because="(144) and (160) bound a modulus by what stands in it, which is negative for long steps.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidence:
     r"""Every line in every case; ``longest`` is $\eta L_{max}^2$ and $\|b^*\| = L_{max} = 1$."""

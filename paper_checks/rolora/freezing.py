@@ -62,7 +62,6 @@ def draw_entries(context: Context) -> list[Point]:
     ),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Evidence:
     """By expansion."""
@@ -150,7 +149,6 @@ def draw_frozen(context: Context) -> list[Frozen]:
     because="One sample, or $b^* = 0$, is fitted exactly by some b, whatever $a^0$ is.",
     expect="corrected",
     grade="proof",
-    method="exact instances",
 )  # fmt: skip
 def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool = False, share: float = 1.0) -> Evidence:
     """The least value exactly; the toolkit's minimiser reaches it."""
@@ -243,7 +241,6 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     ),
     expect="depends on the reading",
     grade="proof",
-    method="mean",
 )
 def prop_5_5(
     data: dict[str, NDArray[np.float64]], of: str = "samples", share: float = 1.0, constant: float = 1.0,
@@ -326,7 +323,6 @@ def build_layers(context: Context) -> list[Layers]:
     kind="setting",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Evidence:
     """Values and derivatives in both factors against matrix formulas; ``slope`` is that of the other half of ReLU."""

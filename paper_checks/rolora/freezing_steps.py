@@ -88,7 +88,6 @@ def judge_moments(data: Moments, formulas: Mapping[str, Callable[[int], Any]], s
     vary=("shift", "factor"),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_vv(data: Moments, shift: float = 0.0, factor: float = 1.0) -> Evidence:
     """The second moment of a normal vector."""
@@ -110,7 +109,6 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
     vary=("noise", "weight"),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.0) -> Evidence:
     """Both expectations."""
@@ -128,7 +126,6 @@ def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.
     uses=("rolora/eq-189",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.0) -> Evidence:
     """The same quotient as in eq. (202), divided by N once."""
@@ -145,7 +142,6 @@ def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.
     uses=("rolora/eq-205",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0) -> Evidence:
     """Independence of the other clients from the first."""
@@ -162,7 +158,6 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
     uses=("rolora/eq-230",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2) -> Evidence:
     """Independence again."""
@@ -187,7 +182,6 @@ def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: in
     because="The indices of the double sum start at 1, so that the products with $s_1$ are counted too.",
     expect="corrected",
     grade="proof",
-    method="identity",
 )
 def eq_207(points: list[Point], lower: int = 1, double: float = 1.0, most: int = 4) -> Evidence:
     """Both sides before the expectation, for 1 to 4 clients."""
@@ -225,7 +219,6 @@ FEW = "1 to 4 clients, every m >= 3, every angle"
     because="With one sample the mean of the inverse chi-square variable is infinite, and 1/(m - 2) is -1.",
     expect="corrected",
     grade="proof",
-    method="identity",
 )
 def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1) -> Evidence:
     """All four expectations where they are finite; with fewer samples, one of them by itself."""
@@ -267,7 +260,6 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
     uses=("rolora/eq-189", "rolora/eq-205", "rolora/eq-227", "rolora/eq-230", "rolora/eq-237", "rolora/eq-187"),
     expect="corrected",
     grade="proof",
-    method="identity",
 )
 def eq_241(
     data: Moments, four: float = 4.0, two: float = 2.0, power: int = 2, cross: float = 2.0, mean: bool = False
@@ -311,7 +303,6 @@ def draw_entries(context: Context) -> list[Point]:
     uses=("rolora/alg-ffa",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Evidence:
     """The loss of a client minus its value at b_i is a square, and the norm of an outer product."""
@@ -339,7 +330,6 @@ def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bo
     vary=("cross", "twice"),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_187(points: list[Point], cross: float = 2.0, twice: float = 2.0) -> Evidence:
     """The expansion in three dimensions."""

@@ -87,7 +87,6 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     ),
     expect="corrected",
     grade="proof",
-    method="probability",
 )
 def lem_A_10(
     settings: tuple[Setting, ...], form: str = "lemma", probability: str = "q", power: float = 10.0, share: float = 1.0,
@@ -219,7 +218,6 @@ def expected_gradients(_: Context) -> Gradients:
     because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side is not.",
     expect="depends on the reading",
     grade="proof",
-    method="identity",
 )
 def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: float = 2.0) -> Evidence:
     """Exact expectations for 1 to 3 clients.
@@ -267,7 +265,6 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
     because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )  # fmt: skip
 def eq_77(settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor: float = 100.0,
           power: float = 10.0) -> Evidence:  # fmt: skip

@@ -61,7 +61,6 @@ def points_of(context: Context) -> list[Point]:
     vary=("factor",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Evidence:
     """The derivative of the loss by sympy, against both forms."""
@@ -93,7 +92,6 @@ def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Evidence:
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True) -> Evidence:
     """The bracket inside the double sum, as eq. (59) has it; the norm over a net is Lemma A.7."""
@@ -126,7 +124,6 @@ COSINES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
     uses=("rolora/def-A.2", "rolora/eq-22"),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0)) -> Evidence:
     """All lines for w at several angles to M b, in units of |M b|."""
@@ -193,7 +190,6 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
     uses=("rolora/thm-A.8", "rolora/eq-52", "rolora/eq-48"),
     expect="holds",
     grade="proof",
-    method="probability",
 )
 def eq_59(found: tuple[Array, Array], c5: float = BEST_C5 / 4.0, power: float = 2.0, own: bool = True) -> Evidence:
     r"""Exact tails; c_5 is not named in the paper.
@@ -270,7 +266,6 @@ def column_tails(_: Context) -> dict[str, Array]:
     r"\|\bar b\|$.",
     expect="depends on the reading",
     grade="proof",
-    method="probability",
 )
 def eq_62(found: dict[str, Array], of: str = "all", c5: float = BEST_C5 / 4.0, net: float = 1.0) -> Evidence:
     r"""The maximum over any net is at most the norm of the deviation, whose law is exact.
@@ -321,7 +316,6 @@ def chain_grid(_: Context) -> Array:
     ),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_65(grid: Array, matrix: bool = False, one: float = 1.0, form: str = "proof", power: float = 1.0) -> Evidence:
     r"""Lines over $2\tilde\epsilon\|b^*\|^2$, with $\bar b = (a^\top a^* + \kappa\delta)b^*$.

@@ -68,7 +68,6 @@ def measure_losses(context: Context) -> list[Model]:
     kind="setting",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Evidence:
     """The toolkit's population loss against the formula, and against the mean loss over all samples of signs."""
@@ -137,7 +136,6 @@ def draw_pairs(context: Context) -> list[Pair]:
     because=r"$(-a^*, -\bar b^*)$ has the same product, so that the minimiser is not unique.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Evidence:
     """The loss at all pairs; minimisers with a unit a are compared with the stated one."""
@@ -176,7 +174,6 @@ FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and 
     kind="definition",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Evidence:
     """The definition against the toolkit, half the mean square distance of all pairs, and the least loss."""
@@ -208,7 +205,6 @@ def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre
     hypotheses=(Dropped(r"$\delta_0 \in (0, 1)$", {}, r"(274) to (285) are identities for every unit vector $a^0$"),),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, spread: float = 1.0) -> Evidence:
     """The toolkit's Algorithm 2 with a frozen, run for two iterations, of which the second changes nothing."""
@@ -282,7 +278,6 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
     ),
     expect="depends on the reading",
     grade="proof",
-    method="algorithm",
 )
 def a5_loss(
     found: list[Reached],

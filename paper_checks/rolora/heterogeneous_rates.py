@@ -77,7 +77,6 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
     kind="assumption",
     expect="holds",
     grade="search",
-    method="inequality",
 )
 def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     r"""The contraction for all means with $\|\bar b^*\| \le$ ``reach`` times $L_{max}$; beyond 1 it is lost."""
@@ -101,7 +100,6 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     ),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lem_A_16(
     data: Slopes, factor: float = 2.0, power: int = 2, longest: float = 0.5, monotone: bool = True
@@ -179,7 +177,6 @@ def run_courses(context: Context) -> list[Course]:
     ),
     expect="depends on the reading",
     grade="proof",
-    method="inequality",
 )
 def thm_A_14(
     courses: list[Course], tied: bool = False, tie: float = 2.0, power: int = 2, shortest: float = 0.0,

@@ -43,7 +43,6 @@ def _of(found: Sequence[Iteration], single: bool) -> list[Iteration]:
     because=r"$\bar b^*$ is printed as the sum of the $b_i^*$, N times the mean that it is elsewhere.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def lem_A_15(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, unit: bool = True, single: bool = False
@@ -81,7 +80,6 @@ def lem_A_15(
     because=r"(250) prints the sum of the $b_i$ for their average: the factor $\frac1N$ is missing.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_249(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, own: bool = True, single: bool = False
@@ -118,7 +116,6 @@ def eq_249(
     uses=("rolora/lem-A.15",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_255(
     found: list[Iteration], factor: float = 2.0, third: str = "truth", power: int = 2, tight: float = 1.0
@@ -178,7 +175,6 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
     uses=("rolora/eq-255",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, power: int = 2) -> Evidence:
     """By expansion on the circle; that the excess over 1 is a sum of squares is (268)."""
@@ -225,7 +221,6 @@ def search_steps(context: Context) -> Searched:
     uses=("rolora/eq-263", "rolora/asm-A.12"),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_270(
     cases: Searched, factor: float = 2.0, power: int = 2, longest: float = 0.5, monotone: bool = True
@@ -267,7 +262,6 @@ def eq_270(
     uses=("rolora/def-A.13",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_274(
     found: list[Iteration], cross: float = 0.0, split: float = 1.0, projected: bool = True, last: float = 1.0
@@ -321,7 +315,6 @@ def eq_274(
     because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0,
            root_log: float = 1.0) -> Evidence:  # fmt: skip
@@ -341,7 +334,6 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
     uses=("rolora/lem-A.15",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Evidence:
     r"""The product of a with the next minimiser, at $\epsilon = \delta_T$; the mutant takes b of another a."""

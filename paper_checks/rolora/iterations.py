@@ -38,7 +38,6 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
     uses=("rolora/a4-first-step",),
     expect="holds",
     grade="proof",
-    method="probability",
 )
 def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 10, per_step: bool = True) -> Evidence:
     """Exact probabilities: failures that exclude one another (the worst case), independent ones, always the same."""
@@ -77,7 +76,6 @@ def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 
     vary=("root_log", "power"),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip: int = 1) -> Evidence:
     """Whether the lines, and T against the quotient of the logarithms, say the same."""
@@ -106,7 +104,6 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
     because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_172(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0) -> Evidence:
     """The order of the two quotients."""
@@ -177,7 +174,6 @@ def draw_endings(context: Context) -> list[Ending]:
     ),
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_175(
     endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 7 / 6

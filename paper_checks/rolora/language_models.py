@@ -72,7 +72,6 @@ def judge_trials(rows: Sequence[Row], trials: int, rounded: bool, obqa: float) -
     importance="detail",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def table_2(rows: Sequence[Row], trials: int = 3, rounded: bool = True, obqa: float = 500.0) -> Evidence:
     """Whole numbers of right answers out of 3270, 1838, 1954, 10042, 1267, 2376, 1172 and 500."""
@@ -140,7 +139,6 @@ def insignificant(rows: Iterable[Row], method: str, level: float) -> list[str]:
     ),
     expect="depends on the reading",
     grade="proof",
-    method="printed",
 )
 def txt_table2_best(
     tables: tuple[Sequence[Row], Sequence[Row]], method: str = "RoLoRA", share: float = 0.5, level: float = 0.05,
@@ -181,7 +179,6 @@ def txt_table2_best(
     vary=("piqa", "siqa"),
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_table2_ffa_var(
     tables: tuple[Sequence[Row], Sequence[Row]], piqa: float = 9.55, siqa: float = 8.44, rival: str = "RoLoRA"
@@ -225,7 +222,6 @@ def txt_table2_ffa_var(
     importance="detail",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def table_10(rows: Sequence[Row], trials: int = 3, rounded: bool = True, obqa: float = 500.0) -> Evidence:
     """Whole numbers of right answers, as for Table 2."""
@@ -242,7 +238,6 @@ def table_10(rows: Sequence[Row], trials: int = 3, rounded: bool = True, obqa: f
     expect_reason="the numbers of Figures 4 and 6 to 8 are not printed. Tables 2 (rank 8) and 10 (rank 2), of which "
     "it is not said, differ in the parameters too, with 50 clients: at rank 8 LoRA has the higher mean over the eight "
     "tasks, 33.07 against 17.85, at rank 2 FFA-LoRA has, 31.91 against 25.28",
-    method="printed",
 )
 def txt_fewer_params(tables: Mapping[int, Sequence[Row]]) -> Evidence:
     """Undecided: the means of the tables that are printed stand in the scope."""
@@ -267,7 +262,6 @@ def txt_fewer_params(tables: Mapping[int, Sequence[Row]]) -> Evidence:
     importance="detail",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def table_12(
     table: Mapping[str, Mapping[str, Score]], grouping: str = "anatomy in stem", shift: float = 0.0
@@ -299,7 +293,6 @@ def table_12(
     importance="result",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_table12_most(
     table: Mapping[str, Mapping[str, Score]], method: str = "RoLoRA", share: float = 0.5, group: str = "human"

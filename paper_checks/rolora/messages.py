@@ -95,7 +95,6 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
     ),
     expect="depends on the reading",
     grade="proof",
-    method="printed",
 )  # fmt: skip
 def txt_half_cost(
     traffic: Mapping[tuple[int, int], Traffic], shapes: str = "square", over: str = "iteration", ffa: str = "half",

@@ -176,7 +176,6 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
     hypotheses=(Dropped(r"$m \ge Kq$ (but $m \ge q$)", {"samples": False}),),
     expect="depends on the reading",
     grade="proof",
-    method="probability",
 )
 def lem_A_9(tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5,
             constant: str = "absolute", samples: bool = True) -> Evidence:  # fmt: skip
@@ -225,7 +224,6 @@ def printed_p0(one: Setting, m: float) -> float:
     ),
     expect="depends on the reading",
     grade="proof",
-    method="inequality",
 )  # fmt: skip
 def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first: bool = True, factor: float = 0.0,
           power: float = 10.0, constant: str = "absolute") -> Evidence:  # fmt: skip

@@ -1,13 +1,12 @@
-"""Appendix A.3, eqs. (14) to (42): the steps of the proof of Lemma A.9.
+"""Appendix A.3, eqs. (14) to (31): the steps of the proof of Lemma A.9 for one client.
 
 Absolute constants that the paper leaves unnamed are taken as large as they can be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product
-from math import exp, log, log1p
+from math import log
 
 import numpy as np
 import sympy
@@ -21,8 +20,7 @@ from paper_checks.methods.identity import Equation, Point, generic_points, judge
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.auxiliary import BEST_SHARE, circle_nets
-from paper_checks.rolora.laws import BEST_C1, BEST_C3, gaussian_product_norm, product_tail, student_tail
-from paper_checks.rolora.minimiser import Setting, tried_settings
+from paper_checks.rolora.laws import BEST_C1, BEST_C3, gaussian_product_norm, product_tail
 
 Array = NDArray[np.float64]
 
@@ -56,7 +54,6 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
     vary=("weight",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
     """The normal equation of the minimiser, and both ways to write it."""
@@ -84,7 +81,6 @@ def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
     uses=("rolora/eq-14",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Evidence:
     """It is an equality, of squares here."""
@@ -116,7 +112,6 @@ def chi_square_tails(_: Context) -> Array:
     uses=("rolora/def-A.1",),
     expect="holds",
     grade="proof",
-    method="probability",
 )
 def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     r"""$\|X_ia\|^2$ is $\chi^2_m$: with $c_1 = 16/9$, which is the largest; called large in the text."""
@@ -146,7 +141,6 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     uses=("rolora/lem-A.7",),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
     """V is a multiple of b*, so that any direction can occur: the one farthest from the net, of length 3."""
@@ -175,7 +169,6 @@ def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
     vary=("weight",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: float = 1.0) -> Evidence:
     """Three samples of two entries, written out."""
@@ -204,7 +197,6 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: fl
     uses=("rolora/lem-A.3", "rolora/cor-A.5"),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
     """The factors are independent, since v is orthogonal to a; w at every angle to b*."""
@@ -248,7 +240,6 @@ def summed_products(_: Context) -> Array:
     ),
     expect="corrected",
     grade="proof",
-    method="probability",
 )
 def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = True) -> Evidence:
     """The worst w is parallel to b*; then the sum is a normal variable times an independent chi.
@@ -289,7 +280,6 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     uses=("rolora/eq-22",),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
     """In units of the operator norm, for w at several angles to b*, with the exact norm of a summand."""
@@ -305,122 +295,3 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
         scope="thresholds up to 0.999, one and fifty samples, w at several angles to b*; c_2 = 8/3 > 1",
         printed=f"all three with c_2 = {c2:.4g}",
     )  # fmt: skip
-
-
-@claim(
-    "rolora/eq-32",
-    where="Appendix A.3, eqs. (32) to (35)",
-    says=r"For an $\epsilon_0$-net with $|\mathcal N| \le (\frac2{\epsilon_0} + 1)^d$ the maximum over it exceeds with "
-    r"a probability of at most the sum over its points, at most $(\frac2{\epsilon_0} + 1)^d \cdot "
-    r"2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m)$.",
-    measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
-    mutants=[{"one": 0}, {"extra": 1}],
-    vary=("weight",),
-    uses=("rolora/eq-26", "rolora/def-A.6"),
-    expect="holds",
-    grade="proof",
-    method="identity",
-)
-def eq_32(points: list[Point], one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
-    """The powers for d = 1 to 4, E standing for the exponential; the size of the net is checked with Definition A.6."""
-    e, E = sympy.symbols("e E")
-    scale = 2 * rational(weight) * E
-    lines = [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra))
-             for d in range(1, 5)]  # fmt: skip
-    return judge_identity(
-        lines, points,
-        "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the "
-        "net decides "
-        "and the net could be left out, with its power of d",
-    )  # fmt: skip
-
-
-def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
-    """Settings with m, and the log-probability that some client misses."""
-    found = []
-    thresholds = ((0.1, 0.1, 0.1), (0.5, 0.5, 0.5), (0.5, 0.9, 0.99), (0.01, 0.5, 0.9))
-    for (N, d), e, m in product(((1, 2), (5, 2), (100, 10), (10, 1000)), thresholds, (10, 1000, 30_000)):
-        one = Setting(N, d, *e, 1.0)
-        tail = student_tail(one.level, m)
-        found.append((one, m, tail + log(N) if tail < -30 else log(-np.expm1(N * log1p(-exp(min(tail, -1e-12)))))))
-    return tuple(found)
-
-
-@claim(
-    "rolora/eq-36",
-    where="Appendix A.3, eqs. (36) and (37)",
-    says=r"$P\{\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - p_0$, $p_0 = "
-    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m) + \exp(-\frac{c_1\epsilon_1^2m}{K^4})$; and "
-    r"$P\{\bigcap_{i=1}^N\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - Np_0$.",
-    measure=union_rows,
-    mutants=[{"scale": 20.0}],
-    vary=("scale",),
-    best={"scale": Best(1.32, r"searched on a grid of thresholds; for small ones $\frac1{2c_3} = 1.325$ is the end")},
-    uses=("rolora/eq-17", "rolora/eq-18", "rolora/eq-19", "rolora/eq-32"),
-    expect="holds",
-    grade="proof",
-    method="probability",
-)
-def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> Evidence:
-    """Student's law, independent clients, against p_0; ``scale`` multiplies the largest $c_1$ and $c_3$."""
-    left = np.array([tail for _, _, tail in rows])
-    right = np.array([
-        log(one.N) + np.logaddexp(log(2.0) + one.d * log1p(2.0 / one.e0) - scale * BEST_C3 * one.e2**2 * m,
-                                  -scale * BEST_C1 * one.e1**2 * m * 9.0 / 64.0) for one, m, _ in rows
-    ])  # fmt: skip
-    informative = int((right < 0).sum())
-    return judge_inequality(
-        left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
-        case=lambda index: {**rows[index][0].numbers(), "m": rows[index][1]},
-        domain=tried_settings((one for one, _, _ in rows), [m for _, m, _ in rows]),
-        scope=f"exact law, {len(rows)} settings with 1 to 100 clients, d up to 1000, m up to 30000, of which p_0 says "
-        f"something in {informative}",
-        printed="log of the probability of failure",
-    )  # fmt: skip
-
-
-def draw_chains(context: Context) -> list[Mapping[str, float]]:
-    """Both sides of every line of the chain on samples."""
-    found: list[Mapping[str, float]] = []
-    rng = context.rng("samples")
-    for number in range(context.size(24, 200)):
-        N, d, m = 1 + number % 4, int(rng.integers(2, 30)), int(rng.integers(2, 40))
-        a, truth = (v / np.linalg.norm(v) for v in rng.standard_normal((2, d)))
-        b = rng.standard_normal(d)
-        off = np.outer(truth - a * (a @ truth), b)
-        gaps = []
-        for _ in range(N):
-            X = rng.standard_normal((m, d))
-            best = np.linalg.lstsq((X @ a)[:, None], X @ np.outer(truth, b), rcond=None)[0][0]
-            gaps.append(best - (a @ truth) * b)
-        sizes = np.linalg.norm(gaps, axis=1)
-        operator = float(np.linalg.norm(off, 2))
-        found.append({"38": float(np.linalg.norm(np.mean(gaps, axis=0))), "39": float(sizes.mean()),
-                      "level": float(sizes.max()) / operator, "40": operator,
-                      "sine": float(np.linalg.norm(truth - a * (a @ truth))),
-                      "b": float(np.linalg.norm(b))})  # fmt: skip
-    return found
-
-
-@claim(
-    "rolora/eq-38",
-    where="Appendix A.3, eqs. (38) to (42)",
-    says=r"$\|\bar b - g\| = \|\frac1N\sum_i(\tilde b_i - g)\| \le \frac1N\sum_i\|\tilde b_i - g\| \le \epsilon'\|(I_d "
-    r"- aa^\top)a^*b^{*\top}\|_{op} = \epsilon'\|(I_d - aa^\top)a^*\| \cdot \|b^{*\top}\| = "
-    r"\epsilon'\delta^t\|b^*\|$, with the probability of (37).",
-    measure=draw_chains,
-    mutants=[{"weight": 0.99}, {"power": 2.0}],
-    vary=("weight", "power"),
-    uses=("rolora/eq-36", "rolora/def-5.2"),
-    expect="holds",
-    grade="proof",
-    method="inequality",
-)
-def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float = 1.0) -> Evidence:
-    r"""On samples, with $\epsilon'$ the smallest level that all clients keep."""
-    promises = []
-    for one in chains:
-        promises.append(Promise("(39)", one["38"], weight * one["39"], 1e-12 * one["39"], at_most=True))
-        promises.append(Promise("(40)", one["39"], one["level"] * one["40"], 1e-12 * one["39"], at_most=True))
-        promises.append(Promise("(41), (42)", one["40"], one["sine"] ** power * one["b"], 1e-10 * one["40"]))
-    return judge_promises(promises, f"{len(chains)} draws with 1 to 4 clients, d up to 29, m up to 39")

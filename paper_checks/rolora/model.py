@@ -70,7 +70,6 @@ SIZES = "d from 2 to 10, m from 1 to 40"
     kind="setting",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def eq_5(samples: list[Sample], power: float = 1.0) -> Evidence:
     """Every update of rank 1 has that form with a unit a: its length goes to b, once."""
@@ -102,7 +101,6 @@ def make_problems(context: Context) -> list[Problem]:
     kind="setting",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def eq_6(problems: list[Problem], scale: float = 1.0, power: float = 0.0) -> Evidence:
     r"""The toolkit's clients: their targets are $a^*b^{*\top}$, where every loss is zero."""
@@ -129,7 +127,6 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: float = 0.0) -> Evi
     kind="setting",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Evidence:
     """Loss and gradient of the toolkit's clients against the samples; the minimum is zero, at the truth."""
@@ -172,7 +169,6 @@ def search_steps(context: Context) -> Searched:
     kind="assumption",
     expect="holds",
     grade="search",
-    method="inequality",
 )
 def asm_5_1(cases: Searched, power: int = 2, limit: float = 1.0) -> Evidence:
     """Any bound does, and the power of it is the one of the units; equality at the least bound."""
@@ -207,7 +203,6 @@ def on_circle(p: sympy.Symbol) -> sympy.Matrix:
     kind="definition",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence:
     """Squares of both norms, of the area between them (the sine by itself) and of the cosine, in the plane of both."""
@@ -238,7 +233,6 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence
     importance="detail",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Evidence:
     """The entries that say something, on iterations of Algorithm 2."""

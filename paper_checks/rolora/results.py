@@ -63,7 +63,6 @@ NOT_FOLLOWING = ((4, 3, "FFA-LoRA"), (4, 20, "FFA-LoRA"), (8, 50, "LoRA"), (8, 5
     because="Four of the twelve printed averages are not the means of their rows, by up to 8.2 points.",
     expect="refuted",
     grade="proof",
-    method="printed",
 )
 def table_1(rows: Sequence[Row], without: tuple[tuple[int, int, str], ...] = (), shift: float = 0.0) -> Evidence:
     """Averages from the printed accuracies, and the order of the methods in each setting either way."""
@@ -142,7 +141,6 @@ def judge_runs(
     importance="detail",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, rounded: bool = True) -> Evidence:
     """Counts on both validation sets, for the fewest runs from 2 on that give all means.
@@ -183,7 +181,6 @@ def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, rounde
     because="One deviation (LoRA, QNLI, 20 clients) is 2.02 in Table 1 and 0.20 in Table 6.",
     expect="refuted",
     grade="proof",
-    method="printed",
 )
 def table_6(
     tables: tuple[Sequence[Row], Sequence[Row]], without: tuple[tuple[str, int, str, str], ...] = (), shift: float = 0.0
@@ -219,7 +216,6 @@ def table_6(
     importance="detail",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def table_6_levels(
     rows: Sequence[Row], sst2: float = 444, rte: float = 146, sst2_size: float = 872, rte_size: float = 277
@@ -279,7 +275,6 @@ def told(rows: Sequence[Row], method: str) -> str:
     importance="result",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.5, deviations: float = 1.0) -> Evidence:
     """Significantly: by more than the two printed deviations added, at both steps; most: more than half of five."""
@@ -326,7 +321,6 @@ def txt_table1_lora(rows: Sequence[Row], method: str = "LoRA", share: float = 0.
     ),
     expect="depends on the reading",
     grade="proof",
-    method="printed",
 )
 def txt_table1_rolora(
     rows: Sequence[Row], method: str = "RoLoRA", steps: tuple[tuple[int, int], ...] = ((3, 20), (3, 50)),
@@ -371,7 +365,6 @@ def txt_table1_rolora(
     },
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_table1_ffa(
     rows: Sequence[Row], method: str = "FFA-LoRA", lead: float = 0.0, deviations: float = 0.0, rises: bool = False

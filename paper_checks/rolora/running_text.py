@@ -124,7 +124,6 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
     ),
     expect="depends on the reading",
     grade="proof",
-    method="inequality",
 )
 def txt_exponential(
     courses: Sequence[Course],
@@ -227,7 +226,6 @@ def run_interference(context: Context) -> list[Interference]:
     "of the decline in Table 1 cannot be told from the tables, since the methods that average exactly, FFA-LoRA and "
     "RoLoRA, decline as well, and so does FlexLoRA, by more, which averages the products and cuts the mean to the "
     "rank; and the runs themselves need the language models",
-    method="printed",
 )
 def txt_interference(cases: Sequence[Interference]) -> Evidence:
     """Undecided: what the tables and a toy federation show stands in the scope."""
@@ -267,7 +265,6 @@ def needed_samples(context: Context) -> Mapping[int, float]:
     expect_reason="it is a statement about what other papers show; the scope gives what the requirement comes to for a "
     r"random start: its thresholds are tied to $(1 - (\delta^0)^2)/16$, which is of the order of 1/d, so that q grows "
     "like the cube of d",
-    method="printed",
 )
 def txt_sample_size(needed: Mapping[int, float]) -> Evidence:
     """Undecided: see the reason on record."""

@@ -164,7 +164,6 @@ def _small_step(slope: float) -> float:
     because="With B = 0 all hidden units are at 0, where frameworks take 0 as ReLU's derivative: neither factor moves.",
     expect="depends on the reading",
     grade="search",
-    method="promises",
 )  # fmt: skip
 def exp_5_2(found: Setting, slope: float = 0.0, base: str = "zero", out: float = 1.0,
             labels: tuple[int, int] = (2, 1)) -> Evidence:  # fmt: skip

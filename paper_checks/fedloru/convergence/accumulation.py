@@ -215,7 +215,7 @@ CORRECTED = Form(
 
 _BOX: dict[str, Any] = {
     "measure": follow_all, "vary": ("scale",), "control": ONE_PROMISE, "correction": CORRECTED, "kind": "algorithm",
-    "expect": "corrected", "grade": "search", "method": "algorithm",
+    "expect": "corrected", "grade": "search",
 }  # fmt: skip
 
 alg_1 = claim(
@@ -287,7 +287,6 @@ def judge_restart(followings: Followings, restart: str, jump: float) -> Evidence
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def init_random(followings: Followings, restart: str = "random", jump: float = 0.0) -> Evidence:
     """The model before and after every accumulation."""
@@ -305,7 +304,6 @@ def init_random(followings: Followings, restart: str = "random", jump: float = 0
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def init_momentum(followings: Followings, restart: str = "momentum", jump: float = 1.0) -> Evidence:
     """The factors after every accumulation, and the model."""
@@ -362,7 +360,6 @@ def run_beside(context: Context) -> list[Beside]:
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def fine_tune(runs: list[Beside], scale: float = 1.0, frozen: bool = True, accumulations: float = 2) -> Evidence:
     """Models round by round, the weights at the end, and the numbers that are stored."""

@@ -107,8 +107,8 @@ def _grid() -> list[tuple[int, int, int]]:
 
 def _fits(m: int, n: int) -> set[int]:
     """Ranks from 1 to the smaller side: small ones, and those about a half of it."""
-    small = min(m, n)
-    return {r for r in (1, 2, 3, 8, 16, 64, 128, small // 2 - 1, small // 2, small // 2 + 1, small) if 1 <= r <= small}
+    small, half = min(m, n), min(m, n) // 2
+    return {r for r in (1, 2, 3, 8, 16, 64, 128, half - 1, half, half + 1, small) if 1 <= r <= small}
 
 
 @claim(
@@ -130,7 +130,6 @@ def _fits(m: int, n: int) -> set[int]:
     "needed.",
     expect="corrected",
     grade="proof",
-    method="ledger",
 )
 def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5, sides: float = 1.0) -> Evidence:
     """Counts from the ledgers, then both counts over a grid of shapes and ranks."""
@@ -171,7 +170,6 @@ def _convolutions() -> list[tuple[int, int, int]]:
     kind="definition",
     expect="holds",
     grade="search",
-    method="ledger",
 )
 def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds") -> Evidence:
     """The formula against the ledgers of whole runs, which also hold what it leaves out."""
@@ -238,7 +236,6 @@ def count_nested(context: Context) -> list[NestedCount]:
     because="Nothing bounds r: nested ranks just below a rank near the smaller side cost more than the whole matrices.",
     expect="depends on the reading",
     grade="proof",
-    method="ledger",
 )
 def claim_mcomm(runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0,
                 reach: float = 1.0) -> Evidence:  # fmt: skip
@@ -275,7 +272,6 @@ PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
     because=r"The second update has $\alpha_A$ where (82), Algorithm 3 and the text below have $\alpha_B$.",
     expect="corrected",
     grade="proof",
-    method="identity",
 )
 def eq_83(points: list[Point], scale: str = "a", factor: float = 1.0, equal: bool = False) -> Evidence:
     """W - W_0 over alpha with m = n = 1, r = 2 and nested ranks 1, every entry a symbol."""
@@ -315,8 +311,7 @@ SAME_ROWS = {"target": "1 0 0 0", "A": "1 1 1 -2", "rate": "0.25", "rounds": 2}
 
 
 def _by_hand() -> Ranks:
-    unit = torch.eye(4, dtype=torch.float64)
-    client = centred(unit, torch.tensor([[1.0, 0.0], [0.0, 0.0]], dtype=torch.float64))
+    client = centred(torch.eye(4, dtype=torch.float64), torch.diag(torch.tensor([1.0, 0.0], dtype=torch.float64)))
     fed, start = Federation((client,)), Tree(W=torch.zeros(2, 2, dtype=torch.float64))
     algorithm = FedLoRU(Descent(1, 0.25), Adapter(1), 1)
     state, ranks = algorithm.start(fed, start), []
@@ -376,7 +371,6 @@ def measure_ranks(context: Context) -> list[Ranks]:
     because="An accumulation need not add to the rank, for instance where gradients share few directions.",
     expect="depends on the reading",
     grade="proof",
-    method="executed runs",
 )
 def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = False, fewer: int = 0,
                       capped: bool = True, per: float = 1.0, kept: bool = True, gain: int = 1) -> Evidence:  # fmt: skip

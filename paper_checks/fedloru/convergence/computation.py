@@ -160,7 +160,6 @@ def _beside_fedhm(one: Step) -> Promise:
     because="Every local step still passes through the frozen W, which clients of FedHM do not hold.",
     expect="depends on the reading",
     grade="proof",
-    method="counted operations",
 )
 def claim_noextra(
     found: Arithmetic, compared: bool = True, counts: bool = False, of: str = "FedLoRU", merging: float = 2.0,

@@ -124,7 +124,6 @@ INNER = "all vectors (an inequality between inner products)"
     because=BECAUSE,
     expect="depends on the reading",
     grade="proof",
-    method="identity and executed runs",
 )
 def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: float = 1.0, change: float = 0.25,
              cross: float = 0.5, begins: int = 1) -> Evidence:  # fmt: skip
@@ -173,7 +172,6 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
     because=BECAUSE,
     expect="depends on the reading",
     grade="proof",
-    method="identity and executed runs",
 )
 def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5,
              begins: int = 1) -> Evidence:  # fmt: skip
@@ -228,7 +226,6 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
     because=r"The factor $C_B^2$ that Lemma B.7 gives $E\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
     expect="corrected",
     grade="proof",
-    method="executed runs",
 )
 def eq_76(traces: Traces, form: str = "printed", first: float = 1.0, power: int = 2, kept: float = 0.75,
           drift: float = 1.0, comparable: bool = False) -> Evidence:  # fmt: skip
@@ -302,7 +299,6 @@ def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, lar
     because=r"$K_2$ contains D, which contains $\eta$: it grows with the step.",
     expect="corrected",
     grade="proof",
-    method="exact instances",
 )
 def eq_77_K(cases: list[dict[str, Fraction]], first: float = 8 / 3, second: float = 16 / 3, same: bool = True,
             largest: bool = False) -> Evidence:  # fmt: skip
@@ -358,7 +354,6 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     r"f(\tilde W_T)$.",
     expect="corrected",
     grade="proof",
-    method="exact instances",
 )
 def eq_78_79(sequences: list[tuple[list[float], list[float], float]], begins: int = 1, factor: float = 1.0,
              rounds_power: int = 1, part: str = "mean") -> Evidence:  # fmt: skip

@@ -33,7 +33,6 @@ Traces = tuple[Trace, ...]
     },
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: str = "other", rate_power: int = 2
             ) -> Evidence:  # fmt: skip
@@ -73,7 +72,6 @@ def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: 
     "out.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def lem_B_7_mid(traces: Traces, constant: float = 2.0, steps_power: int = -1, sigma: float = 1.0, other: str = "other",
                 only_one: bool = False) -> Evidence:  # fmt: skip
@@ -127,7 +125,6 @@ def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple
     "exchanged on the way.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def lem_B_8(traces: Traces, form: str = "printed", constant: float = 1.0, curvature: float = 1.0, own: float = 1.0,
             exchanged: bool = False, comparable: bool = False, rate_power: int = 2) -> Evidence:  # fmt: skip
@@ -179,7 +176,6 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
     because="$L^2$ is lost from one line of (65) to the next, so that a loss of large curvature exceeds the bound.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_63_66(traces: Traces, form: str = "printed", constant: float = 1.0, curvature_power: int = 2,
              factors: str = "squares", steps_power: int = 2, comparable: bool = False) -> Evidence:  # fmt: skip

@@ -103,7 +103,6 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
     because="Factors that go on count an accumulated product twice; the printed weights of a cohort average nothing.",
     expect="depends on the reading",
     grade="proof",
-    method="promises",
 )  # fmt: skip
 def sec_4_jointly(
     found: Section, restart: str = "momentum", over: str = "printed", scale: float = 1.0, power: float = 0.5

@@ -92,7 +92,6 @@ ROUNDS = (
     kind="algorithm",
     expect="holds",
     grade="search",
-    method="algorithm",
 )
 def eq_7(runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
          ) -> Evidence:  # fmt: skip
@@ -177,7 +176,6 @@ def draw_averages(context: Context) -> list[Averaged]:
     because="Over a part of the clients the weights $p^{(k)}$ sum to less than 1, so that the sums are no averages.",
     expect="depends on the reading",
     grade="proof",
-    method="algorithm",
 )
 def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0
            ) -> Evidence:  # fmt: skip
@@ -219,7 +217,6 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     because=r"The clients add $\alpha A_tB_t$, so that the sum lacks the factor $\alpha$.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_WT(followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
           ) -> Evidence:  # fmt: skip
@@ -294,7 +291,6 @@ def measure_means(context: Context) -> list[Mean]:
     "first.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool = False) -> Evidence:
     """Each client's whole move over eta E against its mean gradient; without noise the two means are one."""
@@ -334,7 +330,6 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     because=r"The sums of (59) run over $i = 1, \ldots, E$, while the steps are taken at $i = 0, \ldots, E-1$.",
     expect="corrected",
     grade="proof",
-    method="algorithm",
 )
 def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: float = 1.0, normalised: bool = True,
              far: bool = False) -> Evidence:  # fmt: skip
@@ -371,7 +366,6 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
     uses=("fedloru-v2/alg-1",),
     expect="holds",
     grade="proof",
-    method="algorithm",
 )
 def claim_reinit(followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0
                  ) -> Evidence:  # fmt: skip

@@ -103,7 +103,6 @@ def measure_updates(context: Context) -> Updates:
     vary=("cross",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_14(updates: Updates, cross: float = 1.0, cross_power: int = 1, rank_shift: int = 0,
           swapped: bool = False) -> Evidence:  # fmt: skip

@@ -86,7 +86,6 @@ def measure_assumed(context: Context) -> list[Assumed]:
     kind="assumption",
     expect="holds",
     grade="search",
-    method="executed assumptions",
 )
 def assump_4_1(runs: list[Assumed], curvature: float = 1.0, second: float = 1.0, variance: float = 1.0,
                factors: float = 1.0, quadratic: bool = False) -> Evidence:  # fmt: skip
@@ -210,7 +209,6 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     because="(A.2) bounds the second moment: a single stochastic gradient can be far larger than G.",
     expect="corrected",
     grade="proof",
-    method="executed runs",
 )
 def claim_B3_just(found: dict[str, list[Growth]], bound: str = "root", steps: int = 0, rate: float = 1.0,
                   restarts: tuple[str, ...] = ("random", "keep A"), equal: bool = False) -> Evidence:  # fmt: skip
@@ -292,7 +290,6 @@ def draw_pairs(context: Context) -> list[Pair]:
     uses=("fedloru-v2/assump-4.1",),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: str = "fixed",
             jointly: bool = False) -> Evidence:  # fmt: skip
@@ -320,7 +317,6 @@ def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: st
     uses=("fedloru-v2/assump-4.1",),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lem_B_6(traces: tuple[Trace, ...], constant: float = 2.0, gradient: float = 1.0, curvature_power: int = 2
             ) -> Evidence:  # fmt: skip

@@ -150,7 +150,6 @@ def _raw_cohort() -> tuple[float, float]:
     "bound.",
     expect="corrected",
     grade="proof",
-    method="executed runs",
 )  # fmt: skip
 def thm_4_2(runs: Runs, form: str = "printed", first: float = 1.0, curvature: float = 1.0, power: float = 1.0,
             comparable: bool = False, raw: bool = False) -> Evidence:  # fmt: skip
@@ -283,7 +282,6 @@ def measure_families(context: Context) -> list[Family]:
     best={"power": Best(0.5, "proved: one weight whose slope is chosen for T attains it")},
     expect="depends on the reading",
     grade="proof",
-    method="executed runs",
 )
 def thm_4_2_rate(families: list[Family], power: float = 0.5, weights: bool = False, cohorts: str = "printed"
                  ) -> Evidence:  # fmt: skip
@@ -333,7 +331,6 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
     uses=("fedloru-v2/thm-4.2", "fedloru-v2/eq-7"),
     expect="holds",
     grade="proof",
-    method="executed runs",
 )
 def claim_alpha_ext(traces: tuple[Trace, ...], curvature_power: int = 2, gradient_power: int = 1, first: float = 1.0
                     ) -> Evidence:  # fmt: skip

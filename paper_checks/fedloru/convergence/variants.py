@@ -171,7 +171,6 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
     "accumulated yet.",
     expect="corrected",
     grade="search",
-    method="algorithm",
 )
 def alg_2(endings: Endings, restart: str = "momentum", power: int = 0, personal_power: int = 0, leftover: bool = False,
           scale: float = 1.0, keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
@@ -223,7 +222,6 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
     "accumulated yet.",
     expect="corrected",
     grade="search",
-    method="algorithm",
 )
 def alg_3(endings: Endings, restart: str = "momentum", power: int = 0, leftover: bool = False, scale: float = 1.0,
           keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
@@ -281,7 +279,6 @@ def run_pfedlora(context: Context) -> list[Served]:
     because=r"The returned model lacks the scale $\alpha_p$ with which it was trained.",
     expect="corrected",
     grade="search",
-    method="algorithm",
 )
 def alg_4(runs: list[Served], personal_power: int = 0, scale: float = 1.0,
           keep: tuple[str, ...] = ("returned", "sent")) -> Evidence:  # fmt: skip

@@ -72,7 +72,6 @@ def within_deviation(cases: Iterable[Case], rivals: Sequence[str]) -> str:
     importance="result",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_20of27(
     tables: Versions, count: float = 20, method: str = "FedLoRU", version: str = "iclr", lead: float = 0.0
@@ -99,7 +98,6 @@ def txt_20of27(
     kind="number",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_range(
     tables: Versions, low: float = -6.0, high: float = 33.7, over: str = "FedHM", version: str = "iclr"
@@ -219,7 +217,6 @@ DECREASES = (
     best={"bound": Best(4.46, "recomputed: CIFAR-10, non-IID, in points at the best ratio")},
     expect="depends on the reading",
     grade="proof",
-    method="printed",
 )
 def txt_5pct(
     tables: Versions, bound: float = 5.0, typical: float = 1.5, best: bool = False, relative: bool = False,
@@ -266,7 +263,6 @@ def txt_5pct(
     because="FedLoRU is ahead in 3 of the 6 cells, and no parameter ratio wins on both data sets.",
     expect="depends on the reading",
     grade="proof",
-    method="printed",
 )  # fmt: skip
 def txt_beats_avg(tables: Versions, best: bool = False, lead: float = 0.0, clients: int = 100) -> Evidence:
     """FedLoRU against FedAvg plus ``lead`` points in the two settings."""
@@ -296,7 +292,6 @@ def txt_beats_avg(tables: Versions, best: bool = False, lead: float = 0.0, clien
     kind="number",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_beats_lora(tables: Versions, method: str = "FedLoRU", rival: str = "FedLoRA", lead: float = 0.0) -> Evidence:
     """Every cell of every table that prints both methods."""
@@ -329,7 +324,6 @@ def txt_beats_lora(tables: Versions, method: str = "FedLoRU", rival: str = "FedL
     because="On Fashion-MNIST another low-rank method has the higher best accuracy.",
     expect="refuted",
     grade="proof",
-    method="printed",
 )
 def txt_100(
     tables: Versions, without: tuple[str, ...] = (), rivals: tuple[str, ...] = ("FedLoRA", "FedHM"),
@@ -365,7 +359,6 @@ def txt_100(
     because="On CIFAR-100, non-IID, FedHM has the higher accuracy.",
     expect="refuted",
     grade="proof",
-    method="printed",
 )
 def txt_surpass(tables: Versions, without: tuple[str, ...] = (), lead: float = 0.0) -> Evidence:
     """Judges the weakest reading in every setting: the best value over the sizes."""

@@ -57,7 +57,6 @@ printed = Rounded.printed
     because="From 20 to 50 clients FedLoRA falls further behind FedAvg, from 4.44 points to 4.81.",
     expect="depends on the reading",
     grade="proof",
-    method="printed",
 )
 def txt_scal(
     rows: Sequence[Ratio], loru_above: float = 100, lora_from: float = 200, gap_from: float = 20, shrinks: bool = False
@@ -99,7 +98,6 @@ def gap_order(row: Ratio) -> Order:
     kind="number",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_part(
     tables: tuple[Sequence[Ratio], Mapping[int, Mapping[str, str]]], best: str = "FedLoRU", reinforced: bool = True,
@@ -148,7 +146,6 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
     because="The printed ratios are relative to FedAvg, and one of them follows from neither denominator.",
     expect="refuted",
     grade="proof",
-    method="printed",
 )
 def txt_ratio(
     ratios: Sequence[Ratio], denominator: str = "X", without: tuple[tuple[int, str], ...] = (), shift: float = 0.0
@@ -179,7 +176,6 @@ def txt_ratio(
     because="The clients of setting 2 are $6 + 6 + 7 = 19$.",
     expect="refuted",
     grade="proof",
-    method="printed",
 )
 def txt_total20(
     clients: Mapping[str, Mapping[str, int]],
@@ -210,7 +206,6 @@ def txt_total20(
     kind="number",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_hm_tables(
     tables: tuple[Mapping[str, Mapping[str, str]], Mapping[tuple[str, str], Mapping[str, str]]], share: float = 0.5,
@@ -247,7 +242,6 @@ def txt_hm_tables(
     kind="number",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_avgdrop(
     cases: Sequence[Case], iid: float = 55.14, non_iid: float = 19.18, few: float = 69.97, many: float = 21.44,

@@ -108,7 +108,6 @@ def count_trained(context: Context) -> dict[str, Network]:
     kind="number",
     expect="holds",
     grade="proof",
-    method="printed",
 )
 def txt_params(
     networks: Sequence[Network], million: float = 1e6, shortcuts: bool = True, norms: bool = True, stem_kernel: int = 3
@@ -250,7 +249,6 @@ def badness(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
     "counted.",
     expect="corrected",
     grade="proof",
-    method="printed",
 )  # fmt: skip
 def txt_ratios(
     networks: Mapping[str, Network], extra: float = 0.0, factorisation: str = "", shortcuts: str = "", limit: str = "",
@@ -353,7 +351,6 @@ OVER = ("the model with adapters", "the model without")
     because="Both shares are those of a model of 7 billion parameters; with 3 billion they are larger.",
     expect="refuted",
     grade="proof",
-    method="printed",
 )
 def txt_peft(
     models: Mapping[str, Transformer], names: tuple[str, ...] = THREE_BILLION, over: tuple[str, ...] = OVER,

@@ -50,7 +50,6 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     kind="definition",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def def_approx(
     data: tuple[list[sympy.Matrix], list[Point]], missing: int = 0, unsigned: bool = False, factor: float = 1.0
@@ -210,7 +209,6 @@ def expected_alignment(
     expect="corrected",
     grade="proof",
     seen_in=("hessian/alignment",),
-    method="limit",
 )
 def thm_3_3(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,
             power: float = 2.0, scenes: tuple[str, ...] = tuple(SCENES), below: bool = False) -> Evidence:  # fmt: skip

@@ -68,7 +68,6 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0,
              scenes: tuple[str, ...] = CLEAR) -> Evidence:  # fmt: skip
@@ -108,7 +107,6 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
     },
     expect="holds",
     grade="proof",
-    method="limit",
 )
 def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0) -> Evidence:
     """Both parts below the number of outliers, with and without own errors of the clients."""
@@ -184,7 +182,6 @@ def search_drops(context: Context) -> Searched:
     hypotheses=(Dropped(r"$|\theta_{r+1}| < |\theta_1|$", {"distinct": False}),),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_55(cases: Searched, strict: bool = True, distinct: bool = False, swapped: bool = False, power: int = 2,
           factor: float = 1.0) -> Evidence:  # fmt: skip
@@ -253,7 +250,6 @@ def draw_vectors(context: Context) -> list[Point]:
     because="The last sum lacks the vectors $w_i^{(k_2)}$: numbers are added to vectors.",
     expect="corrected",
     grade="proof",
-    method="identity",
 )
 def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Evidence:
     """One outlier and one bulk eigenvector; a number added to a vector is read as added to each coordinate."""
@@ -295,7 +291,6 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def eq_57_58(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,
              scenes: tuple[str, ...] = CLEAR) -> Evidence:  # fmt: skip
@@ -359,7 +354,6 @@ def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]
     expect="holds",
     grade="proof",
     seen_in=("hessian/alignment",),
-    method="inequality",
 )
 def a_6_limitation(
     pairs: list[tuple[Plane, Plane, Plane, Plane]], steps: float = 50, same_hessian: bool = False

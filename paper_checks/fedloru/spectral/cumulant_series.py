@@ -63,7 +63,6 @@ def draw_values(context: Context) -> list[Point]:
     because="The expanded numerator is the negative of what it is said to equal.",
     expect="corrected",
     grade="proof",
-    method="identity",
 )
 def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool = False) -> Evidence:
     """Both lines with the values of R as symbols, that is for any law."""
@@ -167,7 +166,6 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
     """The series with cumulants as symbols, then the sign for several laws."""
@@ -240,7 +238,6 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def fj2(cases: Searched, printed_index: bool = True, pair_sign: int = -1, strict: bool = True,
         laws: tuple[str, ...] = tuple(R_TRANSFORMS)) -> Evidence:  # fmt: skip

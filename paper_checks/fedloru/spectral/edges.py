@@ -109,7 +109,6 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
     ),
     expect="depends on the reading",
     grade="proof",
-    method="probability",
 )
 def eq_26_27(data: dict[str, NDArray[np.float64]], converging: tuple[str, ...] = tuple(LAWS), edge: float = 2.0,
              share: float = 0.0) -> Evidence:  # fmt: skip
@@ -181,7 +180,6 @@ def measure_fixed_indices(context: Context) -> dict[str, Ladder]:
     "(26).",
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def eq_28(ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0, equal: bool = False,
           past: int = 1) -> Evidence:  # fmt: skip
@@ -271,7 +269,6 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
     "prints it.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )  # fmt: skip
 def eq_20_22(found: list[Decomposed], first: int = 1, second: int = 1, interior: bool = True, first_shift: int = 0,
              second_shift: int = 0, p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:  # fmt: skip

@@ -121,7 +121,6 @@ def limiting_eigenvalue(
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$ where the outlier is claimed", {"rule": "printed"}),),
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edge: float = 2.0,
              threshold: float = 1.0, s_power: float = 2.0, supercritical_only: bool = False) -> Evidence:  # fmt: skip
@@ -217,7 +216,6 @@ def limiting_overlap(
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$", {"supercritical_only": False}),),
     expect="depends on the reading",
     grade="proof",
-    method="limit",
 )
 def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power: float = 2.0, squared: bool = True,
          supercritical_only: bool = False) -> Evidence:  # fmt: skip
@@ -313,7 +311,6 @@ def measure_bulk(context: Context) -> Ordered:
     hypotheses=(Dropped(r"an index at a fixed distance from an end", {"fixed_only": False}),),
     expect="depends on the reading",
     grade="proof",
-    method="limit",
 )
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
     """Indices at a fixed distance from the top, and at a fixed share of the spectrum."""
@@ -365,7 +362,6 @@ def measure_past_outliers(context: Context) -> dict[str, Ladder]:
     uses=("fedloru-v2/eq-21-25",),
     expect="holds",
     grade="proof",
-    method="limit",
 )
 def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evidence:
     """Fixed indices past one spike at either end; ``first`` = 0 would include the outlier itself."""

@@ -49,7 +49,6 @@ def outlier_overlaps(context: Context) -> Spectra:
     because=r"Eq. (5) gives $\phi_i^2$ as the limit of the square of the overlap, not of the overlap.",
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evidence:
     """Overlaps of outliers of either sign, near the threshold and far from it, alone and together."""
@@ -110,7 +109,6 @@ def measure_pairs(context: Context) -> Pairs:
     expect="holds",
     grade="proof",
     seen_in=("hessian/fmnist-exact", "hessian/alignment"),
-    method="limit",
 )
 def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: float = 1.0, lost: float = 0.0) -> Evidence:
     """The difference of the two overlaps, which must be positive, against what eq. (5) gives for it.
@@ -194,7 +192,6 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     "outlier.",
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[str, ...] = MOMENTS) -> Evidence:
     """How the weights of a spike's direction lean over the bulk: 0 for uniform ones, 1 for the spectral measure."""
@@ -275,7 +272,6 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     best={"power": Best(2.0, r"proved: the limit is $\phi_i\phi_j$")},
     expect="holds",
     grade="proof",
-    method="limit",
 )
 def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, agreement: float = 1.0) -> Evidence:
     """All pairs of three outliers and two bulk eigenvectors."""
@@ -296,7 +292,6 @@ def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, 
     vary=("bulk", "mixed"),
     expect="holds",
     grade="proof",
-    method="limit",
 )
 def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) -> Evidence:
     """Inner products with bulk eigenvectors."""
@@ -338,7 +333,6 @@ def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
     kind="assumption",
     expect="holds",
     grade="proof",
-    method="limit",
 )
 def assump_A_5(
     ladders: dict[str, Ladder], beta: float = 0.0, by_index: float = 0.0, by_client: float = 0.0

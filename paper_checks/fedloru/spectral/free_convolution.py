@@ -141,7 +141,6 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     because="A random D may depend on X: $D = -X$ meets all assumptions, and $X + D = 0$.",
     expect="depends on the reading",
     grade="statistical",
-    method="mean",
 )
 def v1_lem_A_2(data: Sums, dependent: bool = True, convolution: str = "free", weight: float = 1.0
                ) -> Evidence:  # fmt: skip
@@ -246,7 +245,6 @@ def measure_planted(context: Context) -> Planted:
     },
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def eq_30_31(data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0,
              outliers: bool = True) -> Evidence:  # fmt: skip

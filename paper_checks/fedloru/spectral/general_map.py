@@ -131,7 +131,6 @@ def measure_maps(context: Context) -> list[Mapped]:
     hypotheses=(Dropped(r"$\theta$ beyond the thresholds", {"beyond": 0.0}),),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_29_32(data: list[Mapped], beyond: float = 0.0, coefficient: float = 1.0, outer: int = 1, inner: int = 1,
              power_shift: int = 0) -> Evidence:  # fmt: skip

@@ -55,7 +55,6 @@ def _sets(instance: Instance, reading: Reading) -> tuple[frozenset[int], frozens
     "other way round.",
     expect="corrected",
     grade="proof",
-    method="exact instances",
 )
 def claim_inclusion(
     instances: list[Instance], reverse: bool = False, readings: tuple[Reading, ...] = READINGS, clear: bool = False,
@@ -174,7 +173,6 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
     "their own.",
     expect="corrected",
     grade="proof",
-    method="exact instances",
 )  # fmt: skip
 def eq_38(
     instances: list[Instance], matched: bool = False, readings: tuple[Reading, ...] = READINGS, clear: bool = False,
@@ -248,7 +246,6 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     "inequality.",
     expect="corrected",
     grade="proof",
-    method="exact instances",
 )
 def eq_42(
     instances: list[Instance], last_equal: bool = True, also_matched: bool = False,

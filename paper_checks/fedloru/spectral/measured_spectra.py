@@ -115,7 +115,6 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
     expect="depends on the reading",
     grade="search",
     seen_in=("fedloru/fig-1",),
-    method="inequality",
 )
 def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0, factor: float = 1.0) -> Evidence:
     """The estimate on exact spectra against their stable rank, with the error that the smoothing itself makes."""
@@ -153,7 +152,6 @@ def no_measurement(context: Context) -> None:
     "(hessian/fmnist-exact, hessian/predictions)",
     uses=("fedloru-v2/eq-87",),
     seen_in=("fedloru/fig-1",),
-    method="limit",
 )
 def txt_fig1(data: None) -> Evidence:
     """Undecided: see the reason on record."""

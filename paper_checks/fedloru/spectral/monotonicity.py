@@ -97,7 +97,6 @@ def _slope_is_positive() -> tuple[Fact, ...]:
     r"|\theta_0|$.",
     expect="corrected",
     grade="proof",
-    method="identity",
 )
 def eq_41(
     data: PointsAndCases, factor: float = 4.0, g_power: int = 3, sign: int = 1, strict: bool = True,
@@ -165,7 +164,6 @@ def eq_41(
     because="The sum decreases with M, as the end of the same part says.",
     expect="corrected",
     grade="proof",
-    method="exact instances",
 )
 def claim_Fj_mono(
     instances: list[Instance], direction: int = 1, strict: bool = True, below_largest: bool = False,
@@ -237,7 +235,6 @@ def search_boundary(context: Context) -> Searched:
     uses=("fedloru-v2/eq-43",),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def claim_sign_N(cases: Searched, threshold: float = 1.0, decreasing: bool = True, larger: str = "M",
                  sigma_power: int = 4) -> Evidence:  # fmt: skip
@@ -338,7 +335,6 @@ def search_bounds(context: Context) -> Searched:
     importance="result",
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def thm_3_2_mono(
     cases: Searched, reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1

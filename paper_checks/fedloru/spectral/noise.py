@@ -104,7 +104,6 @@ def star_probability(R: int, degree: int) -> float:
     ),
     expect="depends on the reading",
     grade="statistical",
-    method="probability",
 )
 def prop_3_1_dist(data: Draws, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"), factor: float = 1.2,
                   outlier: float = SPIKE + 1 / SPIKE) -> Evidence:  # fmt: skip
@@ -188,7 +187,6 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     vary=("variance",),
     expect="holds",
     grade="proof",
-    method="mean",
 )
 def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
     """Mean normalised moments of X + D against those of the free convolution."""
@@ -246,7 +244,6 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
     expect="corrected",
     grade="proof",
     seen_in=("hessian/fmnist-exact", "hessian/predictions"),
-    method="mean",
 )
 def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, decreasing: bool = False) -> Evidence:
     """Squared noise of the mean of M sample Hessians, in units of that of one sample."""
@@ -296,7 +293,6 @@ def measure_growth(context: Context) -> dict[str, Ladder]:
     uses=("fedloru-v2/prop-3.1",),
     expect="holds",
     grade="proof",
-    method="limit",
 )
 def claim_scaling_var(ladders: dict[str, Ladder], exponent: float = 0.5) -> Evidence:
     """Growth of the extreme eigenvalues from R = 10^4 to 10^8, by a power of R."""

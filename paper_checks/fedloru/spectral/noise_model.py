@@ -96,7 +96,6 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
     expect="depends on the reading",
     grade="proof",
     uses=("fedloru-v2/def-risk",),
-    method="identity",
 )
 def eq_1(
     data: tuple[dict[tuple[int, int], Covariances], list[Point]], power: int = 1, between: int | None = None
@@ -172,7 +171,6 @@ CLOSE = 0.01
     kind="setting",
     expect="holds",
     grade="search",
-    method="inequality",
 )  # fmt: skip
 def eq_3_4(ensembles: dict[str, tuple[Law, NDArray[np.float64]]], scale: float = 1.0,
            conditions: tuple[str, ...] = LIMITS) -> Evidence:  # fmt: skip

@@ -75,7 +75,6 @@ def draw_cumulants(context: Context) -> list[Point]:
     vary=("factor",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1, factor: float = 1.0) -> Evidence:
     """The recursion with all cumulants as symbols against the sum over noncrossing partitions."""
@@ -107,7 +106,6 @@ def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int
     uses=("fedloru-v2/eq-33",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int = 1, factor: float = 1.0) -> Evidence:
     """From scaled moments to cumulants with all moments as symbols, then the R-transform term by term."""
@@ -139,7 +137,6 @@ def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int 
     uses=("fedloru-v2/eq-34",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, factor: float = 1.0) -> Evidence:
     """The cumulants of the semicircle from its Catalan moments, then the R-transform at 1/theta term by term."""
@@ -186,7 +183,6 @@ def collect_spikes(context: Context) -> Searched:
     hypotheses=(Dropped(r"$|\theta| > \sigma s_N$", {"beyond": 0.0}),),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
     """Whether k undoes the printed inverse, with the Stieltjes transform that the toolkit uses."""

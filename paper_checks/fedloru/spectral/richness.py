@@ -85,7 +85,6 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
     kind="definition",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def def_omega(data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]], offset: float = 0, sign: int = 1,
               distinct: bool = False) -> Evidence:  # fmt: skip
@@ -174,7 +173,6 @@ def measure_pairs(context: Context) -> list[Pair]:
     because="A pair whose true Hessian is zero has no non-zero eigenvalue, and the union starts at $k = 1$.",
     expect="corrected",
     grade="proof",
-    method="enumeration",
 )
 def claim_union(pairs: list[Pair], least: float = 1, short: int = 0, repeated: bool = True,
                 non_zero: bool = False) -> Evidence:  # fmt: skip
@@ -211,7 +209,6 @@ def claim_union(pairs: list[Pair], least: float = 1, short: int = 0, repeated: b
     vary=("second",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_17(points: list[Point], second: float = 1, outer: int = 1) -> Evidence:
     """Every entry of the Hessian of a composition, all 2-jets symbolic."""
@@ -243,7 +240,6 @@ def eq_17(points: list[Point], second: float = 1, outer: int = 1) -> Evidence:
     importance="result",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def prop_A_4(points: list[Point], coupling: float = 0, curvature: float = 0) -> Evidence:
     """The padded Hessian is the old one with a zero row and column, so the non-zero eigenvalues are the same."""
@@ -338,7 +334,6 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
     "the Hessian by 4.",
     expect="corrected",
     grade="proof",
-    method="identity",
 )
 def v1_prop_3_1(
     data: tuple[list[Added], sympy.Matrix, list[Point]], conditions: tuple[str, ...] = (LOSS_FLAT,)

@@ -63,7 +63,6 @@ def draw_jets(context: Context) -> list[Point]:
     kind="definition",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def def_risk(points: list[Point], factor: float = 1.0, divisor_shift: int = 0, subset: str = "random",
              law: str = "psi", smooth: bool = True) -> Evidence:  # fmt: skip
@@ -176,7 +175,6 @@ def measure_matrices(context: Context) -> tuple[list[Decomposed], list[Point]]:
     kind="definition",
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def def_srank(data: tuple[list[Decomposed], list[Point]], n_shift: int = 0, power: int = 2, largest: bool = True,
               factor: float = 1.0) -> Evidence:  # fmt: skip
@@ -316,7 +314,6 @@ def search_perturbations(context: Context) -> Searched:
     expect="depends on the reading",
     grade="proof",
     seen_in=("hessian/predictions",),
-    method="inequality",
 )
 def claim_srank_robust(cases: Searched, norms: str = "both", spectral: float = 1.0, frobenius: float = 1.0,
                        power: float = 2.0, measured: str = "stable rank") -> Evidence:  # fmt: skip

@@ -75,7 +75,6 @@ def draw_instances(context: Context) -> list[Instance]:
     "between the thresholds.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1,
                    between_only: bool = False) -> Evidence:  # fmt: skip
@@ -155,7 +154,6 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
     because="The sums are non-negative: the sign contradicts the theorem that they prove.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = None) -> Evidence:
     """The sum of the six sums, then the sign of every one that has terms, exactly."""
@@ -242,7 +240,6 @@ def search_gaps(context: Context) -> Searched:
     because="$G_j$ is positive: the client's edge over its norm exceeds the server's outlier over its norm.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
     """Each line of the chain, exactly; ``edge`` scales the edge."""
@@ -298,7 +295,6 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     because=r"The sum has $p + \alpha - a_N$ terms, one more, and its bracket is positive for $\theta_1 > \sigma s_M$.",
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def s3(instances: list[Instance], offset: int = 1, sign: int = -1, power: int = 2,
        lines: tuple[str, ...] = ("bracket", "prefactor", "sign")) -> Evidence:  # fmt: skip

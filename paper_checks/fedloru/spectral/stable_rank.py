@@ -77,7 +77,6 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
     vary=("factor",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_39(points: list[dict[str, Fraction]], sigma_power: int = 2, sign: int = 1, swapped: bool = False,
           factor: float = 1.0) -> Evidence:  # fmt: skip
@@ -179,7 +178,6 @@ def _case(cases: Cases, index: int) -> dict[str, float]:
     hypotheses=(Dropped(r"$|\theta_j| \le |\theta_0|$", {"swapped": True}),),
     expect="corrected",
     grade="proof",
-    method="inequality",
 )
 def claim_Fj_sign(
     cases: Searched, strict: bool = True, below_largest: bool = False, swapped: bool = False, sign: int = 1
@@ -225,7 +223,6 @@ def _sign_of_F_j() -> tuple[Fact, ...]:
     uses=("fedloru-v2/eq-39", "fedloru-v2/claim-Fj-sign"),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped: bool = False) -> Evidence:
     """The bound with its constant, and its units: both sides are pure numbers."""
@@ -264,7 +261,6 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
     vary=("factor",),
     expect="holds",
     grade="proof",
-    method="identity",
 )
 def eq_43(points: list[dict[str, Fraction]], sigma_power: int = 4, sign: int = 1, edge: int = 2,
           factor: float = 4.0) -> Evidence:  # fmt: skip
@@ -319,7 +315,6 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
     because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$, which the fourth line has.",
     expect="corrected",
     grade="proof",
-    method="units",
 )
 def eq_44(
     points: list[dict[str, Fraction]],

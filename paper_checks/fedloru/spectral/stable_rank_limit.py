@@ -154,7 +154,6 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
     r"$\sigma^2s_N^2$, not $U_N^2$.",
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") -> Evidence:
     """The squared Frobenius norm over R."""
@@ -179,7 +178,6 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
     because="The stable rank grows in proportion to R, by the mean square of the bulk, which is a quarter of $U_N^2$.",
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable rank") -> Evidence:
     """The stable rank over R."""
@@ -222,7 +220,6 @@ def expected_gap(sizes: Sizes, bulk: float) -> float:
     "factor.",
     expect="corrected",
     grade="proof",
-    method="limit",
 )
 def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) -> Evidence:
     """The difference of stable ranks over R."""
@@ -312,7 +309,6 @@ def measure_theorem(context: Context) -> Theorem:
     expect="depends on the reading",
     grade="proof",
     seen_in=("hessian/predictions", "fedloru/fig-1"),
-    method="limit",
 )
 def thm_3_2(
     data: Theorem, form: str = "bound", bulk: float = 1.0, sets: Sets = "condition", first: float = 8.0,
@@ -366,7 +362,6 @@ def measure_signs(context: Context) -> Signs:
     uses=("fedloru-v2/thm-3.2",),
     expect="holds",
     grade="proof",
-    method="probability",
 )
 def claim_ill(data: Signs, possible: tuple[str, ...] = ("below",), impossible: tuple[str, ...] = ("above",),
               share: float = 0.15) -> Evidence:  # fmt: skip

@@ -110,7 +110,6 @@ def measure_approaches(context: Context) -> Approaches:
     vary=("mass", "shift", "constant"),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lem_A_1a(data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: float = 1.0,
              uniform: bool = False) -> Evidence:  # fmt: skip
@@ -238,7 +237,6 @@ def measure_escaping(context: Context) -> list[Escaping]:
     best={"least_mass": Best(1.0, "proved: convergence is weak from mass 1 on, and for no smaller mass")},
     expect="depends on the reading",
     grade="proof",
-    method="identity",
 )
 def lem_A_1b(sequences: Sequence[Escaping], least_mass: float = 0.0, converse: bool = False, normalised: bool = False,
              sign: int = 1) -> Evidence:  # fmt: skip

@@ -109,7 +109,6 @@ def measure_pairs(context: Context) -> list[Pair]:
     vary=("tighten",),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def lem_A_3(pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign: int = 1,
             tighten: float = 0.0) -> Evidence:  # fmt: skip
@@ -159,7 +158,6 @@ def measure_hessians(context: Context) -> list[Pair]:
     uses=("fedloru-v2/lem-A.3",),
     expect="holds",
     grade="proof",
-    method="inequality",
 )
 def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:
     """Both sides at every index; the shifts replace p and q by one less, ``tighten`` asks for room."""

@@ -26,7 +26,7 @@ def bound(x: np.ndarray, K: float = 1.0, power: int = 1) -> Evidence:
 
 def statement(id, **rest):
     rest.setdefault("expect", "not checkable here")
-    return claim(f"invented/{id}", where="nowhere", says=r"$x^2 \le K x$ on $[0, 1]$", method="inequality", **rest)
+    return claim(f"invented/{id}", where="nowhere", says=r"$x^2 \le K x$ on $[0, 1]$", **rest)
 
 
 true = statement(
