@@ -77,10 +77,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
             "What the figures at laptop scale show, with the command that redraws each.",
             "",
         ]
-        lines += [
-            f"- [{id}](figures/{_file(id)}.png): {_found(folder, id)} `rankproof figure {id} --scale laptop`"
-            for id in seen
-        ]
+        lines += [f"- {_found(folder, id)} `rankproof figure {id} --scale laptop`" for id in seen]
     for listing in page.listings:
         rows = [listing.columns, tuple("---" for _ in listing.columns), *listing.rows]
         lines += ["", f"## {listing.title}", "", *(f"| {' | '.join(row)} |" for row in rows)]
@@ -229,9 +226,12 @@ def _file(figure: str) -> str:
 
 
 def _found(folder: Path, figure: str) -> str:
-    """What a figure's stored manifest says was found."""
-    manifest = json.loads((folder / "figures" / f"{_file(figure)}.manifest.json").read_text(encoding="utf-8"))
-    return _mathematics(_rounded(manifest["found"]))
+    """A figure, and what its stored manifest says was found; one that takes hours may not be stored yet."""
+    manifest = folder / "figures" / f"{_file(figure)}.manifest.json"
+    if not manifest.exists():
+        return f"{figure}: not drawn at this scale yet."
+    found = json.loads(manifest.read_text(encoding="utf-8"))["found"]
+    return f"[{figure}](figures/{_file(figure)}.png): {_mathematics(_rounded(found))}"
 
 
 def _anchor(id: str) -> str:
