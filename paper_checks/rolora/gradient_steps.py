@@ -19,6 +19,7 @@ from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality, steps_of
+from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.laws import (
     BEST_C5,
     centred_product_norm,
@@ -27,6 +28,7 @@ from paper_checks.rolora.laws import (
     plane_tail,
     student_tail,
 )
+from paper_checks.rolora.own_samples import own_samples
 
 Array = NDArray[np.float64]
 NAMES = "x:4 y:4 a0 a1 t0 t1 b0 c0 w0 w1"
@@ -79,6 +81,10 @@ def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Evidence:
     return judge_identity(lines, points, "two clients, two samples each, two inputs and one output, any entries")
 
 
+ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3/4", "uu": "1"}
+"""Samples whose minimiser is 0."""
+
+
 @claim(
     "rolora/eq-50",
     where="Appendix A.3, eqs. (50) and (51); the summands are those of (52) and (59)",
@@ -87,25 +93,64 @@ def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Evidence:
     r"\frac1{1-\epsilon_0}\frac2{Nm}\max_{w \in \mathcal N}|\sum_{i,j}(x_{i,j}^\top w)(x_{i,j}M)\bar b - w^\top M\bar "
     r"b|$, $M = a\bar b^\top - a^*b^{*\top}$.",
     measure=points_of,
-    mutants=[{"inside": False}, {"factor": 1.0}],
+    readings=(
+        LITERAL,
+        Reading(
+            "expectation of (49)",
+            r"(50) and (51) in Algorithm 2 with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$.",
+            {"of": "given b"},
+            "(51) puts (49) for the expectation.",
+            ({"inside": False}, {"factor": 1.0}),
+        ),
+        Reading(
+            "samples independent of b",
+            r"(50) and (51) for samples that $\bar b$ is independent of, given $\bar b$.",
+            {"of": "fresh"},
+            "Then (48) and (49) hold as well; Lemma 5.3 counts the samples of each updating step.",
+            ({"inside": False}, {"factor": 1.0}),
+        ),
+    ),
     vary=("factor",),
     uses=("rolora/eq-45", "rolora/eq-48", "rolora/lem-A.7"),
-    expect="holds",
+    because=r"$\bar b$ is made of the same samples: where it is 0 the right side is 0, but the mean gradient is not.",
+    expect="depends on the reading",
     grade="proof",
 )
-def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True) -> Evidence:
-    """The bracket inside the double sum, as eq. (59) has it; the norm over a net is Lemma A.7."""
+def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str = "all") -> Evidence:
+    """The bracket inside the double sum, as eq. (59) has it; the norm over a net is Lemma A.7.
+
+    Args:
+        points: values of the entries.
+        factor: printed as 2.
+        inside: whether the expectation is subtracted from every summand.
+        of: whether the expectation is over all samples of Algorithm 2, the expression (49), or given b.
+    """
+    if of == "all":
+        own = own_samples(ZERO_MINIMISER)
+        left, right = own.deviation(own.mean), own.deviation(own.stated)  # the second: (51) but for 1/(1 - eps_0)
+        chain = Promise("(50), (51), squares", float(left), float(right), 1e-12, at_most=True, case=ZERO_MINIMISER)
+        return judge_promises([chain], "one client of Algorithm 2 in the plane; a net of any threshold below 1")
     one = two_clients()
     moved, w = (one["a"] * one["b"].T - one["truth"] * one["own"].T) * one["b"], one["w"]
     rows = [X[j, :] for X in (one["X"], one["Y"]) for j in range(2)]
     slope = sum((X.T * X * moved for X in (one["X"], one["Y"])), sympy.zeros(2, 1)) / 2
-    left = (w.T * (slope - 2 * moved))[0]
+    mean = 2 * moved
+    if of == "fresh":
+        # For b given, every product of two entries of X is replaced by its mean.
+        entries = [entry for row in rows for entry in row]
+        mean = slope.applyfunc(lambda part: given_b(part, entries))
+    left = (w.T * (slope - mean))[0]
     products = sum((row * w)[0] * (row * moved)[0] for row in rows)
     right = products - (len(rows) if inside else 1) * (w.T * moved)[0]
     return judge_identity(
         [Equation("(51) before the maximum", left, rational(factor) / 4 * right)], points,
         "two clients, two samples each, two inputs and one output, any entries",
     )  # fmt: skip
+
+
+def given_b(expression: sympy.Expr, entries: list[sympy.Symbol]) -> sympy.Expr:
+    """The mean of a quadratic form in independent standard normal entries."""
+    return sympy.Add(*(sympy.diff(expression, entry, 2) for entry in entries)) / 2
 
 
 COSINES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)

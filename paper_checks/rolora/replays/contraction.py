@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from paper_checks.enclosures import rational_root
 from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.rolora.replays.gradient import own_samples
 from paper_checks.stored_values import Values, fractions
 
 
@@ -73,26 +74,61 @@ def eq_117(values: Values) -> Violation:
     )  # fmt: skip
 
 
+@replay("rolora/eq-86")
+def eq_86(values: Values) -> Violation:
+    """The step along P a, before it is normalised, in the plane; |grad - mean grad| is 0."""
+    assumes, at = own_samples(values)
+    (s,) = fractions(values, "s")
+    cosine, sine = fractions(values, "cosine", "sine")
+    off = abs(at["across"] - at["mean"])  # along a both are 0
+    assumes += (
+        Hypothesis("eta |b*|^2", s, ">", 0),
+        Hypothesis("eta |b*|^2", s, "<=", 1),
+    )
+    # P a = -sine v and P u = cosine v for the unit vector v across a*.
+    return Violation(
+        abs(-sine - s * cosine * at["across"]), sine * abs(1 - 2 * s * at["b"] ** 2) + s * off, assumes=assumes,
+        reads="one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; both sides of "
+        "(88) times the length of the step",
+    )  # fmt: skip
+
+
+@replay("rolora/eq-110")
+def eq_110(values: Values) -> Violation:
+    """The mean along a is 0, since a'grad is 0 on all samples; (112) by b and g."""
+    assumes, at = own_samples(values)
+    s, cosine = fractions(values, "s", "cosine")
+    gap = at["b"] - cosine
+    assumes += (
+        Hypothesis("eta |b*|^2", s, ">", 0),
+        Hypothesis("eta |b*|^2", s, "<=", 1),
+    )
+    return Violation(
+        abs(4 * s * (gap * cosine + gap**2)), 0, assumes=assumes,
+        reads="one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; size of "
+        "(112), where the left side of (110) is 0",
+    )  # fmt: skip
+
+
 @replay("rolora/eq-107")
 def eq_107(values: Values) -> Violation:
-    """Two clients in the plane of a and u, by their Gram matrices; b* = 1."""
-    aa, au, uu = ([Fraction(x) for x in values[name]] for name in ("aa", "au", "uu"))
-    sine, s, eps = fractions(values, "sine", "s", "eps")
+    """One client in the plane of a and u, X'X/m = diag(1, uu) and b* = 1: b = g = cosine b*, so that M b = -sine u g.
+
+    The deviation is 2 (X'X/m - I) M b, which is 2 (1 - uu) sine cosine along u; for eps_3 >= |uu - 1| the event of (62)
+    occurs for every net.
+    """
+    uu, sine, s, eps, eps_3 = fractions(values, "uu", "sine", "s", "eps", "eps_3")
     cosine = rational_root(1 - sine**2)
-    N = len(aa)
-    b = sum((cosine + sine * r / p for p, r in zip(aa, au, strict=True)), Fraction(0)) / N
-    # grad = 2 (mean Gram) ((b - cosine) a - sine u) b; what deviates is the same with the Gram matrix minus I.
-    along = 2 * ((sum(aa) / N - 1) * (b - cosine) - sum(au) / N * sine) * b
     assumes = (
-        *(Hypothesis(f"Gram determinant of client {i}", p * q - r**2, ">", 0)
-          for i, (p, r, q) in enumerate(zip(aa, au, uu, strict=True), start=1)),
-        Hypothesis("|b - g|, against eps' delta", abs(b - cosine), "<=", eps * sine),
-        Hypothesis("eps'", eps, ">", 0),
+        Hypothesis("X'X/m along u", uu, ">", 0),
+        Hypothesis("|uu - 1|, against eps_3", abs(uu - 1), "<=", eps_3),
+        Hypothesis("eps_3", eps_3, "<", 1),
+        Hypothesis("eps', which bounds |b - g| = 0", eps, ">", 0),
         Hypothesis("eps', against (1 - delta_0^2)/16", eps, "<", (1 - sine * sine) / 16),
         Hypothesis("eta |b*|^2", s, "<=", 1),
     )  # fmt: skip
     return Violation(
-        2 * s * along, 4 * s * eps * (eps + 1) ** 2, assumes=assumes,
-        reads="aa, au, uu: entries of X'X/m of both clients in the basis of a and u, a* = cos a + sine u; left side "
-        "of (107) and the bound of (109)",
+        4 * s * abs(uu - 1) * sine * cosine, 4 * s * eps * (eps + 1) ** 2, assumes=assumes,
+        reads="one client, X'X/m = diag(1, uu) in the basis of a and u, a* = cos a + sine u; (108) and the bound of "
+        "(109)",
     )  # fmt: skip

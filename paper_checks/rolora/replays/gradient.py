@@ -65,6 +65,42 @@ def eq_48(values: Values) -> Violation:
                      "side of (49), where the left side is 0")  # fmt: skip
 
 
+def own_samples(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fraction]]:
+    """One client in the plane by X'X/m in the basis of a and u, a* = cosine a + sine u, b* = 1.
+
+    For the same samples in both steps the mean gradient is 0 along a, and across it -2 cosine sine (1 - 1/m): with
+    z = Xa, y = Xu it is the mean of -2 (cosine + sine z'y/|z|^2) sine (|y|^2 - (z'y)^2/|z|^2) / m, whose last bracket
+    is chi-square with m - 1 degrees of freedom, independent of z'y/|z|^2, which is 0 on average.
+    """
+    aa, au, uu, cosine, sine = fractions(values, "aa", "au", "uu", "cosine", "sine")
+    m = int(Fraction(values["m"]))
+    assumes = assuming(
+        Hypothesis("m, for such samples in the plane", m, ">=", 2),
+        Hypothesis("entry of X'X/m along a", aa, ">", 0),
+        Hypothesis("Gram determinant", aa * uu - au**2, ">", 0),
+        Hypothesis("cosine^2 + sine^2", cosine**2 + sine**2, "=", 1),
+        Hypothesis("sine", sine, ">", 0),
+    )
+    b = cosine + sine * au / aa
+    moved = (b - cosine) * b, -sine * b
+    along, across = 2 * (aa * moved[0] + au * moved[1]), 2 * (au * moved[0] + uu * moved[1])
+    found = {"b": b, "along": along, "across": across, "mean": -2 * cosine * sine * (1 - Fraction(1, m))}
+    found |= {"off along": along - 2 * moved[0], "off across": across - 2 * moved[1]}
+    return assumes, found
+
+
+@replay("rolora/eq-50")
+def eq_50(values: Values) -> Violation:
+    """(51) is at most 1/(1 - eps_0) times the norm of grad - 2 M b, for any net; (50) at least that of grad - mean."""
+    assumes, at = own_samples(values)
+    left = at["along"] ** 2 + (at["across"] - at["mean"]) ** 2
+    right = at["off along"] ** 2 + at["off across"] ** 2
+    assumes += (Hypothesis("b, for which (51) is 0", at["b"], "=", 0),)
+    return Violation(left, right, assumes=assumes,
+                     reads="one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; "
+                     "|grad - mean grad|^2 and the square of (51)")  # fmt: skip
+
+
 @replay("rolora/eq-62")
 def eq_62(values: Values) -> Violation:
     """One client in the plane, a* nearly across a: a lower bound of the probability, against (64) for c_5 >= 1/30.

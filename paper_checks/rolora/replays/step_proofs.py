@@ -30,9 +30,9 @@ def flaw_of(**checks: bool) -> str:
     return next((name.replace("_", " ") for name, passed in checks.items() if not passed), "")
 
 
-@proof("rolora/eq-86", second="1", factor="2")
+@proof("rolora/eq-86@expectation-of-49", second="1", factor="2")
 def eq_86(values: Values) -> Proof:
-    r"""(85), the triangle inequality, and a projection that lengthens nothing.
+    r"""(85) with (49), the triangle inequality, and a projection that lengthens nothing.
 
     $\|v\|^2 - \|Pv\|^2 = (v^\top a^*)^2 \ge 0$ for $P = I_d - a^*a^{*\top}$, and $\|Pv\|^2 = v^\top Pv$ because P is a
     projection. $\delta^{t+1}$ and $\delta^t$ are the norms of $P\hat a^+/\|\hat a^+\|$ and Pa. There is equality for
@@ -116,7 +116,7 @@ def flaw_of_slope(linear: Any, sign: int = 1) -> str:
     )
 
 
-@proof("rolora/eq-110", linear="1", sign=1)
+@proof("rolora/eq-110@expectation-of-49", linear="1", sign=1)
 def eq_110(values: Values) -> Proof:
     r"""$a^\top(a\bar b^\top - a^*b^{*\top})\bar b = (\bar b - g)^\top\bar b = (\bar b - g)^\top g + \|\bar b - g\|^2$.
 
