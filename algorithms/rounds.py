@@ -179,12 +179,22 @@ def rounds(
     if resume:
         before, done = resume[0].algorithm, resume[0].round
     else:
+        _require_followed(algorithm, clients)
         before, done = algorithm.start(fed, Tree(problem.start)), 0
         yield Step(_metrics(problem, algorithm, before, fed, 0, True), RunState(0, before, fed.state), ledger)
     for number, state in enumerate(go_on(algorithm.round, fed, before, rounds - done, cohort), done + 1):
         evaluated = number % evaluate_every == 0 or number == rounds
         metrics = _metrics(problem, algorithm, state, fed, number, evaluated)
         yield Step(metrics, RunState(number, state, fed.state), ledger)
+
+
+def _require_followed(algorithm: Algorithm, clients: Clients | Sequence[Any]) -> None:
+    """Running statistics are among the rest of the weights: frozen with it, they would stay those of the start."""
+    if getattr(getattr(algorithm, "adapter", None), "rest", "") == "frozen" and getattr(clients[0], "statistics", ()):
+        raise FederationError(
+            "a frozen rest would freeze batch norm's running statistics, which tests use; train the rest, choose "
+            "statistics 'batch', or a group norm"
+        )
 
 
 def _metrics(

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,12 +114,12 @@ def _named(words: Sequence[str]) -> tuple[str | None, str]:
 
 @cache
 def _flags() -> frozenset[str]:
-    from runs.catalogue import ALGORITHMS, options_of
+    from runs.catalogue import ALGORITHMS, IMAGES, options_of
 
     found = set(_FLAGS)
-    for name in ALGORITHMS:
+    for name, problem in product(ALGORITHMS, (PROBLEM, next(iter(IMAGES)))):
         found |= {
-            form for option in options_of(name, PROBLEM, {}, every=True).values() if option.kind is bool
+            form for option in options_of(name, problem, {}, every=True).values() if option.kind is bool
             for form in (option.flag, f"--no-{option.flag[2:]}")
         }  # fmt: skip
     return frozenset(found)

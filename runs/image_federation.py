@@ -17,7 +17,7 @@ from hessian.factories import data_of, model_of
 from hessian.symmetric import CurvatureError
 from runs.network_function import labelled
 from runs.network_problem import NetworkProblem, network_problem
-from runs.settings import RunError
+from runs.settings import RunError, at_least
 from workloads.augmentation import Preparation
 from workloads.datasets import REGISTRY, DataError, find, load
 from workloads.models import LAYERS, ModelSettings, model
@@ -67,11 +67,15 @@ class ImageFederation:
     flip: bool = False
     rows: int = 1000
 
+    def __post_init__(self) -> None:
+        at_least(1, rows=self.rows, side=self.side, width=self.width, test_samples=self.test_samples)
+
     @classmethod
     def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Local epochs, and the layers of the network that its paper factorises."""
+        """Local epochs, where no steps are asked for, and the layers of the network that its paper factorises."""
         layers = LAYERS.get(given.get("model", cls.model))
-        return {"epochs": 1, "batch": 32, "learning_rate": 0.1, "rank": 8, "layers": layers}
+        epochs = {} if given.get("steps") is not None else {"epochs": 1}
+        return {**epochs, "batch": 32, "learning_rate": 0.1, "rank": 8, "layers": layers}
 
     def made(self, seed: int, device: str = "cpu", root: str | None = None) -> NetworkProblem:
         """The problem.

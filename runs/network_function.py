@@ -116,15 +116,16 @@ class Network:
 
     @torch.no_grad()
     def test(self, w: Mapping[str, Weight], data: Labelled, rows: int) -> dict[str, float]:
-        """Loss, and for classes top-1 accuracy, over a split in evaluation mode; ``rows`` samples at a time."""
-        total = torch.zeros(2, dtype=torch.float64, device=data.x.device)
+        """Loss over a split in evaluation mode, ``rows`` samples at a time; top-1 accuracy for outputs by class."""
+        total, scored = torch.zeros(2, dtype=torch.float64, device=data.x.device), _classes(data.y)
         for x, y in zip(data.x.split(rows), data.y.split(rows), strict=True):
             outputs = call(self.testing, w, x if self.preparation is None else self.preparation(x))
             total[0] += self.loss(outputs, y) * len(x)
-            if _classes(y):
+            scored = scored and outputs.ndim == 2 and outputs.shape[1] > 1  # one logit is no output by class
+            if scored:
                 total[1] += (outputs.argmax(dim=1) == y).sum()
         loss, accuracy = (total / len(data.x)).tolist()
-        return {"loss": loss, "accuracy": accuracy} if _classes(data.y) else {"loss": loss}
+        return {"loss": loss, "accuracy": accuracy} if scored else {"loss": loss}
 
 
 def network_of(module: nn.Module, loss: Loss, preparation: Preparation | None, statistics: str) -> tuple[Network, Tree]:
@@ -239,8 +240,10 @@ def require_fit(network: Network, start: Tree, split: str, data: Labelled) -> No
 def require_no_other_state(network: Network, start: Tree, data: Labelled) -> None:
     """A buffer that training changes, other than running statistics, would leak from client to client.
 
+    So would the global random state, where the module draws from it without its drop-out.
+
     Raises:
-        FederationError: Names the buffer.
+        FederationError: Names the buffer, or says what draws.
     """
     if len(data.x) < 2:
         return
@@ -248,8 +251,14 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled) -> Non
     module = copy.deepcopy(network.quiet.module)
     before = {name: buffer.clone() for name, buffer in module.named_buffers()}
     few = torch.arange(2, device=data.x.device)
-    with torch.no_grad():
+    with torch.no_grad(), _drawn_from(0, data.x.device):
+        undrawn = _random_state(data.x.device)
         module(network.taken(data, Batch(few)).x)
+        if not torch.equal(_random_state(data.x.device), undrawn):
+            raise FederationError(
+                "training draws random numbers outside of nn.Dropout modules, as F.dropout, RReLU and the drop-out of "
+                "recurrent layers and attention do, and they would not come from the run's seed: use nn.Dropout"
+            )
     known = {
         f"{name}.num_batches_tracked".lstrip(".")
         for name, part in module.named_modules()
@@ -268,6 +277,10 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled) -> Non
 
 def _classes(y: Tensor) -> bool:
     return y.ndim == 1 and not y.is_floating_point()
+
+
+def _random_state(device: torch.device) -> Tensor:
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
 
 
 @contextmanager

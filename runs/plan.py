@@ -84,8 +84,14 @@ def planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Con
         conduct: How to conduct the run.
 
     Raises:
-        RunError: A name or a value that does not serve.
+        RunError: A name or a value that does not serve, or both steps and epochs.
     """
+    if given.get("steps") is not None and given.get("epochs") is not None:
+        raise RunError("a round has so many steps, or so many epochs; give one of the two")
+    return _planned(algorithm, problem, given, conduct)
+
+
+def _planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Conduct | None) -> Plan:
     conducts = CONDUCT.options({})
     staying = {name: conducts[name].checked(value) for name, value in given.items() if name in STAYING}
     conduct = replace(conduct or Conduct(), **staying)
@@ -154,7 +160,7 @@ def stored_plan(folder: Path) -> Plan:
         conduct = stored.get("conduct", {})
         if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
             raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
-        plan = planned(*names, {**settings, **conduct}, Conduct(rounds=number))
+        plan = _planned(*names, {**settings, **conduct}, Conduct(rounds=number))
         lacking = [name for name in plan.settings if name not in settings and name not in LATER]
         if lacking:
             raise RunError(f"it lacks {', '.join(lacking)}")

@@ -1,0 +1,83 @@
+"""What is asked for is what is done, or it is refused: steps, randomness, frozen statistics, accuracy, flags."""
+
+import pytest
+import torch
+from torch import nn
+
+from algorithms.adapter import Adapter
+from algorithms.descent import Descent
+from algorithms.federation import FederationError
+from algorithms.fedlora import FedLoRA
+from algorithms.rounds import rounds
+from rankproof import main
+from runs.network_problem import network_problem
+from runs.plan import parts_of, planned
+from runs.settings import RunError
+from workloads.partition import Even
+
+
+def problem(module, labels=None, loss=nn.functional.cross_entropy, **rest):
+    x = torch.randn(24, 6, generator=torch.Generator().manual_seed(0))
+    y = (x[:, 0] > 0).long() if labels is None else labels(x)
+    return network_problem(module, (x, y), Even().parts(y.numpy(), 2, 0), (x, y), loss=loss, **rest)
+
+
+@pytest.mark.parametrize("data", ["fashion-mnist", "quadratics"])
+def test_steps_that_are_asked_for_are_taken_and_epochs_likewise(data):
+    by_steps = planned("fedavg", data, {"steps": 7}).settings
+    assert (by_steps["steps"], by_steps["epochs"]) == (7, None)
+    by_epochs = planned("fedavg", data, {"epochs": 2}).settings
+    assert (by_epochs["steps"], by_epochs["epochs"]) == (1, 2)
+    with pytest.raises(RunError, match="so many steps, or so many epochs; give one"):
+        planned("fedavg", data, {"steps": 7, "epochs": 2})
+    assert planned("fedavg", data, {"steps": 7, "epochs": None}).settings["steps"] == 7
+    assert parts_of(planned("fedavg", "quadratics", {"steps": 7})).algorithm.local.steps == 7
+
+
+class Functional(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 2)
+
+    def forward(self, x):
+        return nn.functional.dropout(self.layer(x), 0.5, self.training)
+
+
+@pytest.mark.parametrize("last", [Functional(), nn.Sequential(nn.Linear(6, 2), nn.RReLU())])
+def test_randomness_that_no_seed_of_the_run_reaches_is_refused(last):
+    with pytest.raises(FederationError, match=r"outside of nn\.Dropout modules"):
+        problem(last)
+    module, state = nn.Sequential(nn.Linear(6, 2), nn.Dropout(0.5)), torch.get_rng_state()
+    problem(module)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_running_statistics_are_not_frozen_with_the_rest():
+    algorithm = FedLoRA(Descent(1, 0.1), Adapter(1, layers="0", rest="frozen"))
+    module = nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
+    with pytest.raises(FederationError, match="would freeze batch norm's running statistics"):
+        next(rounds(algorithm, problem(module), rounds=1))
+    assert next(rounds(algorithm, problem(module, statistics="batch"), rounds=1)).metrics["round"] == 0
+    trained = FedLoRA(Descent(1, 0.1), Adapter(1, layers="0"))
+    assert next(rounds(trained, problem(module), rounds=1)).metrics["round"] == 0
+
+
+def test_one_logit_has_a_loss_and_no_accuracy_by_class():
+    def binary(outputs, targets):
+        return nn.functional.binary_cross_entropy_with_logits(outputs[:, 0], targets.to(outputs.dtype))
+
+    module = nn.Linear(6, 1)
+    made, by_class = problem(module, loss=binary), problem(nn.Linear(6, 2))
+    assert made.evaluate(made.start).keys() == {"loss"}
+    assert by_class.evaluate(by_class.start).keys() == {"loss", "accuracy"}
+
+
+@pytest.mark.parametrize("option", ["rows", "test_samples", "side", "width"])
+def test_sizes_below_one_are_refused(option):
+    with pytest.raises(RunError, match=rf"{option} must be a whole number of at least 1, got -5"):
+        planned("fedavg", "fashion-mnist", {option: -5})
+
+
+def test_a_flag_of_images_does_not_swallow_the_next_word(capsys):
+    assert main(["train", "fedavg", "--flip", "--data", "fashion-mnist", "--rows", "0"]) == 2
+    assert "rows must be a whole number of at least 1, got 0" in capsys.readouterr().err
