@@ -217,9 +217,9 @@ def cor_A_5(
         lines.append(Equation(f"d = {d}: E exp, to the power -2", determinant, sympy.Rational(1, 4)))
     return judge_identity(
         lines, points,
-        "d from 1 to 3, any a; for normal variables the best C is 1 and C' = sqrt(8/3) with equality (the "
-        "upper limit N "
-        "of the sums in the proof is the number d of entries)",
+        "d from 1 to 3, any a (for every d, a'x is normal with variance |a|^2); the best C is 1, and C' = sqrt(8/3) "
+        "with "
+        "equality; the sums in the proof have d terms, for which N is printed",
     )  # fmt: skip
 
 

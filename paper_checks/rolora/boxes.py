@@ -123,7 +123,8 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
 @claim(
     "rolora/alg-lora",
     where="Sections 3.2 and 6 (FedAVG of LoRA)",
-    says="In iteration t the server receives $A_i^t$ and $B_i^t$ of every client and aggregates by $A^t = "
+    says="The clients train both factors locally. In iteration t the server receives $A_i^t$ and $B_i^t$ of every "
+    "client and aggregates by $A^t = "
     r"\mathrm{Avg}(A_i^t)$ and $B^t = \mathrm{Avg}(B_i^t)$, which leads to an inaccurate aggregation of the models.",
     measure=lambda context: rounds_of(context, lambda adapter: FedLoRA(LOCAL, adapter)),
     mutants=[{"rate": 1.01}, {"cross": 0.0}, {"cross": -1.0}, {"factors": 1.0}],
@@ -159,7 +160,8 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     "rolora/alg-ffa",
     where="Sections 3.2 and 6 (FFA-LoRA) and Section 5.1 (its linear version)",
     says=r"Clients train B and keep A frozen; in iteration t the server aggregates by $B^t = \mathrm{Avg}(B_i^t)$, so "
-    r"that $\Delta W$ is computed precisely. In the linear model a of all clients is fixed to $a^0$, every $b_i$ "
+    r"that $\Delta W$ is computed precisely. In the linear model a of all clients is fixed to a random unit vector "
+    r"$a^0$, every $b_i$ "
     "minimises $l_i$, and they are aggregated.",
     measure=lambda context: (
         rounds_of(context, lambda adapter: FFALoRA(LOCAL, adapter)),
@@ -351,7 +353,8 @@ def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b
 @claim(
     "rolora/alg-2h",
     where="Algorithm 2 in Appendix A.5 (different clients, population loss)",
-    says=r"Algorithm 2 with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$.",
+    says=r"Algorithm 2 with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$: lines 5 and 9 use "
+    "this loss; there are no samples.",
     measure=lambda context: exact_iterations(context, population=True),
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
     vary=("factor",),

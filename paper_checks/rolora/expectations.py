@@ -8,6 +8,7 @@ $w_i$, $h_i = \sqrt{r_i}$ and $1/h_i$, whose monomials have closed expectations.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import sympy
@@ -71,3 +72,8 @@ def chi_square_moment(degrees: sympy.Expr, power: int) -> sympy.Expr:
     if power >= 0:
         return sympy.prod([degrees + 2 * k for k in range(power)])
     return 1 / sympy.prod([degrees - 2 * k for k in range(1, -power + 1)])
+
+
+def mean_of_form(expression: sympy.Expr, entries: Sequence[sympy.Symbol]) -> sympy.Expr:
+    """The mean of a quadratic form in independent standard normal entries."""
+    return sympy.Add(*(sympy.diff(expression, entry, 2) for entry in entries)) / 2

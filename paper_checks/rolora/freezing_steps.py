@@ -164,12 +164,35 @@ def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: in
     return judge_moments(data, {"u1'u2": lambda N: (N - rational(others)) * M * ALPHA**power / N**clients_power})
 
 
+TWO_CLIENTS: Point = {M: sympy.Integer(3), ALPHA: sympy.Rational(3, 5)}
+
+
+@dataclass(frozen=True)
+class Products:
+    """Exact expectations in m and alpha.
+
+    Attributes:
+        of_two: Of the product of the scales of two clients.
+        of_sum: Of the square of the sum over all clients but the first, by number of clients.
+    """
+
+    of_two: Mapping[tuple[int, int], sympy.Expr]
+    of_sum: Mapping[int, sympy.Expr]
+
+
+def measure_products(_: Context) -> Products:
+    """For up to 4 clients."""
+    of_two = {(i, j): expectation(scale(i) * scale(j), 4) for i in CLIENTS for j in CLIENTS}
+    sums = {N: sum((scale(i) for i in range(2, N + 1)), sympy.Integer(0)) for N in CLIENTS}
+    return Products(of_two, {N: expectation(one**2, 4) for N, one in sums.items()})
+
+
 @claim(
     "rolora/eq-207",
     where="Appendix A.4.1, eqs. (207) and (208)",
     says=r"$E[z_2^2] = E[\frac{(s_2 + \ldots + s_N)^2}{N^2}] = \frac1{N^2}(\sum_{i=2}^NE[s_i^2] + \sum_{i=1,j=1,i\ne "
     "j}^NE[s_is_j])$.",
-    measure=lambda context: generic_points(context, sympy.symbols("s1:5"), 4),
+    measure=measure_products,
     control=Form("The statement for a single client, where both sums are empty.", {"most": 1}),
     correction=Form(
         r"Both indices of the double sum from 2: $(N - 1)(N - 2)$ terms, as (224) counts them. With the printed limits "
@@ -183,18 +206,15 @@ def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: in
     expect="corrected",
     grade="proof",
 )
-def eq_207(points: list[Point], lower: int = 1, double: float = 1.0, most: int = 4) -> Evidence:
-    """Both sides before the expectation, for 1 to 4 clients."""
-    s = sympy.symbols("s1:5")
+def eq_207(products: Products, lower: int = 1, double: float = 1.0, most: int = 4) -> Evidence:
+    """N^2 times both sides, exact expectations, for 1 to 4 clients."""
     lines = []
     for N in range(1, most + 1):
-        left = sum(s[1:N], sympy.Integer(0)) ** 2
-        squares = sum((x**2 for x in s[1:N]), sympy.Integer(0))
-        pairs = sum((s[i - 1] * s[j - 1] for i in range(lower, N + 1) for j in range(lower, N + 1) if i != j),
+        squares = sum((products.of_two[i, i] for i in range(2, N + 1)), sympy.Integer(0))
+        pairs = sum((products.of_two[i, j] for i in range(lower, N + 1) for j in range(lower, N + 1) if i != j),
                     sympy.Integer(0))  # fmt: skip
-        lines.append(Equation(f"N = {N}", left, squares + rational(double) * pairs))
-    simple: Point = dict.fromkeys(s, sympy.Integer(1))
-    return judge_identity(lines, [simple, *points], f"1 to {most} clients, all values of s_i")
+        lines.append(Equation(f"N = {N}", products.of_sum[N], squares + rational(double) * pairs))
+    return judge_identity(lines, [TWO_CLIENTS], f"1 to {most} clients, every m >= 3, every angle", positive=("m",))
 
 
 FEW = "1 to 4 clients, every m >= 3, every angle"
@@ -209,7 +229,8 @@ FEW = "1 to 4 clients, every m >= 3, every angle"
     measure=measure_moments("u2'u2", "s", "s^2", "R^2"),
     control=Form(r"For $m \ge 4$.", {"fewest": 4}),
     correction=Form(
-        r"For $m \ge 3$. For m of 1 and 2 the mean of $1/\|x_{i,1}\|^2$ is infinite, and so is all that contains it.",
+        r"For $m \ge 3$. For m of 1 and 2 the mean of $1/\|x_{i,1}\|^2$ is infinite; for $N \ge 2$ so is all that "
+        "contains it.",
         {"fewest": 3},
         mutants=({"two": 1.0}, {"others": 0.0}, {"fewest": 1}),
         asks="weaker",

@@ -68,11 +68,14 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     control=Form("The statement for thresholds of at least 1/2.", {"floor": 0.5}),
     correction=Form(
         r"With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with "
-        r"probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$, "
-        r"whether the samples are those behind $\bar b$ or fresh ones. The deviation is of the order "
+        r"probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$: the "
+        r"events of (42) and (62) each fail with probability at most $d^{-10}$ then. a is independent of the samples "
+        r"(the first iteration, or fresh samples), $E[\nabla_al]$ is (49), and the samples of the gradient are those "
+        r"behind $\bar b$ or others. The deviation is of the order "
         r"$\tilde\epsilon\delta$: for $\epsilon_3 = \epsilon_2 \to 0$ and m = Cq the printed bound fails with a "
-        r"probability that tends to 1. (If the constant in $\Omega$ may depend on the thresholds, the probability $1 "
-        r"- 2q^{-10}$ can be had, for the factor of the proof.)",
+        r"probability that tends to 1. (With a constant that may depend on the thresholds, as in Lemma "
+        r"A.9, $1 - 2q^{-10}$ can be had for the factor of the proof and $m = \Omega(q)$. The lemma does not ask for "
+        r"that: for m = 1 each client's minimiser has Cauchy's law, and so has their mean.)",
         {"form": "proof", "probability": "least"},
         mutants=({"share": 0.02}, {"power": 1e5}, {"form": "lemma"}),
     ),

@@ -60,7 +60,7 @@ def measure_losses(context: Context) -> list[Model]:
 @claim(
     "rolora/eq-245",
     where="Appendix A.5, eqs. (245) and (246)",
-    says=r"$f_i(X_i) = X_iab^\top$ with a unit vector a, local data $Y_i = X_ia^*b_i^{*\top}$, and $\min_{a, "
+    says=r"$f_i(X_i) = X_iab^\top$ with unit vectors a and $a^*$, local data $Y_i = X_ia^*b_i^{*\top}$, and $\min_{a, "
     r"b}\frac1N\sum_il_i(a, b)$ with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$.",
     measure=measure_losses,
     mutants=[{"over": "sum"}, {"scale": 1.01}, {"norm_power": 1}],

@@ -69,8 +69,9 @@ def lem_A_15(
     measure=iterations,
     control=TWICE,
     correction=Form(
-        r"With $\bar b = \frac1N\sum_ib_i$ in eq. (250), which is what the text before it says; the other lines as "
-        "printed.",
+        r"With $\frac1N$ before both sums of (250), $\bar b = \frac1N\sum_ib_i = \frac1N\sum_ib_i^*a^{*\top}a = \bar "
+        r"b^*a^{*\top}a$, which is what the text before it says, $\bar b^*$ being the mean of the $b_i^*$ as after "
+        "(246); the other lines as printed.",
         {"mean_power": 1},
         mutants=({"mean_power": 2}, {"factor": 1.99}, {"own": False}),
     ),
@@ -304,8 +305,9 @@ def eq_274(
     measure=search_counts,
     control=Form(r"The statement for $\epsilon > \delta_0$, where no iteration is needed.", {"beyond": True}),
     correction=Form(
-        r"For $\epsilon < \delta_0$ the order is the other one, $\frac{\log(\epsilon/\delta_0)}{\log(1 - y)} < "
-        r"\frac1y\log\frac{\delta_0}\epsilon$: both sides of $\log(1 - y) < -y$ are negative. So the number of "
+        r"For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one, "
+        r"$\frac{\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac1y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - "
+        r"y) < -y$ are negative. So the number of "
         "iterations of the theorem is enough, which is what it needs. For small y the two agree to first order.",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2.0}),

@@ -89,11 +89,11 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
     r"\frac{2\log(\epsilon/\delta^0)}{-c(1-(\delta^0)^2)} = \frac2{c(1-(\delta^0)^2)}\log(\frac{\delta^0}\epsilon)$, "
     r"by $\log(1 - x) < -x$ for $|x| < 1$.",
     measure=search_counts,
-    control=Form(r"The statement for $\epsilon > \delta_0$, where no iteration is needed.", {"beyond": True}),
+    control=Form(r"The statement for $\epsilon > \delta^0$, where no iteration is needed.", {"beyond": True}),
     correction=Form(
-        r"For $\epsilon < \delta_0$ the order is the other one, $\frac{2\log(\epsilon/\delta_0)}{\log(1 - y)} < "
-        r"\frac2y\log"
-        r"\frac{\delta_0}\epsilon$: both sides of $\log(1 - y) < -y$ are negative. So the number of iterations of the "
+        r"For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one, "
+        r"$\frac{2\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac2y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 "
+        r"- y) < -y$ are negative. So the number of iterations of the "
         "theorem is enough, which is what it needs.",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}),
@@ -131,6 +131,10 @@ class Ending:
     size: float
 
 
+ENDING = {"first": "3/5", "delta": "2/5", "level": "1/50", "target": "1/2"}
+"""Within the thresholds of Theorem 5.4: angle distances at first and in the end, eps', and eps."""
+
+
 def draw_endings(context: Context) -> list[Ending]:
     """The toolkit's Algorithm 2 on samples: few and many, square and not."""
     rng = context.rng("samples")
@@ -148,6 +152,8 @@ def draw_endings(context: Context) -> list[Ending]:
         size = float(torch.linalg.vector_norm(b_star))
         eps = float(torch.linalg.vector_norm(b - g)) / (delta * size)
         found.append(Ending(apart, first, second, eps, delta, size))
+    delta, level = (float(Fraction(ENDING[name])) for name in ("delta", "level"))
+    found.append(Ending(delta * (1 + level**2) ** 0.5, level * delta, delta, level, delta, 1.0))
     return found
 
 
@@ -167,7 +173,7 @@ def draw_endings(context: Context) -> list[Ending]:
     ),
     correction=Form(
         r"With $\le$ in (180): $\delta^T \le \epsilon$ is all that is known. (The two parts are orthogonal, so that "
-        r"already $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$ bounds their sum.)",
+        r"the left side is at most $\sqrt{1 + (\epsilon')^2}\epsilon\|b^*\|$.)",
         {"equal": False},
         mutants=({"equal": True}, {"second": 0.99}, {"sharp": 0.999}),
         asks="weaker",
@@ -176,7 +182,7 @@ def draw_endings(context: Context) -> list[Ending]:
     grade="proof",
 )
 def eq_175(
-    endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 7 / 6
+    endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 5 / 4
 ) -> Evidence:
     r"""Every line on samples, with the least $\epsilon'$ there, and $\epsilon$ of ``above`` times $\delta_T$."""
     promises = []
@@ -184,13 +190,12 @@ def eq_175(
         error = 1e-9 * (1.0 + one.size)
         bound = (one.eps + second) * one.delta * one.size
         last = (1.0 + one.eps) * above * one.delta * one.size
-        case = {"level": repr(one.eps), "delta": repr(one.delta), "target": repr(above * one.delta)}
         root = sharp * (1.0 + one.eps**2) ** 0.5 * one.delta * one.size
         promises += [
             Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
             Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
             Promise("(179)", one.first + one.second, bound, error, at_most=True),
-            Promise("(180)", bound, last, error, at_most=not equal, case=case),
+            Promise("(180)", bound, last, error, at_most=not equal, case=ENDING),
             Promise("the parts are orthogonal", one.apart, root, error, at_most=True),
         ]
     scope = (

@@ -150,7 +150,8 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
     r"\epsilon_1, \epsilon_2 \in (0, 1)$.",
     measure=minimiser_tails,
     correction=Form(
-        r"For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (26), (36) and (167) "
+        r"For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (26), (36) and "
+        r"(167) "
         r"use that too) and every m, with probability at least $1 - N(1 + \epsilon'^2)^{-m/2}$: no net and no "
         r"dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, d\}^{-10}$ (the q of Appendix A.4). With m = "
         r"Cq the probability of failure does not fall when $\epsilon_2 \to 0$ at fixed d, while $q^{-10} \to 0$; if C "

@@ -114,15 +114,15 @@ def chi_square_tails(_: Context) -> Array:
     grade="proof",
 )
 def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
-    r"""$\|X_ia\|^2$ is $\chi^2_m$: with $c_1 = 16/9$, which is the largest; called large in the text."""
+    r"""$\|X_ia\|^2$ is $\chi^2_m$: with $c_1 = 16/9$, the largest; the text calls it large."""
     left, right = rows[:, 0], -c1 * rows[:, 1] ** power * rows[:, 2] * 9.0 / 64.0
     return judge_inequality(
         left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
         case=lambda index: {"eps_1": float(rows[index, 1]), "m": int(rows[index, 2])},
         domain=tried_in_words(("eps_1", rows[:, 1], UNIT), ("m", rows[:, 2], FROM_ONE)),
-        scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; c_1 is not "
-        f"named: it "
-        "can be 16/9 and not more, since the rate of the tail is eps_1^2/4 + O(eps_1^3)",
+        scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; a independent of "
+        "X_i; c_1 is not named: it can be 16/9 and not more, since the rate of the tail is eps_1^2/4 + O(eps_1^3), so "
+        "that it is not large",
         printed=f"log P <= -{c1:.4g} eps^{power:g} m / K^4",
     )  # fmt: skip
 
@@ -130,7 +130,8 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
 @claim(
     "rolora/eq-19",
     where="Appendix A.3, eqs. (19) and (20)",
-    says=r"For any $\epsilon_0$-net $\mathcal N$ of the unit sphere $\|v\| \le \frac1{1-\epsilon_0}\max_{w \in "
+    says=r"For any $\epsilon_0$-net $\mathcal N$ of the unit sphere, $0 < \epsilon_0 < 1$: $\|v\| \le "
+    r"\frac1{1-\epsilon_0}\max_{w \in "
     r"\mathcal N}v^\top w \le \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|v^\top w|$, $v^\top = a^\top X_i^\top "
     r"X_i(I_d - aa^\top)a^*b^{*\top}$.",
     measure=circle_nets,
@@ -187,7 +188,8 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: fl
 @claim(
     "rolora/eq-22",
     where="Appendix A.3, eqs. (22) to (25)",
-    says=r"With $c_2 = (C')^2$ and $v = (I_d - aa^\top)a^*b^{*\top}w$: $\|(a^\top x_{i,j})(x_{i,j}^\top v)\|_{\psi_1} "
+    says=r"With $c_2 = (C')^2$, C' that of Corollary A.5, $\|a\| = \|w\| = 1$ and $v = (I_d - aa^\top)a^*b^{*\top}w$: "
+    r"$\|(a^\top x_{i,j})(x_{i,j}^\top v)\|_{\psi_1} "
     r"\le \|a^\top x_{i,j}\|_{\psi_2} \cdot \|x_{i,j}^\top v\|_{\psi_2} \le c_2\|a\| \cdot \|v\| \le c_2\|a\| \cdot "
     r"\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\|w\| \le c_2\|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.",
     measure=lambda context: gaussian_product_norm(0.0),
@@ -206,7 +208,8 @@ def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
     return judge_inequality(
         left, right, 1e-9, case=lambda index: {"line": 22 + index // 11, "cosine": float(cosines[index % 11])},
         lines=steps_of(lines), domain=tried_in_words(("cosine of the angle", cosines, UNIT)),
-        scope=f"w at 11 angles to b*; c_2 = C'^2 = 8/3 with the best C'; the norm itself is {norm:.4f} times |v|",
+        scope=f"a fixed, or independent of the samples; w at 11 angles to b*; c_2 = C'^2 = 8/3 with the best C'; the "
+        f"norm itself is {norm:.4f} times |v|",
         printed=f"every line with c_2 = {c2:.4g}",
     )  # fmt: skip
 

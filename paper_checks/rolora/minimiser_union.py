@@ -60,7 +60,8 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
     "rolora/eq-36",
     where="Appendix A.3, eqs. (36) and (37)",
     says=r"$P\{\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - p_0$, $p_0 = "
-    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m) + \exp(-\frac{c_1\epsilon_1^2m}{K^4})$; and "
+    r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m) + \exp(-\frac{c_1\epsilon_1^2m}{K^4})$ and "
+    r"$\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$; and "
     r"$P\{\bigcap_{i=1}^N\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - Np_0$.",
     measure=union_rows,
     mutants=[{"scale": 20.0}],
@@ -82,7 +83,8 @@ def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> E
         left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
         case=lambda index: {**rows[index][0].numbers(), "m": rows[index][1]},
         domain=tried_settings((one for one, _, _ in rows), [m for _, m, _ in rows]),
-        scope=f"exact law, {len(rows)} settings with 1 to 100 clients, d up to 1000, m up to 30000, of which p_0 says "
+        scope=f"exact law, a independent of the samples; {len(rows)} settings with 1 to 100 clients, d up to 1000, m "
+        "up to 30000, of which p_0 says "
         f"something in {informative}",
         printed="log of the probability of failure",
     )  # fmt: skip

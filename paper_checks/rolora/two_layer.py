@@ -132,7 +132,8 @@ def _small_step(slope: float) -> float:
     where="Section 5.2, with Figure 2",
     says="The model (12) is trained on MNIST with 60,000 training images, in two ways of distributing them: to 5 "
     "clients, each with the images of two specific labels, and to 10 clients, each with those of one, without overlap. "
-    r"Only A and B are tunable, $W_{out}$ is fixed; A starts as a random Gaussian matrix, B as zero. c = 10, d = 784, "
+    r"Only A and B are tunable, $W_{out}$ is fixed; the initialisation is the typical one, A a random Gaussian matrix "
+    "and B zero. c = 10, d = 784, "
     "r = 16; each client trains 5 epochs locally with batch size 64; updates are aggregated by LoRA, FFA-LoRA and "
     "RoLoRA. Several learning rates are tried, the best performance of each method is shown; the model is evaluated in "
     "each iteration on 10,000 test images.",
@@ -154,7 +155,7 @@ def _small_step(slope: float) -> float:
             "beside a frozen weight",
             r"The model $\mathrm{ReLU}(x_i(W_0 + AB))W_{out}$ with a frozen random $W_0$ trains from this start.",
             {"base": "normal"},
-            "Section 3.1 has A and B beside frozen weights, and calls for this start there.",
+            "Section 5.2 calls this start typical; it is that of adapters beside frozen weights, as in Section 3.1.",
         ),
     ),
     uses=("rolora/eq-12",),

@@ -10,10 +10,13 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("rolora/eq-207")
 def eq_207(values: Values) -> Violation:
-    """The square of a sum against both sums with the printed limits, for two clients."""
-    s_1, s_2 = fractions(values, "s1", "s2")
-    printed = s_2**2 + 2 * s_1 * s_2
-    return Violation(abs(printed - s_2**2), 0, reads="N = 2, so that only s2 is in the sum; right side minus left side")
+    """Two clients: the bracket has E[s_1 s_2] twice, and E[s_i] = alpha with finite squares for m of at least 3."""
+    (alpha,) = fractions(values, "alpha")
+    m = int(Fraction(values["m"]))
+    assumes = assuming(Hypothesis("m", m, ">=", 3), Hypothesis("|alpha|", abs(alpha), "<", 1))
+    square = alpha**2 + (1 - alpha**2) / (m - 2)
+    return Violation(square + 2 * alpha**2, square, assumes=assumes,
+                     reads="N = 2, m samples, cosine alpha; bracket of (208), and N^2 E[z_2^2] = E[s_2^2]")  # fmt: skip
 
 
 @replay("rolora/eq-205")

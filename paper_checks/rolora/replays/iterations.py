@@ -60,14 +60,17 @@ def eq_124(values: Values) -> Violation:
 @replay("rolora/eq-175")
 def eq_175(values: Values) -> Violation:
     """The sum of (179) and the right side of (180), over |b*|, for an angle below eps."""
-    level, delta, eps = fractions(values, "level", "delta", "target")
+    level, delta, eps, first = fractions(values, "level", "delta", "target", "first")
     assumes = (
-        Hypothesis("eps'", level, ">", 0),
+        *inside("delta_0", first),
+        *inside("eps', against (1 - delta_0^2)/16", level, (1 - first**2) / 16),
+        Hypothesis("eps, against delta_0", eps, "<", first),
         Hypothesis("delta_T", delta, ">", 0),
         Hypothesis("delta_T, against eps", delta, "<=", eps),
     )
     return Violation(abs(level * delta + delta - (1 + level) * eps), 0, assumes=assumes,
-                     reads="level = eps', target = eps; distance of (179) from (180), printed as equal")  # fmt: skip
+                     reads="first = delta_0, level = eps', delta = delta_T, target = eps; distance "
+                     "of (179) from (180), printed as equal")  # fmt: skip
 
 
 @replay("rolora/a4-c")
