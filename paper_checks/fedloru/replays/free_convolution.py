@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb
 
 from paper_checks.enclosures import rational_root
 from paper_checks.fedloru.replays.edges import noise
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v1/lem-A.2")
 def v1_lem_A_2(values: Values) -> Violation:
-    r"""X a GOE matrix with entries of variance $\sigma^2/R$ and $D = cX$, so that $X + D = (1 + c)X$.
+    r"""D = diag(x), half of the x are 1 and half -1; Gaussian X with entries of variance $(1 + \rho x_ax_b)/N$.
 
-    The eigenvectors of X are uniformly random (QUE) and its empirical measure concentrates at the speed $R^2$; D is
-    symmetric, random, and has the law of $cX$ in the limit. The free convolution of two semicircles is one whose
-    variances add, with moments $C_{k/2}$ times a power of the variance.
+    D is deterministic. X is a generalised Wigner matrix, since the variances of a row add up to 1 and lie between fixed
+    multiples of 1/N: its eigenvectors have QUE (Bourgade and Yau), its limit is the semicircle whatever $\rho$, and
+    its empirical measure concentrates at the speed $N^2$, as a Lipschitz function of Gaussian entries. Integration
+    by parts in the first factor gives the limits of the rows, $m_n(x) = x\,m_{n-1}(x) + \sum_k\eta(m_k)(x)\,
+    m_{n-2-k}(x)$ for $m_n(x_a) = \lim E[((X + D)^n)_{aa}]$ and $\eta(m)(x) = E_y[(1 + \rho xy)m(y)]$; with $\rho = 0$
+    X is invariant under rotations, and the moments are those of the free convolution.
     """
-    c, sigma = fractions(values, "c", "sigma")
+    (rho,) = fractions(values, "rho")
     power = int(values["power"])
-    catalan = Fraction(comb(power, power // 2), power // 2 + 1) if power % 2 == 0 else Fraction(0)
-    actual = ((1 + c) * sigma) ** power * catalan
-    free = ((1 + c**2) * sigma**2) ** (power // 2) * catalan
-    assumes = (
-        Hypothesis("sigma", sigma, ">", 0),
-        Hypothesis("c", c, "!=", 0),
+    assumes = assuming(
+        Hypothesis("rho, for variances between fixed multiples of 1/N", abs(rho), "<", 1),
         Hypothesis("power", power, ">", 0),
+        Hypothesis("power", power, "<=", 12),
     )
+    actual, free = (_moment_with_profile(strength, power) for strength in (rho, Fraction(0)))
     return Violation(abs(actual - free), 0, assumes=assumes,
-                     reads=f"|moment {power} of X + D - that of the free convolution|, D = {float(c):g} X")  # fmt: skip
+                     reads=f"|moment {power} of X + D - that of the free convolution|, D = diag(x)")  # fmt: skip
+
+
+def _moment_with_profile(rho: Fraction, power: int) -> Fraction:
+    """The limit of the normalised trace of a power of X + D, over the rows with x = 1 and x = -1."""
+    rows = [(Fraction(1), Fraction(1))]
+    for n in range(1, power + 1):
+        averages = [((a + b) / 2, rho * (a - b) / 2) for a, b in rows]  # of m(y), and rho times that of y m(y)
+        after = [
+            sum(((averages[k][0] + x * averages[k][1]) * rows[n - 2 - k][side] for k in range(n - 1)), Fraction(0))
+            for side, x in enumerate((1, -1))
+        ]
+        rows.append((rows[-1][0] + after[0], -rows[-1][1] + after[1]))
+    return sum(rows[-1], Fraction(0)) / 2
 
 
 @replay("fedloru-v2/eq-30-31")
