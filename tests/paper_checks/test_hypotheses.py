@@ -21,13 +21,15 @@ for paper in PAPERS:
             WITNESSES[id] = found, dict(files[0].values)
 
 OF_ALL_NUMBERS = {
-    "fedlrt/eq-26-gradients", "fedloru-v2/eq-56", "fedloru-v2/eq-83", "fedloru-v2/claim-union", "fedloru-v1/eq-36",
+    "fedlrt/eq-26-gradients", "fedloru-v2/eq-83", "fedloru-v2/claim-union", "fedloru-v1/eq-36",
     "fedloru-v1/Fj2", "fedloru-v1/prop-3.1", "fedloru-v2/eq-44", "rolora/table-6",
 }  # fmt: skip
 """Identities that are stated of any numbers, and two printings of one number: nothing is assumed."""
 LONG = {
     "fedlrt/claim-hom-clients", "fedlrt/claim-het-plateau", "fedlrt/fig-1", "fedlrt/claim-het-converge",
     "fedlrt/claim-hom-rank", "fedlrt/fig-4", "fedlrt/claim-hom-jointly",
+    "fedlrt/claim-hom-error@value-1-at-1", "fedlrt/claim-hom-10x@value-1-at-1",
+    *(f"fedlrt/claim-hom-{part}@value-1-at-1-with-a-start-of-size-1" for part in ("rank", "jointly")),
     *(f"fedlrt/claim-hom-{part}@orthonormal-for-{law}" for part in ("stepsize", "jointly")
       for law in ("dx", "the-uniform-law")),
 }  # fmt: skip

@@ -69,7 +69,9 @@ def eq_56(values: Values) -> Violation:
     printed = [at * x + bt for x in ut]
     given = {"client 2": vector, "printed": printed}
     apart = sum((f * (s - t) for f, s, t in zip(first, vector, printed, strict=True)), Fraction(0))
-    return Violation(abs(apart), 0, given=given, reads="|inner product - printed one|")
+    vectors = {"u": u, "w": w, "u of client 2": ut, "w of client 2": wt}
+    assumes = [Hypothesis(f"|{name}|^2", sum(x * x for x in vector), "=", 1) for name, vector in vectors.items()]
+    return Violation(abs(apart), 0, assumes=assumes, given=given, reads="|inner product - printed one|")
 
 
 @replay("fedloru-v2/eq-57-58")
