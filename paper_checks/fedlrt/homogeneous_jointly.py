@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.fedlrt.homogeneous_setting import NORMALISED, RANK, RATE, SETTING, STEPS, find_smoothness, read_in
+from paper_checks.fedlrt.homogeneous_setting import (
+    FEW,
+    NORMALISED,
+    RANK,
+    RATE,
+    SETTING,
+    STEPS,
+    UNIT_START,
+    find_smoothness,
+    read_in,
+)
 from paper_checks.fedlrt.least_squares import LEVELS, Followed, follow_all, settled
 from paper_checks.fedlrt.legendre_runs import CLOSE
 from paper_checks.methods.promises import Promise, judge_promises
@@ -23,22 +33,20 @@ class Test:
     followed: Followed
 
     def promised(self, basis: str, rate: float = RATE) -> dict[str, list[Promise]]:
-        """What is said of the test, in one basis; with value 1 at 1 the rounds that can be followed do not end it."""
+        """What is said of the test, in one basis or run; with value 1 at 1 not how it ends."""
         promised = {"step": [
             Promise(f"the rate for C = {C}", rate, 1.0 / (12.0 * L * STEPS), at_most=True,
                     case={"clients": C} if C == 32 else None)
-            for C, L in self.smoothness[basis].items()
+            for C, L in self.smoothness[basis.split(",")[0]].items()
         ]}  # fmt: skip
-        case = {"rounds": 200}
-        names = ("plain", "plain, size 1") if basis == "plain" else (basis,)
-        runs = [self.followed.runs[name] for name in names]
+        run, case = self.followed.runs[basis], {"rounds": FEW}
+        unit = basis == UNIT_START.constants["basis"]
+        latest = FEW if unit else 0.25 * (len(run.ranks) - 1)
         promised["rank"] = [
-            *(Promise("rank never below the target's", RANK, min(run.ranks), at_most=True) for run in runs),
-            *(Promise("the rank is found early", settled(run), 0.25 * (len(run.ranks) - 1), 0.0, True, case)
-              for run in runs),
-        ]  # fmt: skip
-        if basis != "plain":
-            run = runs[0]
+            Promise("rank never below the target's", RANK, min(run.ranks), at_most=True, case=None if unit else case),
+            Promise("the rank is found early", settled(run), latest, 0.0, True, case if unit else None),
+        ]
+        if basis in ("dx", "uniform"):
             promised["error"] = [Promise("distance at the end", run.distances[-1], CLOSE, at_most=True)]
             least = min(self.followed.full_rank(basis, level) / run.reaches(level) for level in LEVELS)
             promised["faster"] = [Promise("fewer rounds than FedLin", 1.0, least, at_most=True)]
@@ -48,7 +56,9 @@ class Test:
     def table(self) -> str:
         """Normalisation by property."""
         told = []
-        for basis, (name, *_) in NORMALISED.items():
+        names = {**{basis: name for basis, (name, *_) in NORMALISED.items()},
+                 UNIT_START.constants["basis"]: UNIT_START.name}  # fmt: skip
+        for basis, name in names.items():
             found = {part: all(one.excess <= 0 for one in some) for part, some in self.promised(basis).items()}
             told.append(
                 f"{name}: " + ", ".join(f"{p} {('no', 'yes')[found[p]] if p in found else 'open'}" for p in PARTS)
@@ -69,15 +79,19 @@ def measure_test(context: Context) -> Test:
     "error of $10^{-5}$, and converges faster than FedLin.",
     measure=measure_test,
     mutants=[{"rate": 1.0}],
-    readings=read_in("the step is admitted for all C, the rank is found early and never underestimated, a run comes "
-                     "within $10^{-5}$, and in fewer rounds than FedLin.", "plain", "dx", "uniform"),
+    readings=(
+        *read_in("the step is admitted for all C, the rank is found in the first quarter of the run and never "
+                 "underestimated, a run comes within $10^{-5}$, and in fewer rounds than FedLin.",
+                 "plain", "dx", "uniform"),
+        Reading(UNIT_START.name, "The step is admitted for all C, and: " + UNIT_START.says, UNIT_START.constants,
+                UNIT_START.why),
+    ),
     control=Form(
         "With polynomials orthonormal for the uniform law: rank, error and fewer rounds than FedLin.",
         {"basis": "uniform", "parts": ("rank", "error", "faster")},
     ),
     importance="result",
-    because="Where the step is admitted for every C the rank is not found, and where the rank is found the step is "
-    "not.",
+    because="Where the step is admitted for every C, rank 4 is not found within 200 rounds; elsewhere it is not.",
     uses=("fedlrt/claim-hom-stepsize", "fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x"),
     expect="refuted",
     grade="statistical",
@@ -85,7 +99,15 @@ def measure_test(context: Context) -> Test:
 def claim_hom_jointly(
     found: Test, basis: str = "plain", parts: tuple[str, ...] = PARTS, rate: float = RATE
 ) -> Evidence:
-    """All parts in one basis; the scope is the table of all bases."""
+    """All parts in one basis; the scope is the table of all bases.
+
+    With value 1 at 1 and a start of size 1 the rank 4 comes after hundreds to tens of thousands of rounds, of half a
+    million to 1e-5: by shares of the run that is early. Runs of that length are not made here.
+    """
     promised = found.promised(basis, rate)
     promises = [one for part in parts for one in promised.get(part, ())]
-    return judge_promises(promises, f"{SETTING}; {found.table}")
+    return judge_promises(
+        promises,
+        f"{SETTING}; {found.table}; runs with value 1 at 1 and a start of size 1 "
+        f"are followed for {FEW} rounds, and what they come to is not judged",
+    )

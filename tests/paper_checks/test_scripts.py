@@ -13,6 +13,8 @@ from paper_checks.script import ScriptError, script_of
 LARGE_SAMPLES = {
     "fedlrt/claim-het-plateau", "fedlrt/fig-1", "fedlrt/claim-het-converge", "fedlrt/claim-hom-clients",
     "fedlrt/claim-hom-rank", "fedlrt/fig-4", "fedlrt/claim-hom-jointly",
+    "fedlrt/claim-hom-error@value-1-at-1", "fedlrt/claim-hom-10x@value-1-at-1",
+    *(f"fedlrt/claim-hom-{part}@value-1-at-1-with-a-start-of-size-1" for part in ("rank", "jointly")),
     *(f"fedlrt/claim-hom-{part}@orthonormal-for-{law}" for part in ("stepsize", "jointly")
       for law in ("dx", "the-uniform-law")),
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -111,21 +112,74 @@ def _step_of(values: Values, basis: str) -> Violation:
                      "largest second derivative")  # fmt: skip
 
 
-def rank_of(values: Values) -> Violation:
-    """One client, value 1 at 1, normal start of unit size: the rank after some rounds against the target's."""
-    rng, rounds = philox(2027), int(values["rounds"])
-    assumes = assuming(
-        Hypothesis("rounds", rounds, ">=", 200),
-        Hypothesis("rounds", rounds, "<=", 2000),
-    )
+@dataclass(frozen=True)
+class Reached:
+    """Where one client comes to with value 1 at 1: the factors, the target, the second derivative."""
+
+    factors: tuple[Array, Array, Array]
+    target: Array
+    H: Array
+
+
+def one_client(size: float, rounds: int) -> Reached:
+    """One client, value 1 at 1, a normal start of some size: where it is after some rounds."""
+    rng = philox(2027)
     x, y = rng.uniform(-1.0, 1.0, (2, 10_000))
     target = rng.standard_normal((20, 4)) @ rng.standard_normal((4, 20)) / np.sqrt(20.0)
-    start = rng.standard_normal((20, 20)) / np.sqrt(20.0)
+    start = size * rng.standard_normal((20, 20)) / np.sqrt(20.0)
     H = gram(x, y, 20, "plain")
-    _, S, _ = fedlrt(start, 8, slopes([H], [target]), "simplified", 20, 0.1, rounds)
+    return Reached(fedlrt(start, 8, slopes([H], [target]), "simplified", 20, 0.1, rounds), target, H)
+
+
+PLAIN = "n = 20, target of rank 4, one client, value 1 at 1, tau = 0.1, start of rank 8 and size"
+
+
+def rank_below(values: Values) -> Violation:
+    """A start of size 0.01: the target's rank, which should never be above the run's."""
+    rounds = int(values["rounds"])
+    assumes = assuming(Hypothesis("rounds", rounds, ">=", 200), Hypothesis("rounds", rounds, "<=", 2000))
+    S = one_client(0.01, rounds).factors[1]
+    return Violation(4, len(S), error=0.5, sampled=DRAWN, assumes=assumes,
+                     reads=f"{PLAIN} 0.01: rank 4, and the rank after these rounds")  # fmt: skip
+
+
+def rank_not_found(values: Values) -> Violation:
+    """A start of size 1: the rank after 200 rounds against the target's."""
+    rounds = int(values["rounds"])
+    assumes = assuming(Hypothesis("rounds", rounds, "=", 200))
+    S = one_client(1.0, rounds).factors[1]
     return Violation(abs(len(S) - 4), Fraction(0), error=0.5, sampled=DRAWN, assumes=assumes,
-                     reads="n = 20, target of rank 4, one client, tau = 0.1, start of unit size and rank 8: "
-                     "rank after these rounds minus 4")  # fmt: skip
+                     reads=f"{PLAIN} 1: rank after these rounds minus 4")  # fmt: skip
+
+
+def _away(values: Values, distance: float) -> Violation:
+    """A start of size 0.01: the distance where a round adds less in new directions than the truncation cuts."""
+    rounds = int(values["rounds"])
+    assumes = assuming(Hypothesis("rounds", rounds, ">=", 200), Hypothesis("rounds", rounds, "<=", 2000))
+    reached = one_client(0.01, rounds)
+    W = product(reached.factors)
+    slope = float(np.linalg.norm(reached.H @ (W - reached.target).ravel()))
+    assumes += assuming(
+        Hypothesis("rank", len(reached.factors[1]), "<=", 3),
+        Hypothesis(
+            "twice what a round moves", Fraction(2 * 20 * RATE * slope), "<=", Fraction(0.1 * float(np.linalg.norm(W)))
+        ),
+    )
+    return Violation(float(np.linalg.norm(W - reached.target)), distance, error=1e-9, sampled=DRAWN, assumes=assumes,
+                     reads=f"{PLAIN} 0.01: distance to the minimiser after these rounds, where the rank is below 4 and "
+                     "a round moves less than half of what the truncation cuts, and the distance stated")  # fmt: skip
+
+
+@replay("fedlrt/claim-hom-error@value-1-at-1")
+def claim_hom_error(values: Values) -> Violation:
+    """The distance against 1e-5."""
+    return _away(values, 1e-5)
+
+
+@replay("fedlrt/claim-hom-10x@value-1-at-1")
+def claim_hom_10x(values: Values) -> Violation:
+    """The distance against the farthest that is compared, 1e-2."""
+    return _away(values, 1e-2)
 
 
 def step_for_dx(values: Values) -> Violation:
@@ -142,9 +196,11 @@ stepsize_dx = replay("fedlrt/claim-hom-stepsize@orthonormal-for-dx")(step_for_dx
 jointly_dx = replay("fedlrt/claim-hom-jointly@orthonormal-for-dx")(step_for_dx)
 stepsize_uniform = replay("fedlrt/claim-hom-stepsize@orthonormal-for-the-uniform-law")(step_for_the_uniform_law)
 jointly_uniform = replay("fedlrt/claim-hom-jointly@orthonormal-for-the-uniform-law")(step_for_the_uniform_law)
-jointly_plain = replay("fedlrt/claim-hom-jointly")(rank_of)
-claim_hom_rank = replay("fedlrt/claim-hom-rank")(rank_of)
-fig_4 = replay("fedlrt/fig-4")(rank_of)
+jointly_plain = replay("fedlrt/claim-hom-jointly")(rank_below)
+jointly_unit_start = replay("fedlrt/claim-hom-jointly@value-1-at-1-with-a-start-of-size-1")(rank_not_found)
+claim_hom_rank = replay("fedlrt/claim-hom-rank")(rank_below)
+hom_rank_unit_start = replay("fedlrt/claim-hom-rank@value-1-at-1-with-a-start-of-size-1")(rank_not_found)
+fig_4 = replay("fedlrt/fig-4")(rank_below)
 
 
 def spread_of(values: Values, stated: int) -> Violation:
