@@ -64,13 +64,16 @@ class Descent:
     def draw(self, client: Client, rng: np.random.Generator) -> Any:
         """What each step gets: indices of its samples, or what the client makes of them by ``batches(rng, indices)``.
 
-        Indices have shape ``(steps, batch)``; those of epochs are one tensor for each step. None for full batches.
+        Indices have shape ``(steps, batch)``; those of epochs are one tensor for each step. None for full batches, but
+        where the client says that it is `random`, which needs numbers for every step.
         """
-        if self.batch is None:
+        if self.batch is None and not getattr(client, "random", False):
             return None
         count = int(client.samples)
         indices: Any
-        if self.epochs is None:
+        if self.batch is None:
+            indices = [torch.arange(count)] * self.count(None)
+        elif self.epochs is None:
             indices = torch.from_numpy(np.stack([rng.permutation(count)[: self.batch] for _ in range(self.steps)]))
         else:
             orders = [torch.from_numpy(rng.permutation(count)) for _ in range(self.epochs)]
@@ -174,6 +177,9 @@ def descend(
         assemble: From parameters to weights.
         correction: Added to every gradient; of the parameters' structure.
         slot: Name under which a personal state of the optimiser is kept.
+
+    Raises:
+        FederationError: Steps of batches, and none were drawn.
     """
     split = Split(start, statistics_of(client))
     w = split.trained
@@ -182,6 +188,8 @@ def descend(
     state = memory.personal.get(slot) if settings.optimiser_state == "personal" else None
     if state is None and settings.optimiser is not None:
         state = settings.optimiser.start(w)
+    if memory.drawn is None and settings.batch is not None:
+        raise FederationError(f"no batches of {settings.batch} were drawn: hand `draw=settings.draw` to the mean")
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]

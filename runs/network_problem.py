@@ -63,6 +63,12 @@ class NetworkClient:
         """Names in the weights that are no parameters: they are replaced after a step, and never differentiated."""
         return self.network.statistics
 
+    @property
+    def random(self) -> bool:
+        """Whether steps need random numbers beside their samples: for drop-out, crops or flips."""
+        prepare = self.network.preparation
+        return self.network.random or (prepare is not None and prepare.random)
+
     def loss(self, w: Mapping[str, Weight], batch: Batch | Tensor | None = None) -> Tensor:
         """The mean loss of a batch in training mode; of all samples, neither cropped nor flipped, by default."""
         return self.loss_and_statistics(w, batch)[0]

@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from algorithms.adapter import Adapter
-from algorithms.descent import Descent
-from algorithms.federation import FederationError
+from algorithms.descent import Descent, descend
+from algorithms.fedavg import FedAvg
+from algorithms.federation import FederationError, Memory
 from algorithms.fedlora import FedLoRA
 from algorithms.rounds import rounds
 from rankproof import main
@@ -81,3 +82,22 @@ def test_sizes_below_one_are_refused(option):
 def test_a_flag_of_images_does_not_swallow_the_next_word(capsys):
     assert main(["train", "fedavg", "--flip", "--data", "fashion-mnist", "--rows", "0"]) == 2
     assert "rows must be a whole number of at least 1, got 0" in capsys.readouterr().err
+
+
+def test_full_batches_are_dropped_out_and_flipped_too():
+    def lost(module, preparation=None):
+        made = problem(module, preparation=preparation)
+        algorithm = FedAvg(Descent(3, 0.5))
+        return [step.metrics["loss"] for step in rounds(algorithm, made, rounds=1)][-1]
+
+    layers = nn.Linear(6, 4), nn.Linear(4, 2)
+    assert lost(nn.Sequential(layers[0], nn.Dropout(0.5), layers[1])) != lost(nn.Sequential(*layers))
+    assert lost(nn.Sequential(layers[0], nn.Dropout(0.0), layers[1])) == lost(nn.Sequential(*layers))
+
+
+def test_steps_of_batches_that_nobody_drew_are_refused():
+    client = problem(nn.Linear(6, 2)).clients[0]
+    settings = Descent(2, 0.1, batch=4)
+    start = problem(nn.Linear(6, 2)).start
+    with pytest.raises(FederationError, match=r"no batches of 4 were drawn: hand `draw=settings\.draw`"):
+        descend(client, start, settings, Memory())
