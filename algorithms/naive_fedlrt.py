@@ -36,9 +36,9 @@ class NaiveFeDLRT:
     """Algorithm 6; the state is the factors.
 
     Attributes:
-        local: Local steps; each widens the client's bases, steps in the coefficients and truncates to the start's rank.
-            The state of an optimiser follows the bases from step to step.
-        rank: Of the start, and at most of what clients keep between steps.
+        local: Local steps; each widens the client's bases, steps in the coefficients and truncates to the largest rank
+            that came down. The state of an optimiser follows the bases from step to step.
+        rank: Of the start; means of clients' models can have more, and clients then keep more.
         truncation: Which singular values stay at the server.
         as_printed: Average coefficients across bases.
         layers: Patterns for the names of the layers that are factorised; default: all weights, which then must be
