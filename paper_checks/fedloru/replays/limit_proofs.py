@@ -252,14 +252,14 @@ def lem_A_2(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/claim-scaling-var", exponent="1/2")
+@proof("fedloru-v2/claim-scaling-var@fixed-index-and-mean-square", exponent="1/2")
 def claim_scaling_var(values: Values) -> Proof:
     r"""Entries of variance $\sigma^2$ are $\sqrt R$ times entries of variance $\sigma^2/R$.
 
     By Weyl's inequality $|\lambda_i(H_N) - \lambda_i(\epsilon_N)| \le \|H_{\mathrm{true}}\|$, which does not depend on
     R, while $\lambda_k(\epsilon_N)/\sqrt R$ tends to $2\sigma s_N$ for fixed k, to its negative for indices counted
-    from the other end, and to a quantile of the semicircle for an index at a fixed share. All but those at the median
-    diverge; on average too, since $\|\epsilon_N\|_F^2/R$ has the mean $\sigma^2s_N^2R$.
+    from the other end. The mean square of all eigenvalues diverges as well, since $\|\epsilon_N\|_F^2/R$ has the mean
+    $\sigma^2s_N^2R$.
     """
     R = sympy.Symbol("R", positive=True)
     scaled = (R ** rational(values["exponent"])) ** 2 * sigma**2 / R

@@ -29,6 +29,21 @@ def prop_3_1_dist(values: Values) -> Violation:
                      reads="lower bound on P(||epsilon|| exceeds the limit by the factor) against 1/2")  # fmt: skip
 
 
+@replay("fedloru-v2/claim-scaling-var")
+def claim_scaling_var(values: Values) -> Violation:
+    r"""How many eigenvalues stay within a fixed distance c of 0, over the root of R, for Gaussian noise.
+
+    Entries of variance $\sigma^2$ have the semicircle of radius $2\sigma\sqrt R$, whose density at 0 is
+    $1/(\pi\sigma\sqrt R)$, and by the local semicircle law (Erdos, Schlein and Yau) the R eigenvalues follow it on
+    lengths far above their spacing $\pi\sigma/\sqrt R$: within c there are $2c\sqrt R/(\pi\sigma)$, up to a
+    factor that tends to 1. A true Hessian of bounded rank moves the count by at most its rank. $\pi < 22/7$.
+    """
+    sigma, width = Fraction(values["sigma"]), Fraction(values["width"])
+    assumes = assuming(Hypothesis("sigma", sigma, ">", 0), Hypothesis("distance c", width, ">", 0))
+    return Violation(2 * width / (Fraction(22, 7) * sigma), 0, assumes=assumes,
+                     reads="lim (number of |lambda_i| <= c) / root of R, from below")  # fmt: skip
+
+
 @replay("fedloru-v2/claim-scale")
 def claim_scale(values: Values) -> Violation:
     """A sample Hessian that is 0 or 2 with equal probability: the mean of M of them over all 2^M samples, by counts."""
