@@ -125,7 +125,7 @@ def measure_fedlin(context: Context) -> list[Descents]:
     control=Form("The corrections cancel in the mean over the clients.", {"keep": ("cancel",)}),
     correction=Form(
         r"With the correction inside the bracket, $W_c^{s+1} = W_c^s - \lambda(\nabla L_c(W_c^s) + V_c)$, it is eq. "
-        r"(4), and a stationary point of the global loss is a fixed point.",
+        r"(4) with the client's own gradient, and a stationary point of the global loss is a fixed point.",
         {"as_printed": False},
         ({"as_printed": True}, {"sign": -1.0}, {"sign": 0.0}),
     ),

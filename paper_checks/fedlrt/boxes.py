@@ -159,7 +159,12 @@ def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1
         step = rate * 0.5 / (12.0 * one.case.smoothness)
         stepped = one.start - step * torch.stack(one.slopes).mean(dim=0)
         promises += [same("the first corrected step is the mean gradient's", S_c, stepped) for S_c in one.coefficients]
-    return judge_promises(promises, f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S")
+    return judge_promises(
+        promises,
+        f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S; threshold tau times the norm, which only "
+        "Section 4 says, tail from the first value that is cut; 2r is at most n: wide bases of 2r columns are needed, "
+        "which a later rank above n/2 has not",
+    )
 
 
 @dataclass(frozen=True)

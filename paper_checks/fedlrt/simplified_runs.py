@@ -149,17 +149,16 @@ def measure_ends(context: Context) -> list[Ends]:
         ),
     ),
     correction=Form(
-        r"It is sufficient where the clients' gradients at the solution lie in the block of S, $\nabla_{\hat S}L_c = "
-        r"0$ there; more is not corrected. Where they leave the block and the curvatures differ, a round leads away "
-        "from the minimiser, and FeDLRT stands still about where it does without correction: at 0.4 to 2 times the "
-        "distance in the runs made.",
+        r"The minimiser stays fixed where the clients' gradients at it lie in the block of S, $\nabla_{\hat S}L_c = "
+        r"0$ there; more is not corrected. Where they leave the block and the curvatures differ, a round of two or "
+        "more local steps can lead away from the minimiser, and FeDLRT stands still about where it does without "
+        "correction: at 0.4 to 2 times the distance in the runs made.",
         {"among": "agreeing"},
         mutants=({"among": "all"}, {"kind": "none"}, {"close": 1e-9}),
     ),
     uses=("fedlrt/thm-4", "fedlrt/claim-hom-clients", "fedlrt/claim-het-plateau"),
     importance="result",
-    because="Where the clients' gradients leave the block and curvatures differ, a round leads away from the "
-    "minimiser.",
+    because="Where clients' gradients leave the block and curvatures differ, two or more local steps can lead away.",
     expect="depends on the reading",
     grade="search",
 )
