@@ -45,6 +45,7 @@ TAMPERED = {
     "eq-96": [{"less": "0.99"}, {"bound": "33"}],
     "eq-102": [{"factor": "1.9"}, {"quadratic": "1.1"}],
     "eq-107": [{"factor": "3.9"}],
+    "eq-107@constant-of-the-thresholds": [{"factor": "3.9"}, {"columns": "200"}, {"alpha": "7/10"}, {"beta": "1/2"}],
     "eq-110@expectation-of-49": [{"linear": "0.99"}, {"sign": -1}],
     "eq-116": [{"first": "3.9"}, {"second": "3.9"}, {"one": "0.99"}],
     "eq-168": [{"root_log": "1"}, {"power": "1"}],

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.enclosures import rational_root
+from paper_checks.enclosures import enclosed, rational_root
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.rolora.replays.gradient import own_samples
+from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values, fractions
 
 
@@ -112,6 +113,23 @@ def eq_110(values: Values) -> Violation:
 
 @replay("rolora/eq-107")
 def eq_107(values: Values) -> Violation:
+    """One client, sine 3/5: a'grad = 0, so that the deviation is at least 2 delta T (cosine + delta T) for T > 0.
+
+    (109) fails for delta cosine T > eps' (1 + eps')^2, with probability at least exp(-(x + 1)^2)/2 by the replay of
+    Lemma A.9, x being that bound of T times sqrt(m/2).
+    """
+    at = thresholds(values)
+    one = Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1)
+    level = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1]))
+    x = level * (1 + level) ** 2 * Fraction(25, 12) * enclosed("sqrt", Fraction(at.m, 2))[1]
+    return Violation(
+        enclosed("exp", -((x + 1) ** 2))[0] / 2, 2 * at.q[0] ** -10, assumes=(*at.assumes, one),
+        reads="m = C q samples; a lower bound of the probability of failure, and 2 q^-10",
+    )  # fmt: skip
+
+
+@replay("rolora/eq-107@on-the-events")
+def eq_107_events(values: Values) -> Violation:
     """One client in the plane of a and u, X'X/m = diag(1, uu) and b* = 1: b = g = cosine b*, so that M b = -sine u g.
 
     The deviation is 2 (X'X/m - I) M b, which is 2 (1 - uu) sine cosine along u; for eps_3 >= |uu - 1| the event of (62)
