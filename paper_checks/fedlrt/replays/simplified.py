@@ -8,7 +8,10 @@ from fractions import Fraction
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, followed, fractions, square
 
-LOSSES = "two clients, L = 1, rank 1, losses ±(P w11 + Q w22 + w11 w22) + <slope, w>, P and Q the parts apart"
+LOSSES = (
+    "two clients, L = 1, rank 1, losses ±(P w11 + Q w22 + w11 w22) + <slope, w>, P and Q the parts apart, "
+    "w = W - S e1 e1^T the change of W from the start"
+)
 Entries = list[Fraction]
 """w11, w12, w21, w22 of a 2 x 2 matrix."""
 
