@@ -6,17 +6,20 @@ for its own part. They are collected here, so that the pages and the report show
 
 from __future__ import annotations
 
-import ast
+import dis
 import importlib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import ModuleType
+from types import CodeType
+from typing import Any
 
 from paper_checks.evaluation import Replay
 
 _SECTION = re.compile(r"\n\s*(?:Args|Attributes|Returns|Raises):\n.*", re.DOTALL)
+_ASKED = re.compile(r"^(?:Why|Which)\b.*?; empty if [^.]*\.\s*|: why [^.;]*; empty if [^.]*(?=\.)")
+"""What a function that looks for a flaw returns; the mathematics stands after it."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,12 @@ def argument_of(replay: Replay) -> Argument:
     """The argument of a proof."""
     module = importlib.import_module(replay.evaluate.__module__)
     lemmas, settings = {}, {}
-    for home, name in _rests_on(module, replay.evaluate.__name__):
-        part = vars(home).get(name)
-        text = _paragraphs(inspect.getdoc(part) or "") if inspect.isfunction(part) else ()
-        if text and (len(text) > 1 or "$" in text[0]):
-            lemmas[name] = text
+    for name, part in _rests_on(replay.evaluate, module.__name__.rpartition(".")[0]):
+        text = _lemma(part)
+        if not text:
+            continue
+        lemmas[name] = text
+        home = importlib.import_module(part.__module__)
         if home is not module and len(_paragraphs(home.__doc__ or "")) > 1:
             settings[home.__name__.rpartition(".")[2]] = _paragraphs(home.__doc__ or "")
     setting = _paragraphs(module.__doc__ or "")
@@ -62,26 +66,33 @@ def _paragraphs(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part.split()) for part in kept.split("\n\n") if part.strip())
 
 
-def _rests_on(module: ModuleType, name: str) -> Iterator[tuple[ModuleType, str]]:
-    """Functions of the replays that a function calls, directly or through others, with their modules."""
-    package = module.__name__.rpartition(".")[0]
-    seen, waiting = {(module.__name__, name)}, [(module, name)]
+def _lemma(part: Callable[..., Any]) -> tuple[str, ...]:
+    """The mathematics of a function's docstring; empty if it is a helper, or its words tell what it returns only."""
+    first, *others = _paragraphs(inspect.getdoc(part) or "") or ("",)
+    text = tuple(filter(None, (_ASKED.sub("", first), *others)))
+    in_words = len(text) > 1 and inspect.signature(part).return_annotation not in ("str", str)
+    return text if in_words or any("$" in paragraph for paragraph in text) else ()
+
+
+def _rests_on(function: Callable[..., Any], package: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Functions and proofs of a package that a body refers to, itself or through others, with names for people."""
+    seen, waiting = [function], [function]
     while waiting:
-        home, own = waiting.pop(0)
-        tree = ast.parse(inspect.getsource(home))
-        origins = {
-            alias.asname or alias.name: (node.module, alias.name)
-            for node in tree.body
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(package)
-            for alias in node.names
-        }
-        defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-        for part in ast.walk(defined[own]) if own in defined else ():
-            if isinstance(part, ast.Name) and (part.id in defined or part.id in origins):
-                origin, called = origins.get(part.id, (None, part.id))
-                place = origin or home.__name__
-                if (place, called) not in seen:
-                    seen.add((place, called))
-                    there = importlib.import_module(place)
-                    waiting.append((there, called))
-                    yield there, called
+        own = waiting.pop(0)
+        for name in _globals_of(own.__code__):
+            found = own.__globals__.get(name)
+            told = f"proof of {found.id}" if isinstance(found, Replay) else name.strip("_").removeprefix("flaw_of_")
+            part = found.evaluate if isinstance(found, Replay) else found
+            part = inspect.unwrap(part) if callable(part) else part
+            if inspect.isfunction(part) and part.__module__.startswith(package) and part not in seen:
+                seen.append(part)
+                waiting.append(part)
+                yield told, part
+
+
+def _globals_of(code: CodeType) -> Iterator[str]:
+    """Names of globals that a body reads, in its own order; those within its comprehensions and lambdas last."""
+    yield from (str(one.argval) for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL")
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _globals_of(inner)

@@ -152,7 +152,7 @@ def _proof_page(claim: Claim, file: Stored, argument: Argument, answer: Replayed
     lines += ["", "## Setting", *_spaced(argument.setting)] if argument.setting else []
     lines += ["", "## Proof", *_spaced(argument.proof)]
     for name, text in argument.lemmas:
-        lines += ["", f"### {sentence_case(name.strip('_').replace('_', ' '))}", *_spaced(text)]
+        lines += ["", f"### {sentence_case(name.replace('_', ' '))}", *_spaced(text)]
     checked = f"{_mathematics(answer.detail)}." if answer.confirmed else "NOT VERIFIED."
     lines += [
         "", "## What a machine verifies", "", checked, "",
