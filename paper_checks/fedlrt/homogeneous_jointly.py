@@ -33,7 +33,7 @@ class Test:
     followed: Followed
 
     def promised(self, basis: str, rate: float = RATE) -> dict[str, list[Promise]]:
-        """What is said of the test, in one basis or run; with value 1 at 1 not how it ends."""
+        """What is said of the test, in one basis or run; of a start of size 1 not how it ends."""
         promised = {"step": [
             Promise(f"the rate for C = {C}", rate, 1.0 / (12.0 * L * STEPS), at_most=True,
                     case={"clients": C} if C == 32 else None)
@@ -46,7 +46,7 @@ class Test:
             Promise("rank never below the target's", RANK, min(run.ranks), at_most=True, case=None if unit else case),
             Promise("the rank is found early", settled(run), latest, 0.0, True, case if unit else None),
         ]
-        if basis in ("dx", "uniform"):
+        if not unit:
             promised["error"] = [Promise("distance at the end", run.distances[-1], CLOSE, at_most=True)]
             least = min(self.followed.full_rank(basis, level) / run.reaches(level) for level in LEVELS)
             promised["faster"] = [Promise("fewer rounds than FedLin", 1.0, least, at_most=True)]
