@@ -206,8 +206,9 @@ ONE_PROMISE = Form(
 )
 CORRECTED_CONSTANTS = {"restart": "random", "leftover": True, "text_power": 1, "text_rounds": "tau"}
 CORRECTED = Form(
-    r"With a restart at $AB = 0$ after each accumulation, $\alpha$ in the formula of the text, and the current "
-    r"$\alpha A_TB_T$ added to what is returned unless $\tau$ divides T.",
+    r"The listing returns the model that it trained if the factors restart at $AB = 0$ after each accumulation and the "
+    r"current $\alpha A_TB_T$ is added to what is returned unless $\tau$ divides T; the formula of the text is that "
+    r"model if it has $\alpha$ and sums over the rounds that $\tau$ divides, and over T.",
     CORRECTED_CONSTANTS,
     ({"restart": "momentum"}, {"leftover": False}, {"text_power": 0}, {"text_rounds": "all"}, {"scale": 1.001}),
 )
@@ -221,8 +222,9 @@ _BOX: dict[str, Any] = {
 alg_1 = claim(
     "fedloru-v2/alg-1",
     where="Section 4.1, Algorithm 1, with the text after it",
-    says="The listing: in every round the factors are trained from those of the round before and averaged, and "
-    r"every $\tau$ rounds $\alpha A_tB_t$ is added to every client's W; returned is $W_0 + "
+    says="The listing: in every round the factors are trained from those of the round before and averaged, "
+    r"$A_t \leftarrow \sum_{k \in \mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t \leftarrow \sum_{k \in \mathcal{K}_M}"
+    r"p^{(k)}B_t^{(k)}$, and every $\tau$ rounds $\alpha A_tB_t$ is added to every client's W; returned is $W_0 + "
     r"\alpha\sum_{\tau|t}A_tB_t$. The text: clients continue training from the averaged factors, and the final model "
     r"is $W_0 + \sum_{\tau|t}A_tB_t$.",
     importance="result",

@@ -115,7 +115,8 @@ def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple
     correction=Form(
         r"$E\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le \frac14\eta^2(E-1)^2G^2(LC_B(C_A^2+C_B^2) + "
         r"GC_A)^2$, for B with $C_A$ and $C_B$ exchanged; attained as $\eta \to 0$. (Mean over the E local gradients, "
-        r"from the first, which has no drift; $\sigma^2$ does not enter.)",
+        r"from the first, which has no drift; for the average over $i = 1..E$ that (60) prints, $E+1$ for $E-1$. "
+        r"$\sigma^2$ does not enter.)",
         {"form": "corrected"},
         ({"curvature": 0.0}, {"own": 0.0}, {"constant": 0.99}, {"exchanged": True}, {"rate_power": 3}),
     ),

@@ -274,7 +274,11 @@ def eq_14(values: Values) -> Proof:
 
 @proof("fedloru-v2/eq-83", factor="1")
 def eq_83(values: Values) -> Proof:
-    r"""The model of (82) is $W + \alpha(A + \alpha_AA_dA_u)(B + \alpha_BB_dB_u)$; these are the two factors."""
+    r"""The model of (82) is $W + \alpha(A + \alpha_AA_dA_u)(B + \alpha_BB_dB_u)$; these are the two factors.
+
+    Multiplied out, in matrices that do not commute, the product of the two factors has the four terms that (82) adds
+    to W, each with its scale.
+    """
     A, A_d, A_u, B, B_d, B_u = sympy.symbols("A A_d A_u B B_d B_u", commutative=False)
     one, two = sympy.symbols("alpha_A alpha_B")
     trained = W + alpha * (A * B + one * A_d * A_u * B + two * A * B_d * B_u + one * two * A_d * A_u * B_d * B_u)

@@ -103,6 +103,10 @@ def lem_B_6(values: Values) -> Proof:
 
     With $\Delta = A_{t+1} - A_t$: $A_{t+1}^T(\nabla(A_{t+1}B) - \nabla(A_tB))$ and $\Delta^T\nabla(A_tB)$ have norms
     of at most $LC_AC_B\|\Delta\|$ and $G\|\Delta\|$.
+
+    Two lines of the printed proof are false and not used: the mean square of a product is in general not at most the
+    product of the mean squares (here one factor is bounded in every run), and the square of the norm of
+    $\Delta^T\nabla(A_tB)$ is at most, and not equal to, the product of the squares.
     """
     constant = rational(values["constant"])
     form = sympy.Matrix([[constant - 1, -1], [-1, constant - 1]])  # constant (x^2 + y^2) - (x + y)^2
@@ -193,7 +197,8 @@ def eq_63_66(values: Values) -> Proof:
 def claim_B3_just(values: Values) -> Proof:
     r"""A step adds at most $\eta G\|B\|$ to $\|A\|$ and $\eta G\|A\|$ to $\|B\|$.
 
-    An average does not add to the sum of the norms. One weight with slope -G attains it. A Gaussian has no largest
+    Norms here are plain Frobenius norms, along every run, and (A.3), which is to be justified, is not assumed. An
+    average does not add to the sum of the norms. One weight with slope -G attains it. A Gaussian has no largest
     value, so that no bound holds for all cycles that start from one.
     """
     factor = rational(values["factor"])

@@ -146,9 +146,9 @@ def no_measurement(context: Context) -> None:
     expect="not checkable here",
     expect_reason="the statement is about one experiment, ResNet-18 trained on CIFAR-100, which no package registry "
     "provides, with a kernel, a grid and epochs that the paper leaves open (eq-87 shows that the estimate depends on "
-    "them). At the scale at hand, a narrow ResNet on Fashion-MNIST, figure fedloru/fig-1 shows the estimate and the "
-    "stable rank with its interval during training: there the smaller sample does not have the consistently larger "
-    "one. The stable rank is compared across sample sizes in the model (thm-3.2) and on exact Hessians "
+    "them). Figure fedloru/fig-1 shows the estimate and the stable rank with its interval during training at the "
+    "scale at hand, a narrow ResNet on Fashion-MNIST: another experiment, which decides nothing about this one. The "
+    "stable rank is compared across sample sizes in the model (thm-3.2) and on exact Hessians "
     "(hessian/fmnist-exact, hessian/predictions)",
     uses=("fedloru-v2/eq-87",),
     seen_in=("fedloru/fig-1",),

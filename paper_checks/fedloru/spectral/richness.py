@@ -108,7 +108,8 @@ def def_omega(data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]], offset
     return judge_identity(
         lines, points,
         f"p + q = 1 to 3, distinct and repeated, every R from p + q to {LARGEST_DIMENSION}; any loss whose mean has a "
-        "non-zero slope at some constant prediction (under a loss that ignores the prediction every set is empty)",
+        "non-zero slope at some constant prediction (under a loss that ignores the prediction every set is empty, and "
+        "R-bar does not exist)",
     )  # fmt: skip
 
 
