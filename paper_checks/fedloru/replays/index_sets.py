@@ -75,7 +75,7 @@ def _shares(spikes: list[Fraction], n: Fraction) -> tuple[list[Fraction], Fracti
 def eq_38(values: Values) -> Violation:
     """Both sides with finite counts under either definition of the sets; the smaller distance."""
     spikes, n_M, n_N, assumes = read(values)
-    assumes.append(Hypothesis("spikes that are 0", int(values["rest"]), ">=", 0))
+    assumes.append(Hypothesis("rest: eigenvalues of the true Hessian that are 0", int(values["rest"]), ">=", 0))
     (g_M, U_M), (g_N, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
     distances = []
     for sets in READINGS:
@@ -94,7 +94,7 @@ def eq_38(values: Values) -> Violation:
 def eq_42(values: Values) -> Violation:
     """The middle of the chain against its right end, which are printed as equal, under either definition."""
     spikes, n_M, n_N, assumes = read(values)
-    assumes.append(Hypothesis("spikes that are 0", int(values["rest"]), ">=", 0))
+    assumes.append(Hypothesis("rest: eigenvalues of the true Hessian that are 0", int(values["rest"]), ">=", 0))
     (_, U_M), (_, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
     distances = []
     for sets in READINGS:
@@ -109,7 +109,7 @@ def eq_42(values: Values) -> Violation:
 def thm_3_2_by_limit(values: Values) -> Violation:
     """Right side of eq. (4) against the difference of the expressions (36), with the sets by limits."""
     spikes, n_M, n_N, assumes = read(values)
-    assumes.append(Hypothesis("spikes that are 0", int(values["rest"]), ">=", 1))
+    assumes.append(Hypothesis("rest: eigenvalues of the true Hessian that are 0", int(values["rest"]), ">=", 1))
     (g_M, U_M), (g_N, U_N), total = _shares(spikes, n_M), _shares(spikes, n_N), len(spikes) + int(values["rest"])
     at_M, at_N = _by_limit(spikes, n_M), _by_limit(spikes, n_N)
     stable_rank_M = sum((g_M[j] for j in at_M), (total - len(at_M)) * U_M)

@@ -235,7 +235,9 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     correction=Form(
         r"The two sums together are $\ge B_N D$, with $\ge$ in the place of the last equality sign: each spike with "
         r"$\sigma s_N < |\theta_j| \le \sigma s_M$ adds one more $D \ge 0$. The second and third sum of eq. (38) as "
-        r"corrected are $\ge B_N D$ as well. Both for $\theta_0^2 \ge \sigma^2 s_M^2$.",
+        r"corrected are $\ge B_N D$ as well. Both for $\theta_0^2 \ge \sigma^2 s_M^2$. (The print sets the two "
+        r"conditions of $\mathcal{P}_N$ equal: by $g_N^{-1}(\theta_i) > U_N$ alone the chain holds as printed unless a "
+        r"spike is at a threshold.)",
         {"last_equal": False, "readings": ("limit",), "also_matched": True},
         mutants=({"last_equal": True}, {"assumption": False}, {"factor": 1.01}, {"sign": -1}, {"everything": True}),
         asks="neither",
