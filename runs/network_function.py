@@ -250,7 +250,7 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled) -> Non
     # A call of the prepared module would undo the change.
     module = copy.deepcopy(network.quiet.module)
     before = {name: buffer.clone() for name, buffer in module.named_buffers()}
-    few = torch.arange(2, device=data.x.device)
+    few = torch.arange(min(len(data.x), 16), device=data.x.device)  # RReLU draws for what is negative only
     with torch.no_grad(), _drawn_from(0, data.x.device):
         undrawn = _random_state(data.x.device)
         module(network.taken(data, Batch(few)).x)

@@ -44,7 +44,7 @@ class Functional(nn.Module):
         return nn.functional.dropout(self.layer(x), 0.5, self.training)
 
 
-@pytest.mark.parametrize("last", [Functional(), nn.Sequential(nn.Linear(6, 2), nn.RReLU())])
+@pytest.mark.parametrize("last", [Functional(), nn.Sequential(nn.RReLU(), nn.Linear(6, 2))])
 def test_randomness_that_no_seed_of_the_run_reaches_is_refused(last):
     with pytest.raises(FederationError, match=r"outside of nn\.Dropout modules"):
         problem(last)

@@ -127,6 +127,7 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     r"e^{-N^\tau f(\delta)}$ for some $\tau > 0$ and positive increasing f. Then $X + D$ has a limiting spectral "
     r"measure, the free convolution $\mu_X \boxplus \mu_D$.",
     measure=measure_sums,
+    control=Form("The first three moments alone are those of the free convolution.", {"most": 3}),
     correction=Form(
         r"The same for X whose law is invariant under rotations, and D deterministic or independent of X. (Where the "
         r"rank of D stays bounded any X will do, by interlacing: $\mu_{X + D} = \mu_X$; not measured here.)",
@@ -139,10 +140,10 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     expect="corrected",
     grade="statistical",
 )
-def v1_lem_A_2(data: Sums, aligned: bool = True, convolution: str = "free", weight: float = 1.0
-               ) -> Evidence:  # fmt: skip
+def v1_lem_A_2(data: Sums, aligned: bool = True, convolution: str = "free", weight: float = 1.0,
+               most: int = max(POWERS)) -> Evidence:  # fmt: skip
     """Mean normalised moments of X + D; ``aligned`` includes the sums in which the variances of X follow D."""
-    names = [name for name in data.traces if aligned or name not in data.aligned]
+    names = [name for name in data.traces if (aligned or name not in data.aligned) and data.parts[name][0] <= most]
 
     def predict(convolution: str, weight: float, **_: Any) -> Predictions:
         return {name: moment_of_sum(*data.parts[name], convolution, weight) for name in names}
