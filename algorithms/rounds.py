@@ -168,6 +168,7 @@ def rounds(
     if hasattr(algorithm, "gathered"):  # central training: one client in place of all
         clients, shares = algorithm.gathered(clients, shares)
         cohort = None
+    _require_followed(algorithm, clients)
     fed = Federation(
         clients,
         weights=shares,
@@ -179,7 +180,6 @@ def rounds(
     if resume:
         before, done = resume[0].algorithm, resume[0].round
     else:
-        _require_followed(algorithm, clients)
         before, done = algorithm.start(fed, Tree(problem.start)), 0
         yield Step(_metrics(problem, algorithm, before, fed, 0, True), RunState(0, before, fed.state), ledger)
     for number, state in enumerate(go_on(algorithm.round, fed, before, rounds - done, cohort), done + 1):

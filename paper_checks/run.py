@@ -203,7 +203,7 @@ def run(
         _Theme(ledger.home[some[0].id], some, seed, budget)
         for some in (tuple(found) for _, found in groupby(claims, key=lambda claim: claim.module))
     ]
-    on_file = _on_file(papers, files, tuple(search_path), jobs)
+    on_file = _on_file(claims, ledger, files, tuple(search_path), jobs)
     measured: list[_Measured] = []
     replayed = defaultdict[str, tuple[Replayed, ...]](tuple)
     with closing(_answers([*themes, *on_file], min(jobs, len(claims)))) as answers:
@@ -306,11 +306,16 @@ class _OnFile:
 
 
 def _on_file(
-    papers: Iterable[Paper], files: Mapping[str, Sequence[Stored]], search_path: tuple[str, ...], jobs: int
+    claims: Iterable[Claim],
+    ledger: Ledger,
+    files: Mapping[str, Sequence[Stored]],
+    search_path: tuple[str, ...],
+    jobs: int,
 ) -> list[_OnFile]:
     """The files of the claims, paper by paper; those of a paper in several processes, where there are several jobs."""
-    known = {paper: {claim.id for claim in paper.claims()} for paper in papers}
-    wanted = {paper: [file for id in files if id in known[paper] for file in files[id]] for paper in known}
+    wanted = defaultdict[Paper, list[Stored]](list)
+    for claim in claims:
+        wanted[ledger.home[claim.id]] += files[claim.id]
     return [
         _OnFile(paper.package, tuple(some[first : first + each]), search_path)
         for paper, some in wanted.items()

@@ -237,10 +237,11 @@ def require_fit(network: Network, start: Tree, split: str, data: Labelled) -> No
         raise FederationError("the loss must return one number, the mean over the samples")
 
 
-def require_no_other_state(network: Network, start: Tree, data: Labelled) -> None:
+def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: int) -> None:
     """A buffer that training changes, other than running statistics, would leak from client to client.
 
-    So would the global random state, where the module draws from it without its drop-out.
+    So would the global random state, where the module draws from it without its drop-out. Looks at a few samples, at
+    most ``rows`` at a time (two for batch norm).
 
     Raises:
         FederationError: Names the buffer, or says what draws.
@@ -253,7 +254,8 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled) -> Non
     few = torch.arange(min(len(data.x), 16), device=data.x.device)  # RReLU draws for what is negative only
     with torch.no_grad(), _drawn_from(0, data.x.device):
         undrawn = _random_state(data.x.device)
-        module(network.taken(data, Batch(few)).x)
+        for part in few.tensor_split(-(-len(few) // max(rows, 2))):
+            module(network.taken(data, Batch(part)).x)
         if not torch.equal(_random_state(data.x.device), undrawn):
             raise FederationError(
                 "training draws random numbers outside of nn.Dropout modules, as F.dropout, RReLU and the drop-out of "

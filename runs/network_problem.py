@@ -249,7 +249,7 @@ def network_problem(
     network, start = network_of(module, loss, preparation, statistics)
     for split, given in {"training": data, **splits}.items():
         require_fit(network, start, split, given)
-    require_no_other_state(network, start, data)
+    require_no_other_state(network, start, data, rows)
     return NetworkProblem(name, NetworkClients(network, data, parts, rows), start, splits, own, rows)
 
 
