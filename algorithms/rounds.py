@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
+from algorithms.alignment import Watched, alignment
 from algorithms.federation import Clients, Cohort, Executor, Federation, FederationError, FederationState
 from algorithms.ledger import Ledger
 from algorithms.tree import Tree
@@ -144,6 +145,7 @@ def rounds(
     executor: Executor | None = None,
     resume: tuple[RunState, Ledger] | None = None,
     evaluate_every: int = 1,
+    aligned: bool = False,
 ) -> Iterator[Step]:
     """Yields the state before the first round (or nothing, on resuming), then every round.
 
@@ -157,6 +159,9 @@ def rounds(
         resume: Where a run of the same settings stood, and its ledger.
         evaluate_every: Rounds from one evaluation to the next; the start and the last round are evaluated, too. In the
             other rounds metrics hold only what costs nothing.
+        aligned: Measure in every round how far the clients' updates point where the federation's does
+            (`algorithms.alignment`), under the name `alignment`; nan before the first. Takes the memory of a model for
+            each client of a round.
 
     Raises:
         FederationError: The run cannot go on; or a number that the problem evaluates is not finite.
@@ -169,11 +174,12 @@ def rounds(
         clients, shares = algorithm.gathered(clients, shares)
         cohort = None
     _require_followed(algorithm, clients)
+    watched = Watched(executor)
     fed = Federation(
         clients,
         weights=shares,
         seed=seed,
-        executor=executor,
+        executor=watched if aligned else executor,
         ledger=ledger,
         state=resume[0].federation if resume else None,
     )
@@ -181,20 +187,30 @@ def rounds(
         before, done = resume[0].algorithm, resume[0].round
     else:
         before, done = algorithm.start(fed, Tree(problem.start)), 0
-        yield Step(_metrics(problem, algorithm, before, fed, 0, True), RunState(0, before, fed.state), ledger)
+        metrics = _metrics(problem, algorithm, before, fed, 0, True)
+        yield Step({**metrics, "alignment": nan} if aligned else metrics, RunState(0, before, fed.state), ledger)
     for number, state in enumerate(go_on(algorithm.round, fed, before, rounds - done, cohort), done + 1):
         evaluated = number % evaluate_every == 0 or number == rounds
         metrics = _metrics(problem, algorithm, state, fed, number, evaluated)
+        if aligned:
+            metrics["alignment"] = alignment(algorithm, before, state, watched.taken(), _statistics(clients))
+        before = state
         yield Step(metrics, RunState(number, state, fed.state), ledger)
 
 
 def _require_followed(algorithm: Algorithm, clients: Clients | Sequence[Any]) -> None:
     """Running statistics are among the rest of the weights: frozen with it, they would stay those of the start."""
-    if getattr(getattr(algorithm, "adapter", None), "rest", "") == "frozen" and getattr(clients[0], "statistics", ()):
+    if getattr(getattr(algorithm, "adapter", None), "rest", "") == "frozen" and _statistics(clients):
         raise FederationError(
             "a frozen rest would freeze batch norm's running statistics, which tests use; train the rest, choose "
             "statistics 'batch', or a group norm"
         )
+
+
+def _statistics(clients: Clients | Sequence[Any]) -> Collection[str]:
+    """Names in the weights that are no parameters."""
+    found: Collection[str] = getattr(clients[0], "statistics", ())
+    return found
 
 
 def _metrics(

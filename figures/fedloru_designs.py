@@ -133,6 +133,8 @@ SIZES: Mapping[Scale, Sizes] = {
         personal={"own_share": 0.2}, psi=(0.1, 0.5),
     ),
 }  # fmt: skip
+ALIGNED: Mapping[Scale, tuple[int, int]] = {"quick": (4, 2), "laptop": (40, 5), "paper": (400, 50)}
+"""Rounds, and rounds between accumulations, of Figure 8, whose text speaks of what comes after about 20 rounds."""
 METHODS = ("FedAvg", "FedLoRA", "FedHM", "FedLoRU")
 RESTARTED = (
     ("A anew", "random", 1), ("A kept", "keep A", 1), ("both kept", "momentum", 1),
@@ -236,6 +238,34 @@ def restarts_design(settings: Settings) -> Design:
         keys, options = {**plain.keys, "method": method}, {**plain.options, **of_it}
         lines.append(replace(plain, algorithm="fedloru", keys=keys, options=options, rate_of=method))
     return _design(sizes, lines)
+
+
+def fig8_designs(settings: Settings) -> tuple[Design, Design]:
+    """Figure 8: what chooses the learning rates, and the lines, whose rates are then given with `with_rates`.
+
+    The runs that choose are those of Tables 1 and 7 in the same settings.
+    """
+    sizes, (rounds, tau) = settings.sizes(SIZES), settings.sizes(ALIGNED)
+    (data,) = data_of(settings, ("cifar-100",))
+    chosen = [
+        _line(sizes, data, "IID", clients, participation, method, "full" if method == "FedAvg" else "large")
+        for clients, participation in ((sizes.cases[0][1], 0.5), (sizes.sparse[0], 0.1))
+        for method in ("FedAvg", "FedLoRA", "FedLoRU")
+    ]
+    looked: Mapping[str, Any] = {"alignment": True, "evaluate_every": rounds}
+    lines = [
+        replace(line, metric="alignment", options={
+            **line.options, **looked, **({"tau": tau} if "tau" in line.options else {})})
+        for line in chosen
+    ]  # fmt: skip
+    return _design(sizes, chosen), Design(tuple(lines), rounds, sizes.seeds)
+
+
+def with_rates(design: Design, rates: Mapping[str, float]) -> Design:
+    """The design with the learning rate of each group of lines among its options."""
+    return replace(design, lines=tuple(
+        replace(line, options={**line.options, "learning_rate": rates[line.rate_of]}) for line in design.lines
+    ))  # fmt: skip
 
 
 def _design(sizes: Sizes, lines: Sequence[Line]) -> Design:

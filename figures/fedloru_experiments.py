@@ -49,10 +49,15 @@ def data_by(design: Callable[[Settings], Design]) -> Callable[[Settings], pd.Dat
     def data(settings: Settings) -> pd.DataFrame:
         made = design(settings)
         if settings.scale == "paper":
-            announced(made, settings, [f"{s.name}: {s.value} ({s.source})" for s in LEFT_OUT])
+            announced(made, settings, left_out())
         return results(made, settings)
 
     return data
+
+
+def left_out() -> list[str]:
+    """What the paper leaves out, line by line."""
+    return [f"{entry.name}: {entry.value} ({entry.source})" for entry in LEFT_OUT]
 
 
 def published(table: str, row: Row) -> float | None:
@@ -215,9 +220,14 @@ def _in_words(contrast: Contrast) -> str:
 def sizes_of(table: pd.DataFrame) -> str:
     """Sizes of the scale that a table is of."""
     sizes = _scale_of(table)
+    told = described(table, sizes, sizes.rounds, sizes.tau)
+    return f"{told}; final accuracy: mean of the last {EVALUATIONS} evaluations."
+
+
+def described(table: pd.DataFrame, sizes: Sizes, rounds: int, tau: int) -> str:
+    """Network, data, local steps, ranks, learning rates and seeds."""
     runs, choice = table[table.stage == RUN], table[table.stage == CHOICE]
-    data = str(runs.data.iloc[0])
-    of, network = sizes.federation, network_of(sizes, data)
+    of, network = sizes.federation, network_of(sizes, str(runs.data.iloc[0]))
     shares = ", ".join(f"{name} {100 * share(network, sizes.rank(name)):.0f} % (rank {sizes.rank(name)})"
                        for name in sizes.shares)  # fmt: skip
     rates = ", ".join(f"{rate:g}" for rate in sizes.rates)
@@ -226,10 +236,9 @@ def sizes_of(table: pd.DataFrame) -> str:
     return (
         f"{network[0]} of width {sizes.width} on images of {of.get('side', 28)} x {of.get('side', 28)} pixels, "
         f"{of.get('samples', 'all')} training samples ({sizes.personal.get('samples', 'all')} for personal models), "
-        f"{of['epochs']} local epochs in batches of {of['batch']}, momentum 0.9, cosine to 0.001 over {sizes.rounds} "
-        f"rounds, accumulation every {sizes.tau}, parameters of the low-rank methods: {shares}; learning rates "
-        f"{tried}; seeds {', '.join(map(str, sorted(set(runs.seed))))}; final accuracy: mean of the last {EVALUATIONS} "
-        "evaluations."
+        f"{of['epochs']} local epochs in batches of {of['batch']}, momentum 0.9, cosine to 0.001 over {rounds} "
+        f"rounds, accumulation every {tau}, parameters of the low-rank methods: {shares}; learning rates "
+        f"{tried}; seeds {', '.join(map(str, sorted(set(runs.seed))))}"
     )
 
 

@@ -20,7 +20,7 @@ from runs.plan import Plan, planned
 from runs.settings import Conduct, RunError, at_least
 
 Say = Callable[[str], None]
-COSTLESS = {"round", "rank", "bytes_down", "bytes_up"}
+COSTLESS = {"round", "rank", "bytes_down", "bytes_up", "alignment"}
 """Metrics of every round, evaluated or not."""
 
 

@@ -69,7 +69,7 @@ def train(
         made = rounds(
             parts.algorithm, parts.problem, rounds=plan.conduct.rounds, cohort=plan.settings["cohort"],
             seed=plan.settings["seed"], executor=parts.executor, resume=(before.state, ledger) if before else None,
-            evaluate_every=plan.conduct.evaluate_every,
+            evaluate_every=plan.conduct.evaluate_every, aligned=plan.settings["alignment"],
         )  # fmt: skip
         first = None if before else next(made)
         require_writable(folder)

@@ -14,7 +14,7 @@ from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
 from runs.catalogue import CONDUCT, RUN, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.options import resolved
-from runs.settings import PLACE, STAYING, Conduct, RunError
+from runs.settings import MEASURED, PLACE, STAYING, Conduct, RunError
 from runs.versions import versions
 from workloads.files import write_whole
 
@@ -40,9 +40,14 @@ class Plan:
     conduct: Conduct = field(default_factory=Conduct)
 
     @property
+    def told(self) -> dict[str, Any]:
+        """The settings as they are stored: what is measured beside them only where it is asked for."""
+        return {name: value for name, value in self.settings.items() if value or name not in MEASURED}
+
+    @property
     def identity(self) -> dict[str, Any]:
         """What makes it this run and no other, for JSON."""
-        return {"algorithm": self.algorithm, "problem": self.problem, **self.settings}
+        return {"algorithm": self.algorithm, "problem": self.problem, **self.told}
 
     @property
     def digest(self) -> str:
@@ -129,7 +134,7 @@ def write_plan(folder: Path, plan: Plan, earlier: str | None = None) -> None:
         OSError: The folder cannot be written.
     """
     content = {
-        "algorithm": plan.algorithm, "problem": plan.problem, "settings": dict(plan.settings),
+        "algorithm": plan.algorithm, "problem": plan.problem, "settings": plan.told,
         "rounds": plan.conduct.rounds, "conduct": {name: getattr(plan.conduct, name) for name in STAYING},
         "versions": versions(), **({} if earlier is None else {"earlier": earlier}),
     }  # fmt: skip
@@ -161,7 +166,7 @@ def stored_plan(folder: Path) -> Plan:
         if not isinstance(conduct, dict) or not set(conduct) <= set(STAYING):
             raise RunError(f"conduct must be a table of {', '.join(STAYING)}")
         plan = _planned(*names, {**settings, **conduct}, Conduct(rounds=number))
-        lacking = [name for name in plan.settings if name not in settings and name not in LATER]
+        lacking = [name for name in plan.settings if name not in settings and name not in (*LATER, *MEASURED)]
         if lacking:
             raise RunError(f"it lacks {', '.join(lacking)}")
     except RunError as error:

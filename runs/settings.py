@@ -18,6 +18,7 @@ class RunSettings:
     Attributes:
         cohort: Clients of a round; default: all.
         seed: Of everything random.
+        alignment: Measure how far the clients' updates of a round point where the federation's does, in every round.
 
     Raises:
         RunError: A value out of its range.
@@ -25,12 +26,15 @@ class RunSettings:
 
     cohort: int | None = None
     seed: int = 0
+    alignment: bool = False
 
     def __post_init__(self) -> None:
         at_least(1, cohort=self.cohort)
         at_least(0, seed=self.seed)
 
 
+MEASURED = ("alignment",)
+"""Settings that measure more and change nothing else: a part of what a run is only where they are asked for."""
 PLACE = ("executor", "device")
 """Where a run is computed: another place changes the last digits."""
 STAYING = (*PLACE, "evaluate_every")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import rankproof
+from figures import fedloru_alignment as aligned
 from figures import fedloru_curves as curves
 from figures import fedloru_experiments as tables
 from figures.experiment import CHOICE, RUN
@@ -16,6 +17,7 @@ from figures.fedloru_designs import (
     RANKS,
     SIZES,
     choice_of,
+    fig8_designs,
     matched_rank,
     network_of,
     parameters,
@@ -37,6 +39,7 @@ DESIGNS = {"1": tab1_design, "3": tab3_design, "4": tab4_design, "6": tab6_desig
 FIGURES = (
     tables.TABLE_1_FIGURE, tables.TABLE_3_FIGURE, tables.TABLE_4_FIGURE, tables.TABLE_6_FIGURE, tables.TABLE_7_FIGURE,
     tables.RESTARTS_FIGURE, curves.FIGURE_2, curves.FIGURE_3, curves.FIGURE_5,
+    aligned.FIGURE_8,
 )  # fmt: skip
 OWN = {"restart", "rank", "ranks", "client_ranks", "cap", "tau", "personal_rank", "learning_rate"}
 """Options in which methods of one setting may differ."""
@@ -199,6 +202,33 @@ def test_costs_are_those_of_the_first_round_at_the_target():
     rounds = curves.rounds_to_target(invented("1", value))
     assert (rounds[20, "FedAvg"], rounds[100, "FedLoRU"], rounds[20, "FedLoRA"]) == (8, 4, float("inf"))
     assert "0.50 of FedAvg" in curves.costs_found(invented("1", value))
+
+
+@pytest.mark.parametrize("scale", ["quick", "laptop", "paper"])
+def test_alignment_chooses_its_rates_in_runs_of_the_tables(scale):
+    settings = Settings(scale)
+    choosing, design = fig8_designs(settings)
+    of_tables = {line.rate_of: line for of in (tab1_design, tab7_design) for line in of(settings).lines if line.tuned}
+    for line, looked in zip(choosing.lines, design.lines, strict=True):
+        other = of_tables.get(line.rate_of)  # CIFAR-100 where it is here
+        assert other is None or other.options == line.options
+        differs = {name for name in looked.options if looked.options[name] != line.options.get(name)}
+        assert {"alignment", "evaluate_every"} <= differs <= {"alignment", "evaluate_every", "tau"}
+    assert len(design.lines) == 6
+
+
+def test_alignment_is_compared_at_the_start_and_after_the_twentieth_round():
+    lines = fig8_designs(Settings("laptop"))[1].lines
+    rows = [
+        {"stage": RUN, **line.keys, "seed": seed, "rate": 0.1, "round": number, "bytes": 0, "failed": 0,
+         "value": 0.4 + 1e-4 * seed + (0.0 if line.keys["method"] == "FedAvg" else -0.1 if number <= 5 else 0.05)}
+        for line in lines for seed in range(5) for number in range(1, 41)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    said = {(of.start, effect.above): effect.mean for _, _, of, effect in aligned.differences(table)}
+    assert said == {(1, "contradicts"): pytest.approx(-0.1), (21, "supports"): pytest.approx(0.05)}
+    assert "below in rounds 1 to 5 (-0.100), above in rounds 21 to 40 (+0.050)" in aligned.in_short(table)
+    assert [len(axes.get_lines()) for axes in aligned.draw_alignment(table).axes] == [3, 3]
 
 
 def test_below_the_paper_s_scale_the_data_set_is_named():

@@ -1,0 +1,109 @@
+"""How far the clients' updates of a round point where the federation's does: what FedLoRU's Figure 8 plots."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from algorithms.adapter import AB
+from algorithms.federation import Executor, FederationError, Reply, Sequential
+from algorithms.tree import Tree
+from algorithms.trip import Receipt, Trip, fold
+
+
+class Watched:
+    """An executor that keeps what the clients of the last averaged trip sent: a model for each client of the cohort.
+
+    Numbers are those of the executor that it watches.
+    """
+
+    def __init__(self, executor: Executor | None = None) -> None:
+        self._executor: Executor = executor if executor is not None else Sequential()
+        self._sent: list[Any] = []
+
+    def replies(self, trip: Trip) -> Iterator[Reply]:
+        """One reply for each client of the cohort, in its order."""
+        return self._executor.replies(trip)
+
+    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+        """The sum of share times upload, and a receipt for each client."""
+        self._sent = []
+        return fold(trip, self._kept(trip), shares)
+
+    def tell(self, trip: Trip) -> None:
+        """Brings values to every client."""
+        self._executor.tell(trip)
+
+    def taken(self) -> list[Any]:
+        """What the clients sent since it was taken last, in the order of the cohort, as the server adds it up."""
+        sent, self._sent = self._sent, []
+        return sent
+
+    def _kept(self, trip: Trip) -> Iterator[Reply]:
+        for reply in self._executor.replies(trip):
+            self._sent.append(reply.upload if trip.then is None else trip.then(reply.upload))
+            yield reply
+
+
+def client_model(algorithm: Any, before: Any, sent: Any) -> Tree:
+    """The model that a client trained in a round, from what it sent: weights, or factors beside the server's weights.
+
+    Args:
+        algorithm: Whose round it was.
+        before: Its state before the round.
+        sent: By the client, as the server adds it up.
+
+    Raises:
+        FederationError: What is sent is no model.
+    """
+    if isinstance(sent, AB) and hasattr(before, "base"):
+        return algorithm.adapter.weights(before.base, sent)
+    if isinstance(sent, Tree) and _shapes(sent) == _shapes(algorithm.weights(before)):
+        return sent
+    raise _no_model(algorithm)
+
+
+def _no_model(algorithm: Any) -> FederationError:
+    return FederationError(
+        f"{type(algorithm).__name__} has no alignment: its clients do not send a model at the end of a round; leave "
+        "alignment out, or choose FedAvg, FedLin, FedHM, FedLoRA or FedLoRU"
+    )
+
+
+def alignment(algorithm: Any, before: Any, after: Any, sent: Sequence[Any], left_out: Collection[str] = ()) -> float:
+    """The mean over the clients of the cosine between their update of the model and the federation's.
+
+    An update is the difference to the model before the round, all its weights as one vector. FedLoRU v2, Appendix F.5.
+
+    Args:
+        algorithm: Whose round it was.
+        before: Its state before the round.
+        after: Its state after it.
+        sent: By the clients, as the server adds it up.
+        left_out: Names of what is no weight, such as running statistics.
+
+    Returns:
+        A number from -1 to 1; nan where an update is zero.
+
+    Raises:
+        FederationError: What the clients send is no model.
+    """
+    if not sent:
+        raise _no_model(algorithm)
+    start = algorithm.weights(before)
+    together = _vector(algorithm.weights(after) - start, left_out)
+    cosines = []
+    for one in sent:
+        alone = _vector(client_model(algorithm, before, one) - start, left_out)
+        cosines.append((alone @ together) / (alone.norm() * together.norm()))
+    return float(torch.stack(cosines).mean())
+
+
+def _shapes(weights: Tree) -> dict[str, torch.Size]:
+    return {name: part.shape for name, part in weights.items()}
+
+
+def _vector(update: Tree, left_out: Collection[str]) -> torch.Tensor:
+    return torch.cat([part.detach().reshape(-1).double() for name, part in update.items() if name not in left_out])

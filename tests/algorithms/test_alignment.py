@@ -1,0 +1,123 @@
+"""Alignment of clients' updates with the federation's: by hand, for all that have one, and changing nothing."""
+
+import math
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from algorithms.federation import FederationError
+from algorithms.ledger import Ledger
+from algorithms.rounds import rounds
+from runs.catalogue import algorithm_of
+from runs.plan import parts_of, planned, stored_plan, write_plan
+from runs.settings import Conduct
+
+GIVEN = {"clients": 4, "steps": 3, "rows": 5, "columns": 4, "learning_rate": 0.05}
+RANKED = {"fedavg": {}, "fedlin": {}, "fedhm": {"rank": 2}, "fedlora": {"rank": 2}, "fedloru": {"rank": 2, "tau": 2}}
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A loss of constant gradient, minus the direction: a step of rate 1 goes there."""
+
+    direction: tuple[float, ...]
+    samples: float = 1.0
+
+    def loss(self, w, batch=None):
+        return -(w["w"] * torch.tensor(self.direction, dtype=torch.float64)).sum()
+
+
+class Field:
+    measures = {}  # noqa: RUF012
+    weights = None
+
+    def __init__(self, *clients):
+        self.clients = clients
+        self.start = {"w": torch.zeros(2, dtype=torch.float64)}
+
+    def loss(self, w):
+        return 0.0
+
+
+def plan(algorithm, **changed):
+    return planned(algorithm, "quadratics", {**GIVEN, **RANKED.get(algorithm, {}), **changed}, Conduct(rounds=5))
+
+
+def steps(of, aligned=True, **options):
+    parts = parts_of(of)
+    cohort, seed = of.settings["cohort"], of.settings["seed"]
+    return list(rounds(parts.algorithm, parts.problem, rounds=5, cohort=cohort, seed=seed, aligned=aligned, **options))
+
+
+def test_two_clients_by_hand():
+    fedavg = algorithm_of("fedavg", "quadratics", {**plan("fedavg").settings, "steps": 1, "learning_rate": 1.0})
+    found = [step.metrics["alignment"] for step in rounds(
+        fedavg, Field(Slope((3.0, 0.0)), Slope((0.0, 4.0))), rounds=2, aligned=True)]  # fmt: skip
+    assert math.isnan(found[0])
+    assert found[1:] == pytest.approx([(3 / 5 + 4 / 5) / 2] * 2)  # the sum points to (3, 4)
+    unequal = Field(Slope((1.0, 0.0), 3.0), Slope((-1.0, 0.0), 1.0))  # plain mean over clients of 1 and -1
+    assert next(s.metrics["alignment"] for s in rounds(fedavg, unequal, rounds=1, aligned=True) if s.state.round) == 0.0
+
+
+def measured(of):
+    return [step.metrics["alignment"] for step in steps(of)][1:]
+
+
+@pytest.mark.parametrize("algorithm", RANKED)
+def test_a_client_alone_is_aligned_and_several_are_less_so(algorithm):
+    """The factors' updates make the model's, also in the rounds that accumulate and start the factors anew."""
+    assert measured(plan(algorithm, cohort=1)) == pytest.approx([1.0] * 5)
+    assert all(-1.0 < one < 1 - 1e-4 for one in measured(plan(algorithm)))
+
+
+def test_a_product_that_counts_twice_leads_elsewhere_than_its_client():
+    found = measured(plan("fedloru", cohort=1, restart="momentum"))
+    assert found[0] == pytest.approx(1.0)
+    assert min(found) < 0.99
+
+
+def test_the_update_is_that_of_the_model_and_not_of_the_factors():
+    """Of FedLoRU: client models W + A_k B_k against the mean of the factors, over weights that accumulate."""
+    of = plan("fedloru", tau=1)
+    parts = parts_of(of)
+    found = list(rounds(parts.algorithm, parts.problem, rounds=2, aligned=True))
+    before, after = (parts.algorithm.weights(step.state.algorithm)["W"] for step in found[1:])
+    models = []
+    for number in range(4):
+        only = OneClient(parts.problem, number)
+        (end,) = rounds(parts.algorithm, only, rounds=2, resume=(found[1].state, Ledger()))
+        models.append(parts.algorithm.weights(end.state.algorithm)["W"])
+    cosines = [torch.cosine_similarity((m - before).flatten(), (after - before).flatten(), dim=0) for m in models]
+    assert found[-1].metrics["alignment"] == pytest.approx(float(torch.stack(cosines).mean()), rel=1e-12)
+
+
+class OneClient:
+    """One client of a problem as a federation."""
+
+    def __init__(self, problem, number):
+        self.clients, self.weights = (problem.clients[number],), None
+        self.start, self.loss, self.measures = problem.start, problem.loss, problem.measures
+
+
+@pytest.mark.parametrize("algorithm", RANKED)
+def test_numbers_are_those_of_a_run_that_does_not_look(algorithm):
+    looked, not_looked = steps(plan(algorithm, cohort=2)), steps(plan(algorithm, cohort=2), aligned=False)
+    for one, other in zip(looked, not_looked, strict=True):
+        assert {name: value for name, value in one.metrics.items() if name != "alignment"} == other.metrics
+
+
+@pytest.mark.parametrize("algorithm", ["rolora", "ffa-lora", "flexlora", "fedlrt", "local"])
+def test_what_sends_no_model_has_none(algorithm):
+    with pytest.raises(FederationError, match="has no alignment"):
+        steps(plan(algorithm, rank=2) if algorithm != "local" else plan(algorithm))
+
+
+def test_it_is_a_part_of_what_a_run_is_only_where_it_is_asked_for(tmp_path):
+    plain, asked, not_asked = plan("fedavg"), plan("fedavg", alignment=True), plan("fedavg", alignment=False)
+    assert plain.digest == not_asked.digest != asked.digest
+    assert "alignment" not in plain.identity
+    for one in (plain, asked):
+        write_plan(tmp_path, one)
+        assert stored_plan(tmp_path).digest == one.digest
+        assert stored_plan(tmp_path).settings["alignment"] is one.settings["alignment"]
