@@ -44,18 +44,21 @@ def eq_51_54(values: Values) -> Violation:
 @replay("fedloru-v2/eq-55")
 def eq_55(values: Values) -> Violation:
     """g(1) from its definition as a difference of two quotients."""
-    theta, ratio, *alphas = fractions(values, "theta", "ratio_1", "alpha_1", "alpha_2")
-    first, second = 1 - 1 / theta**2, 1 - 1 / (theta * ratio) ** 2
+    third, ratio, next_ratio, *alphas = fractions(values, "theta", "ratio_1", "ratio_2", "alpha_1", "alpha_2")
+    theta_2 = third / next_ratio
+    theta_1 = theta_2 / ratio
+    first, second = 1 - 1 / theta_1**2, 1 - 1 / theta_2**2
     a, b = (alpha**2 for alpha in alphas)
     g = first - (a * first + b * second) / (a + b)
     assumes = (
-        Hypothesis("|theta_1|, against |theta_2|", abs(theta), ">=", abs(theta * ratio)),
-        Hypothesis("|theta_2|, against sigma s_N = 1", abs(theta * ratio), ">=", 1),
+        Hypothesis("|theta_1|, against |theta_2|", abs(theta_1), ">=", abs(theta_2)),
+        Hypothesis("|theta_1 - theta_2|: distinct", abs(theta_1 - theta_2), ">", 0),
+        Hypothesis("|theta_2|, against sigma s_N = 1", abs(theta_2), ">=", 1),
         Hypothesis("alpha_1^2", a, ">", 0),
         Hypothesis("alpha_2^2", b, ">", 0),
     )
-    return Violation(0, g, strict=True, assumes=assumes,
-                     reads="theta_1 = theta, theta_2 = theta ratio_1, sigma s_N = 1: 0 against g(1), which should be "
+    return Violation(0, g, strict=True, assumes=assumes, given={"theta_1, theta_2": [theta_1, theta_2]},
+                     reads="three spikes, theta the last, sigma s_N = 1: 0 against g(1), which should be "
                      "greater")  # fmt: skip
 
 

@@ -26,12 +26,14 @@ def zero(expression: Any) -> bool:
 
 @proof("fedloru-v2/eq-55", power=2, factor="1")
 def eq_55(values: Values) -> Proof:
-    r"""For every r, with $A = \sum_{i \le r}\alpha_i^2$ and $P = \sum_{i \le r}\alpha_i^2\phi_i^2$.
+    r"""Given (54): for every r, with $A = \sum_{i \le r}\alpha_i^2$ and $P = \sum_{i \le r}\alpha_i^2\phi_i^2$.
 
     $\frac PA - \frac{P + ap}{A + a} = \frac{a(P - Ap)}{A(A + a)}$ for $a = \alpha_{r+1}^2$, $p = \phi_{r+1}^2$, and
     $P - Ap = \sum_{i \le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)$: a sum of terms that are not negative, since $\phi_i$
     falls with $|\theta_i|$. For $\alpha_i \ne 0$ the sum is 0 if and only if every term is, the first one included,
-    whose $\phi_1$ is the largest: if and only if $|\theta_1| = \cdots = |\theta_{r+1}|$.
+    whose $\phi_1$ is the largest: if and only if $|\theta_1| = \cdots = |\theta_{r+1}|$, and no more than two
+    distinct $\theta_i$ share a magnitude. At $\theta_1 = -\theta_2$ the proof of Theorem 3.3 gives the limits of
+    $E[C_{N,1}]$ and $E[C_{N,2}]$.
     """
     P, A, a, p = sympy.symbols("P A a p", positive=True)
     alpha = sympy.Symbol("alpha", positive=True)

@@ -130,15 +130,18 @@ def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0)
 
 
 OVERLAP_AXES = (
-    Axis("theta", 1.0, 1e3, FROM_ONE), Axis("ratio_1", 1e-3, 1.0, UNIT), Axis("ratio_2", 1e-3, 1.0, UNIT),
+    Axis("theta", 1.0, 1e3, FROM_ONE),
+    Axis("ratio_1", 1e-3, 1.0, UNIT, signed=True), Axis("ratio_2", 1e-3, 1.0, UNIT, signed=True),
     Axis("alpha_1", 1e-3, 1e3, POSITIVE), Axis("alpha_2", 1e-3, 1e3, POSITIVE), Axis("alpha_3", 1e-3, 1e3, POSITIVE),
 )  # fmt: skip
 
 
 def _overlaps(case: Mapping[str, Any]) -> list[Any]:
-    """Overlaps of three spikes theta, ratio_1 theta and ratio_1 ratio_2 theta at unit noise, for any number type."""
-    thetas = [case["theta"], case["theta"] * case["ratio_1"], case["theta"] * case["ratio_1"] * case["ratio_2"]]
-    return [1 - 1 / theta**2 for theta in thetas]
+    """Overlaps of spikes theta_3 = theta, theta_2 and theta_1 by their ratios, at unit noise, for any number type."""
+    squares = [1 / case["theta"] ** 2]
+    for name in ("ratio_2", "ratio_1"):
+        squares.insert(0, squares[0] * case[name] ** 2)
+    return [1 - square for square in squares]
 
 
 def _drop(squares: list[Any], overlaps: list[Any], r: int) -> Any:
@@ -149,16 +152,17 @@ def _drop(squares: list[Any], overlaps: list[Any], r: int) -> Any:
 
 
 def search_drops(context: Context) -> Searched:
-    """Three outliers by decreasing modulus, with non-zero slopes."""
+    """Three distinct outliers by decreasing modulus, theta_{i+1} = ratio_i theta_i, with non-zero slopes."""
 
-    def above(cases: Cases) -> np.ndarray:
-        return cases["theta"] * cases["ratio_1"] * cases["ratio_2"] >= 1.0
+    def distinct(cases: Cases) -> np.ndarray:
+        first, second = cases["ratio_1"], cases["ratio_2"]
+        return (first != 1.0) & (second != 1.0) & (first * second != 1.0)
 
     def gap(cases: Cases) -> np.ndarray:
         squares = [cases[f"alpha_{i}"] ** 2 for i in (1, 2, 3)]
         return _drop(squares, _overlaps(cases), 2)
 
-    return collect_cases(context, OVERLAP_AXES, above, gap, examples=context.size(100, 2000), restarts=1)
+    return collect_cases(context, OVERLAP_AXES, distinct, gap, examples=context.size(100, 2000), restarts=1)
 
 
 @claim(
@@ -170,16 +174,18 @@ def search_drops(context: Context) -> Searched:
     measure=search_drops,
     control=Form(r"The formula, and $g(r) \ge 0$.", {"strict": False}),
     correction=Form(
-        r"The formula holds. $g(r) \ge 0$; for non-zero $\alpha_i$ it is positive if and only if "
-        r"$|\theta_{r+1}| < |\theta_1|$, and it is 0 for $|\theta_1| = \cdots = |\theta_{r+1}|$, which "
-        r"$\theta_1 = -\theta_2$ allows.",
+        r"Given (54) for r and r + 1, the formula follows by subtraction; where (54) holds, its own claim says. "
+        r"$g(r) \ge 0$, and for non-zero $\alpha_i$ and distinct $\theta_i$ it is positive unless $r = 1$ and "
+        r"$\theta_1 = -\theta_2$. There $g(1) = 0$; but the order by magnitude then leaves open which eigenvector a "
+        r"client keeps, so that (54) fails for $r = 1$, and $E[C_{N,1} - C_{N,2}] \to -\phi_1^2/2$ for gradients "
+        "without own errors.",
         {"distinct": True},
         mutants=({"swapped": True}, {"power": 1}, {"factor": 1.01}),
     ),
     vary=("factor",),
     uses=("fedloru-v2/eq-51-54",),
-    because=r"For spikes of equal magnitude, such as $\theta_1 = -\theta_2$, all $\phi_i$ are equal and $g(r) = 0$.",
-    hypotheses=(Dropped(r"$|\theta_{r+1}| < |\theta_1|$", {"distinct": False}),),
+    because=r"For $\theta_1 = -\theta_2$ both $\phi_i$ are equal and $g(1) = 0$; and (54) does not hold in general.",
+    hypotheses=(Dropped(r"$|\theta_2| < |\theta_1|$, for $r = 1$", {"distinct": False}),),
     expect="corrected",
     grade="proof",
 )
@@ -201,9 +207,9 @@ def eq_55(cases: Searched, strict: bool = True, distinct: bool = False, swapped:
     if not algebra.ok:
         return algebra
 
-    kept = cases["ratio_1"] < 1.0 if distinct else np.ones(len(cases["theta"]), bool)
-    chosen = cases.holding({name: column[kept] for name, column in cases.items()})
-    signs = [_judge_drop(chosen, r, strict, swapped) for r in (1, 2)]
+    kept = cases["ratio_1"] > -1.0
+    apart = cases.holding({name: column[kept] for name, column in cases.items()}) if distinct else cases
+    signs = [_judge_drop(chosen, r, strict, swapped) for r, chosen in ((1, apart), (2, cases))]
     return next((evidence for evidence in signs if not evidence.ok), signs[0])
 
 
