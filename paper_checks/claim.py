@@ -191,6 +191,11 @@ class Dropped:
     superfluous: str = ""
 
 
+def constants_of(judge: Judge) -> dict[str, Any]:
+    """The keyword defaults of a judge."""
+    return {one.name: one.default for one in list(inspect.signature(judge).parameters.values())[1:]}
+
+
 @dataclass(frozen=True)
 class Claim:
     """One numbered statement of a paper together with its check.
@@ -204,7 +209,8 @@ class Claim:
         judge: turns a measurement and constants into evidence; its defaults are the first reading.
         mutants: perturbations of the first reading that the check must refute if it passes.
         readings: what the print can mean, the literal reading first unless it has no meaning; each is judged.
-        vary: numeric constants of the judge whose smallest noticed change is reported.
+        vary: constants of the judge whose smallest noticed change is reported: those whose default is a float, unless
+            the claim names others. Flags, names, powers and signs that are integers are no constants.
         stands_in: for a constant that moves other lines of the check as well, the lines of the statement in which it
             is printed: what another line notices does not count.
         control: the nearest weakened statement, which must pass the same check if the printed form does not.
@@ -307,8 +313,7 @@ class Claim:
 
     def printed_constants(self) -> dict[str, Any]:
         """The constants of the printed form: the keyword defaults of the judge."""
-        parameters = list(inspect.signature(self.judge).parameters.values())[1:]
-        return {p.name: p.default for p in parameters}
+        return constants_of(self.judge)
 
     def file_ids(self) -> tuple[str, ...]:
         """What replays and stored files of its readings are called: ``claim`` for the first, then ``claim@reading``."""
@@ -321,25 +326,39 @@ def claim(
     where: str,
     says: str,
     measure: Measure,
-    expect: Verdict,
-    grade: Grade | None = None,
+    expect: tuple[Verdict, Grade | None],
     mutants: Sequence[Constants] = (),
+    vary: tuple[str, ...] | None = None,
     **rest: Any,
 ) -> Callable[[Judge], Claim]:
-    """Declares the decorated judge as the check of one claim; the fields are those of ``Claim``.
+    """Declares the decorated judge as the check of one claim.
+
+    The other fields are those of ``Claim``.
+
+    Args:
+        id: stable id, ``paper/label``.
+        where: where the paper says it.
+        says: what is printed.
+        measure: draws or computes what the judge needs.
+        expect: verdict and grade on record.
+        mutants: perturbations that the check must refute.
+        vary: the constants that vary, where those are not all of the judge's floats.
+        rest: further fields.
 
     >>> @claim("demo/eq-1", where="eq. 1", says="$1 + 1 = 2$", measure=lambda context: 1 + 1,
-    ...        mutants=[{"total": 3}], expect="holds", grade="search")
-    ... def eq_1(data, total=2):
+    ...        mutants=[{"total": 3}], expect=("holds", "search"))
+    ... def eq_1(data, total=2.0):
     ...     return Evidence(data == total, "one sum", margin=-abs(data - total))
-    >>> eq_1.paper
-    'demo'
+    >>> eq_1.paper, eq_1.vary
+    ('demo', ('total',))
     """
+    verdict, grade = expect
 
     def declare(judge: Judge) -> Claim:
+        floats = tuple(name for name, value in constants_of(judge).items() if isinstance(value, float))
         return Claim(
-            id=id, where=where, says=says, measure=measure, judge=judge, mutants=tuple(mutants), expect=expect,
-            grade=grade, module=judge.__module__, **rest,
+            id=id, where=where, says=says, measure=measure, judge=judge, mutants=tuple(mutants), expect=verdict,
+            grade=grade, vary=floats if vary is None else vary, module=judge.__module__, **rest,
         )  # fmt: skip
 
     return declare

@@ -76,10 +76,8 @@ def measure_shared(context: Context) -> Shared:
             ({"share": 1.01}, {"bases": "own"}, {"room": -1}),
         ),
     ),
-    vary=("share",),
     because="Coefficients of rank 2r can have a mean of lower rank; it is never higher.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def eq_10(data: Shared, share: float = 1.0, bases: str = "shared", rank: str = "exactly", room: int = 0) -> Evidence:
     """Entry by entry for any bases, orthonormal or not; ranks of means of coefficients of full rank, exactly."""
@@ -141,10 +139,8 @@ def measure_spectra(context: Context) -> list[Spectrum]:
         {"after": 1},
         ({"after": 0}, {"after": 2}, {"strict": False}, {"bound": 0.99}),
     ),
-    vary=("bound",),
     because=r"The tail counts $\sigma_{r_1}$, which is kept: no rank may qualify, or a singular value of 0 is kept.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def claim_trunc(spectra: list[Spectrum], after: int = 0, strict: bool = True, bound: float = 1.0,
                 keep: tuple[str, ...] = ("exists", "error", "rank", "full")) -> Evidence:  # fmt: skip
@@ -224,8 +220,7 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     uses=("fedlrt/claim-trunc",),
     because=r"The threshold of Section 3.1 counts $\sigma_{r_1}$, which is kept, so that a singular value of 0 can be "
     "kept.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def claim_factors(found: dict[str, list[Factors]], rule: str = "printed", full: bool = True, length: float = 1.0,
                   diagonal: float = 1.0) -> Evidence:  # fmt: skip
@@ -309,11 +304,9 @@ def measure_means(context: Context) -> list[Mean]:
         {"needed": "stacked"},
         ({"needed": "whole"}, {"needed": "one client's"}, {"spread": 1e-3}),
     ),
-    vary=("spread",),
     uses=("fedlrt/alg-6",),
     because="QR decompositions of the stacked factors and an SVD of size Cr give the factors of the mean.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,
                keep: tuple[str, ...] = ("needed", "attained", "beyond")) -> Evidence:  # fmt: skip

@@ -61,10 +61,8 @@ def measure_fedavg(context: Context) -> list[Descents]:
     "the $W_c^{s_*}$.",
     measure=measure_fedavg,
     mutants=[{"rate": 1.01}, {"own": False}],
-    vary=("rate",),
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def alg_3(runs: list[Descents], rate: float = 1.0, own: bool = True) -> Evidence:
     """The round against the recursion of every client, and against a central step."""
@@ -121,7 +119,6 @@ def measure_fedlin(context: Context) -> list[Descents]:
     r"s_*-1$: $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_WL_c(W_c^s) + V_c$; $W^{t+1} \leftarrow$ aggregate "
     "of the $W_c^{s_*}$.",
     measure=measure_fedlin,
-    vary=("sign",),
     control=Form("The corrections cancel in the mean over the clients.", {"keep": ("cancel",)}),
     correction=Form(
         r"With the correction inside the bracket, $W_c^{s+1} = W_c^s - \lambda(\nabla L_c(W_c^s) + V_c)$, it is eq. "
@@ -132,8 +129,7 @@ def measure_fedlin(context: Context) -> list[Descents]:
     kind="algorithm",
     because=r"$V_c$ stands outside the bracket, without $\lambda$ and with the other sign than in (4): stationary "
     "points move.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def alg_4(runs: list[Descents], as_printed: bool = True, sign: float = 1.0,
           keep: tuple[str, ...] = ("fixed", "equation", "cancel")) -> Evidence:  # fmt: skip
@@ -207,7 +203,6 @@ def measure_naive(context: Context) -> list[Naive]:
     r"takes its SVD with threshold $\vartheta$, and $U^{t+1} \leftarrow \tilde UP_{r_1}$, $V^{t+1} \leftarrow "
     r"\tilde VQ_{r_1}$, $S^{t+1} \leftarrow \Sigma_{r_1}$.",
     measure=measure_naive,
-    vary=("scale",),
     control=Form("With one client the model is the client's.", {"alone": True}),
     correction=Form(
         r"The server needs bases and coefficients of every client to rebuild $W^*$ or its factors (see "
@@ -220,8 +215,7 @@ def measure_naive(context: Context) -> list[Naive]:
     kind="algorithm",
     because=r"The clients' bases differ: the mean of their coefficients belongs to none, and $\tilde U$, $\tilde V$ "
     "are defined nowhere.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )
 def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Evidence:
     """The server's model against the mean of the clients' models."""

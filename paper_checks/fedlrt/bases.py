@@ -75,11 +75,9 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
         ({"transposed": False}, {"inverses": "exchanged"}, {"sign": -1}, {"projection": 0.9}),
         asks="neither",
     ),
-    vary=("projection",),
     importance="detail",
     because=r"The third line needs the transposed gradient: $\nabla_WL\,U$ lives on the rows, and V on the columns.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )  # fmt: skip
 def eq_5(data: tuple[Sequence[Flow], Sequence[Point]], transposed: bool = False, inverses: str = "printed",
          sign: int = 1, projection: float = 1.0, lines: str = "all") -> Evidence:  # fmt: skip
@@ -213,11 +211,9 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
     r"\mathbb R^{n \times 2r}$, orthonormalised.",
     measure=measure_wide,
     mutants=[{"mean": False}, {"assembled": False}, {"length": 1.01}],
-    vary=("length",),
     hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     kind="definition",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True,
          length: float = 1.0) -> Evidence:  # fmt: skip
@@ -248,11 +244,9 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     "augmenting by them is consistent with the basis update of the augmented BUG splitting.",
     measure=measure_wide,
     mutants=[{"shared": False}, {"beyond_tangent": 1.0}],
-    vary=("beyond_tangent",),
     hypotheses=(Dropped("S of full rank", {"singular": True}),),
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
                 beyond_tangent: float = 0.0) -> Evidence:  # fmt: skip
@@ -285,15 +279,13 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
     r"0\end{bmatrix}$. So only $\bar U$ and $\bar V$ have to be broadcast, and S in place of $\tilde S$.",
     measure=measure_wide,
     mutants=[{"assembled": False}, {"corner": 1.01}, {"outside": 0.1}],
-    vary=("corner", "outside"),
     hypotheses=(
         Dropped(r"$2r \le n$", {"beyond": True}, r"$\tilde U^\top U = [I; 0]$ however many columns stand beside U"),
         Dropped("S of full rank", {"singular": True}, "the products of the bases do not know S"),
     ),
     uses=("fedlrt/eq-22", "fedlrt/eq-23"),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, outside: float = 0.0,
             beyond: bool = False, singular: bool = False) -> Evidence:  # fmt: skip
@@ -321,11 +313,9 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
     r"= [V^\top V; \bar V^\top V] = [I; 0]$.",
     measure=measure_wide,
     mutants=[{"assembled": False}, {"columns": 1}, {"one": 1.01}],
-    vary=("one",),
     hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     uses=("fedlrt/eq-6",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: float = 1.0,
           beyond: bool = False) -> Evidence:  # fmt: skip
@@ -355,10 +345,8 @@ def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...
     says=r"$\tilde S = \tilde U^\top USV^\top\tilde V = \begin{bmatrix}S & 0\\0 & 0\end{bmatrix}$.",
     measure=measure_blocks,
     mutants=[{"first": -1}, {"lean": 0.1}, {"transposed": True}],
-    vary=("lean",),
     uses=("fedlrt/eq-22",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_23(data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0,
           transposed: bool = False) -> Evidence:  # fmt: skip

@@ -138,10 +138,8 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     r"\Sigma_{r_1}$.",
     measure=watch_all,
     mutants=[{"rate": 1.01}, {"trips": 1}, {"mean": 1.01}, {"corrected": "simplified"}],
-    vary=("rate", "mean"),
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1.0,
           corrected: str = "full") -> Evidence:  # fmt: skip
@@ -217,8 +215,7 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     ),
     vary=("share",),
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0) -> Evidence:
     """Bases as assembled by the clients, and coefficient updates step by step.
@@ -256,10 +253,8 @@ def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: f
     r"0\end{bmatrix}$ and $\check G_{\tilde S,c} = \begin{bmatrix}G_{S,c} & 0\\0 & 0\end{bmatrix}$.",
     measure=watch_all,
     mutants=[{"block": 1.01}, {"outside": 1.0}, {"trips": 1}],
-    vary=("block", "outside"),
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def alg_5(watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0) -> Evidence:
     """The correction as it follows from what travels, against the full one in the same bases."""

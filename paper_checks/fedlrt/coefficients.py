@@ -55,11 +55,9 @@ def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
     r"V^\top)$, $s = 0, \ldots, s_* - 1$, with $\tilde S_c^{s=0} = \tilde S$.",
     measure=lambda context: first_rounds(context, "none"),
     mutants=[{"rate": 1.01}, {"more": 1}, {"transposed": True}, {"own": False}],
-    vary=("rate",),
     uses=("fedlrt/lemma-1",),
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool = False,
          own: bool = True) -> Evidence:  # fmt: skip
@@ -103,11 +101,9 @@ def measure_full(context: Context) -> Corrected:
     r"\tilde S$.",
     measure=measure_full,
     mutants=[{"sign": -1.0}, {"sign": 0.0}, {"more": 0}, {"share": 0.99}],
-    vary=("sign", "share"),
     uses=("fedlrt/eq-7",),
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Evidence:
     """What clients send against the recursion, with full-rank gradients in the wide bases."""
@@ -156,14 +152,12 @@ def measure_simplified(context: Context) -> Simplified:
     r"since $\tilde G_{\tilde S}$ can be aggregated with $G_U$, $G_V$ in line 4 and broadcast with $\bar U$, $\bar V$ "
     "in line 6, which leaves two communication rounds, as many as FedLin's.",
     measure=measure_simplified,
-    mutants=[{"block": 1.01}, {"outside": 1.0}, {"sign": -1.0}, {"fewer": 0}],
-    vary=("block", "outside"),
+    mutants=[{"block": 1.01}, {"outside": 1.0}, {"sign": -1}, {"fewer": 0}],
     uses=("fedlrt/eq-8",),
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: float = 1.0, fewer: int = 1) -> Evidence:
+def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int = 1, fewer: int = 1) -> Evidence:
     """The correction that travelled against blocks of the full one, and what clients send with it."""
     promises = []
     for one in found.rounds:
@@ -191,13 +185,11 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: floa
     r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))\tilde V$, with $F_c = -\nabla_WL_c$ and "
     r"$F = \frac1C\sum_cF_c$.",
     measure=measure_full,
-    mutants=[{"sign": -1.0}, {"stale": 0.99}, {"whole": 1.01}],
-    vary=("stale", "whole"),
+    mutants=[{"sign": -1}, {"stale": 0.99}, {"whole": 1.01}],
     uses=("fedlrt/eq-8",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def eq_26(found: Corrected, sign: float = 1.0, stale: float = 1.0, whole: float = 1.0) -> Evidence:
+def eq_26(found: Corrected, sign: int = 1, stale: float = 1.0, whole: float = 1.0) -> Evidence:
     """What clients send against the recursion with full-rank gradients."""
     promises = []
     for one in found.rounds:
@@ -266,11 +258,9 @@ def measure_sides(context: Context) -> list[Sides]:
         {"sign": -1.0, "third": "F"},
         ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}),
     ),
-    vary=("sign",),
     importance="detail",
     because="F is the negative gradient, so the sign is the other one; the third line has $F_c$ where F belongs.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c",
                     keep: tuple[str, ...] = ("equations",)) -> Evidence:  # fmt: skip
@@ -362,10 +352,8 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
         {"form": "U'(.)V"},
         ({"constant": 0.99}, {"form": "U(.)V'"}),
     ),
-    vary=("constant",),
     because=r"In (25) U has r columns and F has n rows, so that for $r < n$ the product does not exist.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", constant: float = 1.0,
             keep: tuple[str, ...] = ("(24)", "(25)", "proof")) -> Evidence:  # fmt: skip

@@ -167,8 +167,7 @@ def measure_runs(context: Context) -> list[Run]:
     importance="result",
     because=r"Truncation can cost more than $L\vartheta$; and small rates descend too little for a bound without "
     r"$1/\lambda$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: str = "L theta", share: float = 1.0,
           only: float = 0.0, best: bool = False) -> Evidence:  # fmt: skip
@@ -198,10 +197,8 @@ def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: st
     r"48L(L(W_r^t) - L(W_r^{t+1}) + L\vartheta)$; the mean over t = 1, ..., T gives (37).",
     measure=lambda context: sympy.symbols("L theta l1:8"),
     mutants=[{"rate": 25.0}, {"constant": 47.0}, {"inner": 11.0}],
-    vary=("rate", "constant", "inner"),
     uses=("fedlrt/eq-36", "fedlrt/thm-2"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def thm_10_proof(symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0,
                  inner: float = 12.0) -> Evidence:  # fmt: skip
@@ -290,8 +287,7 @@ def measure_limits(context: Context) -> list[Limit]:
     uses=("fedlrt/thm-3",),
     importance="result",
     because="Theorem 3 bounds the gradient within the wide bases only; the part outside of them need not vanish.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Evidence:
     """The gradient after 150 rounds, over that at the start; a ten thousandth counts as none."""

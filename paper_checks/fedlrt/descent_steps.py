@@ -46,9 +46,7 @@ def _judge_rounds(
     r"s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_spent,
     mutants=[{"drift": 0.99}, {"leading": 1.01}],
-    vary=("drift", "leading"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1.0) -> Evidence:
     """The inner product is the server's way along the mean gradient; equality for a bowl with sλL below 1."""
@@ -66,10 +64,8 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
     r"F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_spent,
     mutants=[{"square": 0.4}, {"leading": 0.4}],
-    vary=("square", "leading"),
     best={"square": Best(0.571, _SEARCHED), "leading": Best(0.741, _SEARCHED)},
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def thm_7_second_term(rounds: list[Spent], square: float = 1.0, leading: float = 1.0) -> Evidence:
     """Lemma 5 with gamma = 1; other values of gamma trade one constant for the other, each at least 1/2."""
@@ -127,13 +123,11 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
         mutants=({"power_L": 2}, {"power_L": 4}, {"power": 2}, {"total": 11.0}),
         asks="neither",
     ),
-    vary=("total",),
     best={"total": Best(11.1074, "proved: 1 + e + e^2, rounded up")},
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
     importance="detail",
     because=r"The third term gives $(s_*\lambda)^3L^3$; the printed bracket has one power of L too few.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def thm_8_proof(cases: list[Rates], power: int = 3, power_L: int = 2, total: float = 12.0) -> Evidence:
     r"""The third term against the bracket's, without e^2; then the bracket's last step and the number 1 + e + e^2.

@@ -116,11 +116,9 @@ def make_problems(context: Context) -> dict[str, Setting]:
         ({"bases": ("plain", "uniform")}, {"rank": 3}, {"rank": 5}, {"moved": 0.01}),
         asks="weaker",
     ),
-    vary=("moved",),
     kind="setting",
     because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 361, and steps with them.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )  # fmt: skip
 def exp_heterogeneous(problems: Mapping[str, Setting], rank: int = 4, moved: float = 0.0,
                       bases: tuple[str, ...] = tuple(BASES),
@@ -226,8 +224,7 @@ def compare(context: Context) -> Compared:
     importance="result",
     because="With all points at every client the curvatures agree: FedAvg is FedLin, and the correction changes no "
     "round.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )  # fmt: skip
 def fig_1(
     compared: Compared, parts: tuple[str, ...] = ("converge", "faster", "plateau"), close: float = CLOSE,
@@ -284,8 +281,7 @@ def fig_1(
     },
     uses=("fedlrt/exp-heterogeneous",),
     because="Both need about as many rounds: FeDLRT more than a third of FedLin's and at most a quarter more.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )  # fmt: skip
 def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,
                        precision: float = SINGLE) -> Evidence:  # fmt: skip
@@ -321,8 +317,7 @@ def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,
     uses=("fedlrt/exp-heterogeneous",),
     because="With all points at every client the curvatures agree, and FedAvg's round is FedLin's: neither stands "
     "still.",
-    expect="corrected",
-    grade="statistical",
+    vary=(), expect=("corrected", "statistical"),
 )  # fmt: skip
 def claim_het_plateau(compared: Compared, splits: tuple[str, ...] = ("all",), bases: tuple[str, ...] = ("uniform",),
                       stands: bool = True, apart: float = 1e-9) -> Evidence:  # fmt: skip

@@ -44,11 +44,9 @@ def measure_pooling(context: Context) -> Sequence[Point]:
     "of the $L_c$ with uniform weights.",
     measure=measure_pooling,
     mutants=[{"weight": 1.01}],
-    vary=("weight",),
     hypotheses=(Dropped("all $X_c$ of one size", {"more": 1}),),
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_1(points: Sequence[Point], more: int = 0, weight: float = 1.0) -> Evidence:
     """The mean over all samples against the mean of the clients' means, for any losses of the samples."""
@@ -143,11 +141,9 @@ def measure_fedlin(context: Context) -> list[Local]:
             ({"rate": 1.01}, {"more": 1}),
         ),
     ),
-    vary=("rate",),
     importance="detail",
     because="The formula has the gradient of L; the sentence before it and Algorithm 3 have that of $L_c$.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0) -> Evidence:
     """The recursion, with the client's own or the global gradient, against what clients of FedAvg send."""
@@ -167,10 +163,8 @@ def eq_2(runs: list[Local], own: bool = False, rate: float = 1.0, more: int = 0)
     says=r"After the local iterations the server aggregates, $w^{t+1} = \frac1C\sum_{c=1}^Cw_c^{s_*}$.",
     measure=measure_fedavg,
     mutants=[{"share": 1.01}, {"count": 1}],
-    vary=("share",),
     kind="definition",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
     """The weights after a round against the mean of what clients send; ``count`` leaves clients out."""
@@ -197,12 +191,10 @@ def eq_3(runs: list[Local], share: float = 1.0, count: int = 0) -> Evidence:
             ({"sign": -1.0}, {"sign": 0.0}, {"rate": 1.01}),
         ),
     ),
-    vary=("sign", "rate"),
     uses=("fedlrt/eq-2",),
     importance="detail",
     because="The formula has the gradient of L; Algorithm 4 and the text around it have that of $L_c$.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def eq_4(runs: list[Local], own: bool = False, sign: float = 1.0, rate: float = 1.0) -> Evidence:
     """Every client's recursion against what clients of FedLin send, its first step, and where it stays."""
@@ -290,11 +282,9 @@ def measure_limits(context: Context) -> dict[str, list[Limit]]:
     "convex L, and else to convergence to a stationary point, at the cost of one more communication round.",
     measure=measure_limits,
     mutants=[{"method": "FedAvg"}, {"shift": 1e-3}, {"more": 0}],
-    vary=("shift",),
     hypotheses=(Dropped(r"learning rates small enough, $\lambda \le 1/(Ls_*)$", {"method": "long steps"}),),
     uses=("fedlrt/eq-4",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def claim_fedlin(limits: dict[str, list[Limit]], method: str = "FedLin", shift: float = 0.0, more: int = 1) -> Evidence:
     """The limits of a method, moved by ``shift``, against the minimisers, and its trips against FedAvg's."""
@@ -346,13 +336,11 @@ def measure_drift(context: Context) -> list[Drift]:
     "minimisers may be far from the global one. This is the more pronounced the more local iterations $s_*$ "
     "there are, or the more the $L_c$ differ.",
     measure=measure_drift,
-    mutants=[{"limit": 1.01}, {"order": -1.0}, {"power": 0.0}],
-    vary=("limit",),
+    mutants=[{"limit": 1.01}, {"order": -1}, {"power": 0}],
     uses=("fedlrt/eq-2",),
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
-def claim_drift(runs: list[Drift], limit: float = 1.0, order: float = 1.0, power: float = 1.0) -> Evidence:
+def claim_drift(runs: list[Drift], limit: float = 1.0, order: int = 1, power: int = 1) -> Evidence:
     """Parabolas of curvature 1 and 2: distances grow with steps and spread and end at the mean of the minimisers."""
     promises = []
     at_one = {one.steps: one.distance for one in runs if one.spread == 1.0}

@@ -133,13 +133,11 @@ def measure_beside(context: Context) -> list[Beside]:
         {"reading": "tangent"},
         ({"missed": 0.0}, {"missed": 0.99}, {"cut": 0.0}, {"cut": 0.99}, {"reading": "printed"}),
     ),
-    vary=("missed", "cut"),
     uses=("fedlrt/thm-5",),
     importance="result",
     because="Gradients close to rank r may lie outside the bases, and then FeDLRT does not follow the full-rank "
     "method.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def claim_close(runs: Sequence[Beside], reading: str = "printed", missed: float = 1.0, cut: float = 1.0,
                 inside: bool = False) -> Evidence:  # fmt: skip

@@ -117,11 +117,9 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
         ({"bases": ("plain", "uniform")}, {"samples": 300}, {"moved": 0.01}),
         asks="weaker",
     ),
-    vary=("moved",),
     kind="setting",
     because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 1521, and steps with them.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )  # fmt: skip
 def exp_homogeneous(problems: Mapping[tuple[str, int], Setting], samples: int = 10_000, moved: float = 0.0,
                     bases: tuple[str, ...] = tuple(BASES),
@@ -162,11 +160,9 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     mutants=[{"steps": 100}],
     readings=read_in("the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform"),
     hypotheses=(Dropped("points spread uniformly among the clients", {"basis": "plain, by region"}),),
-    vary=("rate",),
     best={"rate": Best(4.0e-3, "searched: the largest admitted with value 1 at 1, 4.04e-3 to 4.06e-3 by the points")},
     because="With orthonormal polynomials the curvature of some clients exceeds what the step admits; plain ones pass.",
-    expect="depends on the reading",
-    grade="search",
+    expect=("depends on the reading", "search"),
 )
 def claim_hom_stepsize(smoothness: Mapping[str, Mapping[int, float]], basis: str = "plain", rate: float = RATE,
                        steps: int = STEPS) -> Evidence:  # fmt: skip

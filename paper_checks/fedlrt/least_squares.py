@@ -94,8 +94,7 @@ def follow_all(context: Context) -> Followed:
     best={"early": Best(0.022, "searched: rounds 35 of 1626 and 136 of 6485, in two bases on one set of points")},
     because="With value 1 at 1 a start of size 0.01 falls below rank 4; one of size 1 is at rank 8 after 200 rounds.",
     uses=("fedlrt/exp-homogeneous",),
-    expect="depends on the reading",
-    grade="search",
+    expect=("depends on the reading", "search"),
 )
 def claim_hom_rank(followed: Followed, basis: str = "plain", rank: int = RANK, early: float = 0.25,
                    own: float = 1e-8) -> Evidence:  # fmt: skip
@@ -121,11 +120,9 @@ def claim_hom_rank(followed: Followed, basis: str = "plain", rank: int = RANK, e
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"error": 5e-6}],
     readings=read_in("a run comes within $10^{-5}$ in the Frobenius norm.", "uniform", "dx", "plain"),
-    vary=("error",),
     uses=("fedlrt/exp-homogeneous",),
     because="With polynomials of value 1 at 1 a start of size 0.01 falls below rank 4, and truncation keeps it there.",
-    expect="depends on the reading",
-    grade="search",
+    expect=("depends on the reading", "search"),
 )
 def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = CLOSE) -> Evidence:
     """The distance at the end of a run; the long ones end where it is within 1e-5.
@@ -202,8 +199,7 @@ def count_rounds(context: Context) -> list[Counts]:
     best={"most": Best(0.04, "searched: the largest share on the sets of points tried")},
     uses=("fedlrt/exp-homogeneous",),
     because="The mean loss is the same for every C: 32 clients need as many rounds as one, or 1 to 4 % more.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )  # fmt: skip
 def claim_hom_clients(counts: Sequence[Counts], kind: str = "simplified", least: float = -1.0,
                       most: float = 0.0, within: float = 1e6, own: float = 1e-8) -> Evidence:  # fmt: skip
@@ -237,13 +233,11 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     readings=read_in(
         "to one of the distances 1e-2 to 1e-5 FedLin needs ten times as many rounds.", "uniform", "dx", "plain"
     ),
-    vary=("factor",),
     best={"factor": Best(280.0, "searched: the largest of ten sets of points, each with one of 9 or more")},
     importance="result",
     uses=("fedlrt/claim-hom-error",),
     because="With polynomials of value 1 at 1 a start of size 0.01 comes to none of these distances.",
-    expect="depends on the reading",
-    grade="search",
+    expect=("depends on the reading", "search"),
 )
 def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10.0,
                   swapped: bool = False) -> Evidence:  # fmt: skip
@@ -271,13 +265,11 @@ def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10
         "below "
         "FedLin's.", "plain", "dx", "uniform",
     ),
-    vary=("after",),
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
     importance="result",
     because="With polynomials of value 1 at 1 a start of size 0.01 falls below rank 4 and stays there.",
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
-    expect="depends on the reading",
-    grade="search",
+    expect=("depends on the reading", "search"),
 )  # fmt: skip
 def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped: bool = False) -> Evidence:
     """Distance and loss below FedLin's from a share of the run on; and the rank, at its end and at least."""

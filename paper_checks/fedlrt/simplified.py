@@ -123,13 +123,11 @@ def measure_splits(context: Context) -> list[Split]:
         {"form": "best"},
         mutants=({"form": "printed"}, {"share": 0.98}),
     ),
-    vary=("share",),
     kind="assumption",
     importance="result",
     because=r"If the norms of all and of the block differ by $\delta$, what is left out can be as large as about "
     r"$\sqrt{2\delta}$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0) -> Evidence:
     """With the least delta that meets (14), up to one part in ten thousand."""
@@ -189,8 +187,7 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
     importance="result",
     because="Assumption 1 does not bound what is left out of the correction, and truncation can cost more than "
     r"$L\vartheta$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def thm_4(
     runs: list[Run], twelve: float = 12.0, first: float = 1.0, second: float = 1.0, form: str = "printed",
@@ -253,8 +250,7 @@ def thm_4(
     uses=("fedlrt/thm-4",),
     importance="result",
     because=r"It rests on Theorem 4; and small rates descend too little for a bound without $1/\lambda$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def cor_1(
     runs: list[Run], constant: float = 96.0, factor: float = 1.0, assumption: str = "printed", least: float = 0.0,
@@ -315,8 +311,7 @@ def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
     uses=("fedlrt/thm-4",),
     because=r"At this rate the bracket of Theorem 4 is negative as soon as $L \ge 1/6$: no descent is left to divide "
     "by.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def cor_2_proof(
     cases: Sequence[tuple[Fraction, Fraction]],

@@ -65,11 +65,9 @@ _STRONGER = (
         {"assumption": "outside", "signs": (-1.0, 1.0)},
         mutants=({"share": 0.99}, {"power": 3}, {"assumption": "printed"}, {"assumption": "printed", "signs": (1.0,)}),
     ),
-    vary=("share",),
     uses=("fedlrt/assumption-1",),
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def thm_11_hat_first(
     rounds: list[Trace], power: int = 2, share: float = 1.0, assumption: str = "printed",
@@ -96,11 +94,9 @@ def thm_11_hat_first(
         {"assumption": "outside"},
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),
-    vary=("half",),
     uses=("fedlrt/assumption-1", "fedlrt/lemma-6"),
     because="Assumption 1 bounds a difference of norms, not what lies outside the block.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def thm_11_hat_second(rounds: list[Trace], power: int = 2, half: float = 0.5, assumption: str = "printed") -> Evidence:
     """Squares outside the block."""
@@ -138,12 +134,10 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
         {"form": "corrected", "keep": ("inequality",)},
         mutants=({"loss": 1.99}, {"half": 0.45}, {"reverse": False}),
     ),
-    vary=("loss", "half"),
     uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
     because=r"Step (I) needs the reverse inequality of norms; and the last line has $\delta^2$ for $\delta$, one with "
     "the other sign.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,
                    reverse: bool = True, keep: tuple[str, ...] = ("inequality", "equality")) -> Evidence:  # fmt: skip

@@ -159,8 +159,8 @@ def measure_ends(context: Context) -> list[Ends]:
     uses=("fedlrt/thm-4", "fedlrt/claim-hom-clients", "fedlrt/claim-het-plateau"),
     importance="result",
     because="Where clients' gradients leave the block and curvatures differ, two or more local steps can lead away.",
-    expect="depends on the reading",
-    grade="search",
+    vary=(),
+    expect=("depends on the reading", "search"),
 )
 def claim_simplified_sufficient(
     found: Sufficiency, kind: str = "simplified", among: str = "all", close: float = 1e-3, near: float = NEAR,

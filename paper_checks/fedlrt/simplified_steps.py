@@ -59,12 +59,10 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     says=r"$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c} = \begin{bmatrix}\nabla_SL(U^tS^tV^{t,\top}) "
     r"- \nabla_SL_c(U^tS^tV^{t,\top}) & 0\\0 & 0\end{bmatrix}$.",
     measure=measure_traces,
-    mutants=[{"sign": -1.0}, {"full": True}, {"share": 1.01}],
-    vary=("share",),
-    expect="holds",
-    grade="proof",
+    mutants=[{"sign": -1}, {"full": True}, {"share": 1.01}],
+    expect=("holds", "proof"),
 )
-def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool = False) -> Evidence:
+def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = False) -> Evidence:
     """What Algorithm 5 adds, with gradients in S formed from those in W and the bases of the start."""
     promises = []
     for one in rounds:
@@ -94,8 +92,7 @@ def eq_39(rounds: list[Trace], sign: float = 1.0, share: float = 1.0, full: bool
     uses=("fedlrt/eq-39",),
     importance="detail",
     because="The two expressions have opposite signs, and their shapes meet with the blocks outside the bases only.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
            keep: tuple[str, ...] = ("first", "second")) -> Evidence:  # fmt: skip
@@ -132,8 +129,8 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
     uses=("fedlrt/eq-39",),
     importance="detail",
     because=r"The correction has the opposite sign of Algorithm 5's, and in the second expression no $\lambda$.",
-    expect="corrected",
-    grade="proof",
+    vary=(),
+    expect=("corrected", "proof"),
 )
 def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: int = 0,
           keep: tuple[str, ...] = ("first", "second", "outside")) -> Evidence:  # fmt: skip
@@ -161,10 +158,8 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
     r"augmentation gives: $\hat S = \tilde S - \begin{bmatrix}S & 0\\0 & 0\end{bmatrix}$.",
     measure=measure_traces,
     mutants=[{"fixed": True}, {"share": 0.99}],
-    vary=("share",),
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evidence:
     """S is the block of the same iterate, not that of the start (``fixed``); squares of the two parts add up."""
@@ -203,8 +198,7 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
     uses=("fedlrt/lemma-4",),
     importance="detail",
     because="F is the negative gradient: the inner products have the other sign, as in Lemma 4.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: float = 0.0,
              keep: tuple[str, ...] = ("first", "equal", "split")) -> Evidence:  # fmt: skip
@@ -236,13 +230,11 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
     says=r"The update (40) reads for S: $S_c^{s+1} = S_c^s + \lambda U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde "
     r"W_r) + F(\tilde W_r))V$.",
     measure=measure_traces,
-    mutants=[{"own": 1.0}, {"mean": 0.99}, {"sign": -1.0}],
-    vary=("mean", "sign"),
+    mutants=[{"own": 1}, {"mean": 0.99}, {"sign": -1.0}],
     uses=("fedlrt/eq-39",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float = 1.0) -> Evidence:
+def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0) -> Evidence:
     """Every step of every client in Algorithm 5."""
     promises = []
     for one in rounds:
@@ -276,8 +268,7 @@ def eq_45(rounds: list[Trace], own: float = -1.0, mean: float = 1.0, sign: float
     hypotheses=(Dropped(r"$\delta \le 1$", {"most": 0.0}),),
     uses=("fedlrt/thm-8", "fedlrt/eq-45"),
     because="The inner product has the other sign, and the drift of the block also follows moves outside of it.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_46(rounds: list[Trace], sign: float = -1.0, twelve: float = 12.0, half: float = 0.5, form: str = "printed",
           constant: float = 1.0, most: float = 0.0, limit: float = LIMIT) -> Evidence:  # fmt: skip

@@ -63,10 +63,8 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
     r"$L(0) = V_0S_0^\top$.",
     measure=measure_factors,
     mutants=[{"transposed": False}, {"start": "plain"}, {"scale": 1.01}],
-    vary=("scale",),
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = True, start: str = "printed",
           scale: float = 1.0) -> Evidence:  # fmt: skip
@@ -100,11 +98,9 @@ def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = Tru
     "can be discarded.",
     measure=measure_steps,
     mutants=[{"old": False}, {"new": False}, {"length": 1.01}],
-    vary=("length",),
     uses=("fedlrt/eq-15",),
     kind="definition",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0) -> Evidence:
     """The toolkit's bases for K and L after an Euler step; ``old`` and ``new`` leave columns out."""
@@ -139,13 +135,11 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
         {"inner": "S_0"},
         ({"inner": "wide"}, {"scale": 1.01}, {"transposed": True}),
     ),
-    vary=("scale",),
     uses=("fedlrt/eq-16",),
     kind="definition",
     importance="detail",
     because=r"$\tilde S(0)$ is 2r by 2r and stands between r columns and r rows; the projection is that of $S_0$.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )  # fmt: skip
 def eq_17(steps: list[Step], inner: str = "wide", scale: float = 1.0, transposed: bool = False,
           keep: tuple[str, ...] = ("outer", "inner", "model")) -> Evidence:  # fmt: skip
@@ -265,20 +259,18 @@ def measure_flows(context: Context) -> list[Flowed]:
             r"For $\Delta t \le 1$ and B a bound of the gradient the printed bound holds, with $d_1 = 0$, $d_2 = "
             r"Be^L$ and "
             r"$d_3 = 1$.",
-            {"longest": 1.0},
+            {"longest": 1},
             r"$\Delta t$ is one step of an integrator, and its flow is bounded by the gradient.",
             ({"d_2": 0.98}, {"d_3": 0.0}, {"d_3": 0.99}),
         ),
     ),
-    vary=("d_2", "d_3"),
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/eq-17"),
     importance="result",
     because=r"For long steps a truncated part is not within $d_3\vartheta/\Delta t$; for $\Delta t \le 1$ the bound "
     r"holds.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
-def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: float = 10.0) -> Evidence:
+def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int = 10) -> Evidence:
     r"""Errors against $d_2B(e^{L\Delta t} - 1)/L + d_3\vartheta/\Delta t$, which is at most the printed form.
 
     The replay of the witness covers all constants: what a flat loss loses by truncation, against both terms.
@@ -372,10 +364,8 @@ def measure_robustness(context: Context) -> list[Stepped]:
     "alternating descent in the factors U, S, V.",
     measure=measure_robustness,
     mutants=[{"method": "(5) by Euler"}, {"method": "alternating"}, {"share": 0.5}],
-    vary=("share",),
     uses=("fedlrt/thm-5",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def claim_robust(steps: list[Stepped], method: str = "splitting", share: float = 1.0) -> Evidence:
     """Distance from the full-rank step, at most its length, and the loss, for every start."""

@@ -87,8 +87,7 @@ def measure_truncated(context: Context) -> list[Truncated]:
     importance="result",
     because=r"L bounds no gradient: truncation can cost $\vartheta\|\nabla L\| + L\vartheta^2/2$, more than "
     r"$L\vartheta$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, loss: str = "L theta",
           share: float = 1.0, best: bool = False, limit: float = LIMIT) -> Evidence:  # fmt: skip

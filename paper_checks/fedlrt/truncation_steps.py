@@ -100,8 +100,7 @@ def measure_pairs(context: Context) -> list[Pair]:
     mutants=[{"half": 0.49}, {"sign": 1.0}, {"power": 1.5}],
     vary=("half", "sign"),
     hypotheses=(Dropped("L-smooth with this constant", {"smooth": False}),),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: float = 2.0,
             smooth: bool = True) -> Evidence:  # fmt: skip
@@ -148,8 +147,7 @@ def measure_sums(context: Context) -> Searched:
     measure=measure_sums,
     mutants=[{"first": 0.99}, {"second": 0.99}, {"share": 0.99}],
     vary=("share",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lemma_5(cases: Searched, first: float = 1.0, second: float = 1.0, share: float = 1.0) -> Evidence:
     r"""The difference is $\|\gamma x_1 - x_2\|^2/\gamma$, coordinate by coordinate."""
@@ -188,9 +186,7 @@ def measure_vectors(context: Context) -> list[Array]:
     says=r"For C vectors $x_1, \ldots, x_C \in \mathbb R^d$: $\|\sum_{c=1}^Cx_c\|^2 \le C\sum_{c=1}^C\|x_c\|^2$.",
     measure=measure_vectors,
     mutants=[{"factor": 0.99}, {"power": 0.99}],
-    vary=("factor", "power"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evidence:
     """Equality for equal vectors, of any number; the sums are of integers and exact."""
@@ -209,9 +205,7 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     says=r"$L(\tilde W_r) = L(W_r^t)$ for the loss before and after basis augmentation.",
     measure=measure_rounds,
     mutants=[{"padding": 1e-3}, {"flip": True}],
-    vary=("padding",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
     uses=("fedlrt/lemma-1",),
 )
 def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Evidence:
@@ -245,8 +239,7 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Ev
     vary=("share",),
     importance="detail",
     because="F is the negative gradient (Appendix C), so that the steps are added and not subtracted.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
     uses=("fedlrt/eq-26",),
 )
 def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected: bool = True,
@@ -286,8 +279,7 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
     uses=("fedlrt/lemma-4", "fedlrt/eq-32"),
     importance="detail",
     because="F is the negative gradient: the inner product in the middle has the other sign, as in Lemma 4.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
           keep: tuple[str, ...] = ("equal", "first", "ends")) -> Evidence:  # fmt: skip
@@ -324,8 +316,7 @@ def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
     ),
     vary=("share",),
     because="Smoothness bounds how fast the gradient changes, not the gradient, which the last step needs.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: float = 0.5, sign: float = -1.0,
           keep: tuple[str, ...] = ("equal", "product", "last")) -> Evidence:  # fmt: skip
@@ -354,10 +345,8 @@ def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: flo
     r"(s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
     measure=lambda context: sympy.symbols("L_0 L_wide L_star L_end theta x g L"),
     mutants=[{"truncation": 0.99}, {"steps": 0.99}, {"constant": 12.1}],
-    vary=("truncation", "steps", "constant"),
     uses=("fedlrt/eq-36", "fedlrt/thm-8", "fedlrt/lemma-7"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def thm_9_proof(symbols: tuple[sympy.Symbol, ...], truncation: float = 1.0, steps: float = 1.0,
                 constant: float = 12.0) -> Evidence:  # fmt: skip

@@ -104,12 +104,10 @@ def count_networks(context: Context) -> Heads:
     readings=READINGS,
     control=NEARLY,
     correction=UP_TO_16,
-    vary=("within",),
     kind="setting",
     importance="detail",
     because=BECAUSE,
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )  # fmt: skip
 def exp_resnet18(found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET,
                  within: float = 0.0) -> Evidence:  # fmt: skip
@@ -139,12 +137,10 @@ def exp_resnet18(found: Heads, largest: int = 32, every: bool = False, budget: i
     measure=count_networks,
     mutants=[{"budget": 250}],
     readings=OTHER_READINGS,
-    vary=("within",),
     kind="setting",
     importance="detail",
     because="No numbers of clients are named: 240/C is whole for 1, 2, 4, 8 and 16, and 7.5 for 32.",
-    expect="depends on the reading",
-    grade="search",
+    expect=("depends on the reading", "search"),
 )  # fmt: skip
 def exp_other_vision(found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET, within: float = 0.0,
                      dimension: int = 512) -> Evidence:  # fmt: skip
@@ -199,11 +195,9 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     "with mean [0.5071, 0.4867, 0.4408] and standard deviation [0.2673, 0.2564, 0.2762].",
     measure=prepare_images,
     mutants=[{"shift": 1e-3}, {"padding": 4}, {"flip": False}],
-    vary=("shift",),
     kind="setting",
     importance="detail",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0, flip: bool = True) -> Evidence:
     """The toolkit's images against the formula, channel by channel."""
@@ -230,7 +224,7 @@ def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0
     measure=lambda context: None,
     kind="setting",
     importance="detail",
-    expect="not checkable here",
+    expect=("not checkable here", None),
     expect_reason="it says which machines were used; nothing that can be computed follows from it",
 )
 def exp_compute(found: None) -> Evidence:

@@ -124,13 +124,11 @@ def _attained(clients: int, steps: int, step: Fraction) -> Round:
     r"W_r^*) - L(\tilde W_r) \le -s_*\lambda(1 - 12s_*\lambda L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_descent,
     mutants=[{"constant": 0.99}, {"leading": 1.01}],
-    vary=("constant", "leading"),
     best={"constant": Best(1.0, r"proved: $1 - \frac1{2s_*}$, its limit for many steps, for all $s_*\lambda L \le 1$")},
     hypotheses=(Dropped("variance correction", {"corrected": False}),),
     uses=("fedlrt/thm-1", "fedlrt/thm-7"),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def thm_8(rounds: list[Round], constant: float = 12.0, leading: float = 1.0, corrected: bool = True) -> Evidence:
     r"""The exact worst case is $-(1 - (1-\lambda L)^{2s})/(2L)$, whatever the number of clients.
@@ -184,19 +182,17 @@ def measure_drift(context: Context) -> list[Round]:
     r"coefficients $\tilde S_c^s$ of (8).",
     measure=measure_drift,
     mutants=[{"constant": 1.7}, {"power": 2}],
-    vary=("constant",),
     best={"constant": Best(math.e - 1.0, r"proved: the worst drift is $((1 + \lambda L)^s - 1)/L$")},
     hypotheses=(
-        Dropped(r"$\lambda \le \frac1{Ls_*}$", {"limit": 4.0}),
+        Dropped(r"$\lambda \le \frac1{Ls_*}$", {"limit": 4}),
         Dropped("variance correction", {"corrected": False}),
     ),
     also=("fedlrt/thm-6",),
     uses=("fedlrt/thm-6-proof",),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def thm_1(rounds: list[Round], constant: float = math.e, limit: float = 1.0, power: int = 1,
+def thm_1(rounds: list[Round], constant: float = math.e, limit: int = 1, power: int = 1,
           corrected: bool = True) -> Evidence:  # fmt: skip
     r"""The exact worst case is $((1+\lambda L)^s - 1)/L$, attained by $-\frac L2\|w\|^2$; the best constant is e - 1.
 
@@ -249,10 +245,8 @@ def measure_chain(context: Context) -> list[Chain]:
     r"(1+\frac1{s_*})^{s_*}s_*\lambda\|\cdot\| \le \exp(1)s_*\lambda\|\cdot\|$.",
     measure=measure_chain,
     mutants=[{"last": 2.7}, {"third": 0.6}, {"second": 1.01}],
-    vary=("last", "third", "second"),
     best={"third": Best(1.0 - 1.0 / math.e, r"proved: $1 - a^{-s_*}$, its limit for many steps")},
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def thm_6_proof(chains: list[Chain], last: float = math.e, third: float = 1.0, second: float = 1.0) -> Evidence:
     r"""Each line against the next; the first two are equal. The second line alone gives the constant e - 1."""
@@ -329,7 +323,6 @@ def measure_spent(context: Context) -> list[Spent]:
     r"W_r)\tilde V\| + \frac{L^3\lambda^2s_*}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S_c\|^2$.",
     measure=measure_spent,
     mutants=[{"first": 0.4}, {"first": 0.5, "drift": 0.9}, {"square": 0.2}],
-    vary=("first", "drift", "square"),
     best={
         "first": Best(0.5, _OTHERS),
         "drift": Best(0.0, _OTHERS),
@@ -337,8 +330,7 @@ def measure_spent(context: Context) -> list[Spent]:
     },
     hypotheses=(Dropped("L-smooth with this constant", {"smooth": False}),),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def thm_7(cases: list[Spent], first: float = 1.0, drift: float = 1.0, square: float = 1.0,
           smooth: bool = True) -> Evidence:  # fmt: skip

@@ -51,11 +51,9 @@ def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equati
     r"A_N)\frac1N(B_1 + \cdots + B_N)$: aggregating the two factors apart is inaccurate.",
     measure=points_of,
     mutants=[{"cross": 0.0}, {"cross": -1.0}],
-    vary=("cross",),
     also=("rolora/eq-2",),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_1(points: list[Point], cross: float = 1.0) -> Evidence:
     r"""The difference is the covariance of the clients' factors, $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$.
@@ -97,11 +95,9 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     r"\frac1NA^t(B_1^{t+1} + \cdots + B_N^{t+1})$, the frozen $A_i^t$ being the same at all clients.",
     measure=points_of,
     mutants=[{"synchronised": False}, {"weight": 1.01}],
-    vary=("weight",),
     uses=("rolora/alg-1",),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
     """With A the same at all clients; without that it fails."""
@@ -115,11 +111,9 @@ def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) ->
     r"A_N^{t+1}B_N^{t+1}) = \frac1N(A_1^{t+1} + \cdots + A_N^{t+1})B^{t+1}$.",
     measure=points_of,
     mutants=[{"synchronised": False}, {"weight": 1.01}],
-    vary=("weight",),
     uses=("rolora/alg-1",),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
     """With B the same at all clients; without that it fails."""
@@ -133,12 +127,10 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True) ->
     "frozen, and the server averages and broadcasts A.",
     measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter), rounds=1),
     mutants=[{"first": "A"}, {"trips": 1}, {"weight": 1.01}],
-    vary=("weight",),
     uses=("rolora/alg-1",),
     kind="algorithm",
     importance="detail",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float = 1.0) -> Evidence:
     """What travels in one iteration, and that the server's new factor is the mean of what came."""
@@ -165,10 +157,8 @@ def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float =
     "frozen is added.",
     measure=count_traffic,
     mutants=[{"share": 0.45}, {"share": 0.55}],
-    vary=("share",),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5) -> Evidence:
     """Numbers on the way in every communication round, from the ledger.

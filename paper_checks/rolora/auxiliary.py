@@ -27,13 +27,11 @@ r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{(1/4 + \log 2)\lambda^2\|X\
     where="Appendix A.2, Definition A.1",
     says=r"$\|\xi\|_{\psi_2} = \inf\{t > 0 : E[\exp(\xi^2/t^2)] \le 2\}$; for $\xi \sim N(0,1)$ it is $\sqrt{8/3}$.",
     measure=lambda context: generic_points(context, sympy.symbols("x:1"), 1),
-    mutants=[{"square": 2.5}, {"limit": 3.0}],
-    vary=("square",),
+    mutants=[{"square": 2.5}, {"limit": 3}],
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def def_A_1(points: list[Point], square: float = 8 / 3, limit: float = 2.0) -> Evidence:
+def def_A_1(points: list[Point], square: float = 8 / 3, limit: int = 2) -> Evidence:
     r"""The Gaussian integral $E\exp(\xi^2/t^2) = (1 - 2/t^2)^{-1/2}$, done by sympy, at the printed $t^2$."""
     x, rate = sympy.Symbol("x", real=True), sympy.Symbol("k", positive=True)
     whole = sympy.integrate(sympy.exp(-rate * x**2), (x, -sympy.oo, sympy.oo)) / sympy.sqrt(2 * sympy.pi)
@@ -68,10 +66,8 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
     r"\inf_t\exp\{|c|/t \le 2\} = |c|/\log2$.",
     measure=lambda context: finite_laws(context, False, 20),
     mutants=[{"base": 3.0}, {"power": 1.0}],
-    vary=("base", "power"),
     kind="definition",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def def_A_2(laws: list[Law], base: float = 2.0, power: float = 2.0) -> Evidence:
     """Norms by root finding against the closed forms; the Gaussian square is 8/3."""
@@ -107,13 +103,11 @@ def product_ratios(context: Context) -> Array:
     r"\|\xi\|_{\psi_2} \cdot \|v\|_{\psi_2}$.",
     measure=product_ratios,
     mutants=[{"factor": 0.99}],
-    vary=("factor",),
     uses=("rolora/def-A.1", "rolora/def-A.2"),
     hypotheses=(
         Dropped("sub-Gaussian variables", {}, "another variable has an infinite norm, and the bound says nothing"),
     ),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lem_A_3(ratios: Array, factor: float = 1.0) -> Evidence:
     """Correlated normal pairs and joint laws of up to four values; equality for equal variables."""
@@ -147,7 +141,6 @@ def sum_ratios(context: Context) -> Array:
     r"$\|\sum_{i=1}^NX_i\|_{\psi_2}^2 \le C\sum_{i=1}^N\|X_i\|_{\psi_2}^2$, C some absolute constant.",
     measure=sum_ratios,
     mutants=[{"C": 1.8}, {"C": 1.0}],
-    vary=("C",),
     best={"C": Best(BEST_C, r"proved; signs need $\frac83\log2 = 1.848$")},
     uses=("rolora/def-A.1",),
     hypotheses=(
@@ -155,8 +148,7 @@ def sum_ratios(context: Context) -> Array:
         Dropped("mean zero", {"centred": False}),
         Dropped("sub-Gaussian", {}, "another variable has an infinite norm, and the bound says nothing"),
     ),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred: bool = True) -> Evidence:
     r"""Any C from 5.03 on is proved; signs show that it is at least $\frac83\log 2 = 1.848$."""
@@ -182,18 +174,16 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
     r"some absolute constant: $\sqrt{8C/3}$ with the C of Lemma A.4 for standard normal variables.",
     measure=lambda context: generic_points(context, sympy.symbols("a:3"), 3),
     mutants=[{"C": 0.99}, {"C": 1.01}],
-    vary=("C",),
     uses=("rolora/def-A.1", "rolora/lem-A.4"),
     hypotheses=(
         Dropped("independent entries", {"independent": False}),
-        Dropped("entries of unit variance", {"variance": 2.0}),
+        Dropped("entries of unit variance", {"variance": 2}),
         Dropped("a is fixed", {"fixed": False}),
     ),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def cor_A_5(
-    points: list[Point], C: float = 1.0, independent: bool = True, variance: float = 1.0, fixed: bool = True
+    points: list[Point], C: float = 1.0, independent: bool = True, variance: int = 1, fixed: bool = True
 ) -> Evidence:
     r"""$E\exp((a^\top x)^2/t^2) = \det(I - 2aa^\top/t^2)^{-1/2}$ is 2 exactly at $t^2 = \frac83C\|a\|^2$, C = 1.
 
@@ -244,10 +234,8 @@ def circle_nets(_: Context) -> Array:
     r"$\mathcal A$ if for every $x \in \mathcal A$ there is $x' \in \mathcal N$ with $\|x - x'\| \le \epsilon$.",
     measure=circle_nets,
     mutants=[{"factor": 0.99}, {"smallest": True}],
-    vary=("factor",),
     kind="definition",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidence:
     """On the circle: distances to equally spaced points, against the radius by hand; and the size of the net."""
@@ -269,17 +257,15 @@ def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidenc
     r"S^{d-1}$: $\|a\| \le \frac1{1-\epsilon}\sup_{x \in \mathcal N}\langle a, x\rangle$.",
     measure=circle_nets,
     mutants=[{"share": 0.1}, {"power": 3.0}],
-    vary=("share", "power"),
     best={**BEST_SHARE, "power": Best(2.0, "proved, by the same")},
     uses=("rolora/def-A.6",),
     hypotheses=(
-        Dropped(r"$\epsilon < 1$", {"below": 2.0}),
+        Dropped(r"$\epsilon < 1$", {"below": 2}),
         Dropped(r"$\mathcal N$ is an $\epsilon$-net (but one of $10\epsilon$)", {"share": 0.1}),
     ),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: float = 1.0) -> Evidence:
+def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: int = 1) -> Evidence:
     r"""The farthest unit vector from the net has $\sup = 1 - \epsilon^2/2$, so that $1/(1 - \epsilon^2/2)$ is sharp."""
     kept = nets[nets[:, 1] < below]
     right = kept[:, 2] / np.maximum(1.0 - share * kept[:, 1] ** power, 1e-12)
@@ -325,7 +311,6 @@ def tails(_: Context) -> Array:
     "constant.",
     measure=tails,
     mutants=[{"c": 1.5}, {"pick": "max"}],
-    vary=("c",),
     best={"c": Best(0.25, r"proved; signs allow at most $\frac12\log(2)^{-2} = 1.04$")},
     uses=("rolora/def-A.2",),
     hypotheses=(
@@ -333,8 +318,7 @@ def tails(_: Context) -> Array:
         Dropped("mean zero", {"centred": False}),
         Dropped("sub-exponential", {}, "another variable has an infinite norm, and the bound says nothing"),
     ),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def thm_A_8(
     rows: Array, c: float = 0.25, pick: str = "min", independent: bool = True, centred: bool = True

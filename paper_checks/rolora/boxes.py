@@ -94,14 +94,12 @@ def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, r
     r"server broadcasts $B^{t+1} = \frac1N\sum_iB_i^{t+1}$; every client fixes $B^{t+1}$, sets $A_i^{t+1}$ = "
     r"GD-update($A^t$, $B^{t+1}$) and sends it; the server broadcasts $A^{t+1} = \frac1N\sum_iA_i^{t+1}$.",
     measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter)),
-    mutants=[{"rate": 1.01}, {"refreshed": False}, {"factors": 2.0}],
-    vary=("rate",),
+    mutants=[{"rate": 1.01}, {"refreshed": False}, {"factors": 2}],
     kind="algorithm",
     importance="result",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
-def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: float = 1.0) -> Evidence:
+def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: int = 1) -> Evidence:
     """Both halves of every iteration against the recursion, and the mean of products against the product of means."""
     promises = []
     for one in rounds:
@@ -127,13 +125,11 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
     "client and aggregates by $A^t = "
     r"\mathrm{Avg}(A_i^t)$ and $B^t = \mathrm{Avg}(B_i^t)$, which leads to an inaccurate aggregation of the models.",
     measure=lambda context: rounds_of(context, lambda adapter: FedLoRA(LOCAL, adapter)),
-    mutants=[{"rate": 1.01}, {"cross": 0.0}, {"cross": -1.0}, {"factors": 1.0}],
-    vary=("rate", "cross"),
+    mutants=[{"rate": 1.01}, {"cross": 0.0}, {"cross": -1.0}, {"factors": 1}],
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
-def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors: float = 2.0) -> Evidence:
+def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors: int = 2) -> Evidence:
     """The rounds against the recursion; what the means miss is the covariance of the clients' factors."""
     promises, apart = [], 0
     for one in rounds:
@@ -168,10 +164,8 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
         exact_iterations(context, population=False, frozen=True),
     ),
     mutants=[{"rate": 1.01}, {"weight": 1.01}],
-    vary=("rate", "weight"),
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weight: float = 1.0) -> Evidence:
     """Rounds of local steps, and rounds of exact minimisation, of which the second changes nothing."""
@@ -217,10 +211,8 @@ def run_flexlora(context: Context) -> FlexRun:
     r"SVD of the average of the $\Delta W_i$.",
     measure=run_flexlora,
     mutants=[{"rate": 1.01}, {"cut": 1}, {"scale": 1.001}],
-    vary=("rate", "scale"),
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float = 1.0) -> Evidence:
     """The server's product against the best approximation of the mean, through the eigenvectors of a Gram matrix."""
@@ -339,10 +331,8 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
     r"a^+\|$; $a^t \leftarrow \hat a$, $b^t \leftarrow \bar b$.",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
-    vary=("factor",),
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
     """Iterations of the toolkit, which knows Gram matrices only, against the samples themselves."""
@@ -357,10 +347,8 @@ def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b
     "this loss; there are no samples.",
     measure=lambda context: exact_iterations(context, population=True),
     mutants=[{"factor": 1.0}, {"unit": False}, {"mean_b": False}],
-    vary=("factor",),
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def alg_2h(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
     """Iterations under the population loss against the closed form."""

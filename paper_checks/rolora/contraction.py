@@ -103,8 +103,7 @@ def search_steps(context: Context) -> Searched:
         Dropped(r"thresholds below $(1 - (\delta^0)^2)/16$ (but below a fifth)", {"wide": 3.2}),
         Dropped(r"$\delta^t \le \cdots \le \delta^0$", {"ordered": False}),
     ),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def lem_A_11(
     cases: Searched, limit: float = 1.0, sampled: bool = False, sharp: float = 0.0, rate: float = 1.0,
@@ -166,8 +165,7 @@ def lem_A_11(
     uses=("rolora/eq-96",),
     because=r"A lower bound of $\|\bar b\|$ bounds the modulus only while $1 - 2\eta\|\bar b\|^2$ is not too negative.",
     hypotheses=(Dropped(r"a step up to that", {"sum_of_lengths": 1.05}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, less: float = 1.0) -> Evidence:
     r"""Both sides over $\delta^t$, for every length of $\bar b$ that Lemma A.9 allows.
@@ -213,7 +211,6 @@ def worst_losses(_: Context) -> np.ndarray:
     r"\epsilon')\|b^*\|^2$.",
     measure=worst_losses,
     mutants=[{"first": 3.9}, {"second": 1.9}, {"one": 0.9}],
-    vary=("first", "second", "one"),
     best={
         "second": Best(
             2.004,
@@ -222,8 +219,7 @@ def worst_losses(_: Context) -> np.ndarray:
         )
     },
     uses=("rolora/eq-102", "rolora/eq-107", "rolora/eq-110"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0) -> Evidence:
     r"""What $\|\hat a^+\|^2$ lacks of 1, over the step, for the worst deviation of the gradient.
@@ -272,17 +268,15 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
         r"(118) to (122) hold. (117) drops the modulus of (101): C is negative for $\eta\|b^*\|^2 = 1$ and small "
         r"$\delta^0$. It holds for $\eta \le 1/(2L_{max}^2)$.",
         {"limit": 0.5},
-        mutants=({"limit": 0.6}, {"room": 16.0}, {"factor": 4.0}),
+        mutants=({"limit": 0.6}, {"room": 16.0}, {"factor": 4}),
     ),
-    vary=("limit", "room"),
     best={"room": Best(7.3, r"proved: 4096/561, for thresholds of $(1 - (\delta^0)^2)/16$ and $\delta^0 = 0$")},
     uses=("rolora/eq-90", "rolora/eq-100", "rolora/eq-116"),
     because=r"(117) drops the modulus of (101): C is negative for the largest step and a small $\delta^0$.",
     hypotheses=(Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 0.6}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
-def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: float = 1.0) -> Evidence:
+def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float = 4.0, factor: int = 1) -> Evidence:
     r"""Numerators of (117) over $\delta^t$, the condition on the thresholds and (121).
 
     Args:

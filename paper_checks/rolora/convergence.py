@@ -138,8 +138,7 @@ FIXED = (
         Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 1.0}),
         Dropped(r"$\|X_i^\top X_i/m - I\|_{op} \le \frac3{10}\sqrt{1 - (\delta^0)^2}$", {"share": 0.95}),
     ),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def lem_5_3(
     found: tuple[list[FirstSteps], list[FixedRun]], limit: float = 1.0, rate: float = 1.0, reading: str = "literal",
@@ -303,8 +302,8 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
         Dropped("T iterations (but a fifth of them)", {"share": 0.2}),
         Dropped(r"$\|X_i^\top X_i/m - I\|_{op} \le \frac3{10}\sqrt{1 - (\delta^0)^2}$", {"fixed": 0.95}),
     ),
-    expect="corrected",
-    grade="proof",
+    vary=(),
+    expect=("corrected", "proof"),
 )
 def thm_5_4(
     found: tuple[list[Course], list[FixedRun]], tied: bool = False, limit: float = 1.0, sampled: bool = True,
@@ -365,8 +364,8 @@ def thm_5_4(
             ({"one": 0.9},),
         ),
     ),
-    expect="depends on the reading",
-    grade="proof",
+    vary=(),
+    expect=("depends on the reading", "proof"),
 )
 def s5_rolora_loss(
     courses: list[Course],

@@ -84,7 +84,6 @@ def most_successes(c: float, delta_0: float) -> float:
     says=r"With probability at least $1 - 2q^{-10}$ for $q = \max\{\log N, d\}$, $\delta^{t+1} \le \delta^tC$ for $c "
     r"\in (0, 1)$, $C = \sqrt{1 - c(1 - (\delta^0)^2)}$, with proper choice of step size $\eta$.",
     measure=search_rates,
-    vary=("cap", "strength", "rate"),
     best={"rate": Best(1.95, "searched, for the largest step and thresholds")},
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
     because="For c near 1 the bound is below what the noise of the samples leaves, whatever the step is.",
@@ -102,8 +101,7 @@ def most_successes(c: float, delta_0: float) -> float:
         ),
     ),
     hypotheses=(Dropped(r"steps up to $\frac1{2L_{max}^2}$", {"cap": 1.0}),),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.0, rate: float = 1.0) -> Evidence:
     r"""The exact map at the step min(c, cap) against C, for every $\delta_t \le \delta_0$; then c = s on the events.
@@ -196,8 +194,7 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     vary=("bound",),
     because=r"A step near $1/\|b^*\|^2$ overshoots: already with unlimited samples it is longer than half the way "
     "round.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, longest: float = 1.0) -> Evidence:
     """The exact first step; ``exactly`` asks for it where the bound is met and for its failure elsewhere."""
@@ -314,11 +311,9 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
         {"longest": 0.5},
         mutants=({"longest": 0.55}, {"widest": 0.16}),
     ),
-    vary=("longest", "widest"),
     best={"widest": Best(0.1, "proved; searched up to 0.15")},
     because="(144) and (160) bound a modulus by what stands in it, which is negative for long steps.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidence:
     r"""Every line in every case; ``longest`` is $\eta L_{max}^2$ and $\|b^*\| = L_{max} = 1$."""

@@ -52,7 +52,6 @@ def draw_entries(context: Context) -> list[Point]:
     r"a^0b_p)^\top X^\top X(a^*b_p^* - a^0b_p)$.",
     measure=draw_entries,
     mutants=[{"first": 2}, {"sign": 1}, {"gram": False}, {"weight": 2.0}],
-    vary=("weight",),
     readings=(
         Reading(
             "the sum from 1",
@@ -60,8 +59,7 @@ def draw_entries(context: Context) -> list[Point]:
             why="$b_p$ is the p-th entry of b, of which there are d; i is not defined.",
         ),
     ),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Evidence:
     """By expansion."""
@@ -145,10 +143,8 @@ def draw_frozen(context: Context) -> list[Frozen]:
         mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
         asks="weaker",
     ),
-    vary=("share",),
     because="One sample, or $b^* = 0$, is fitted exactly by some b, whatever $a^0$ is.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )  # fmt: skip
 def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool = False, share: float = 1.0) -> Evidence:
     """The least value exactly; the toolkit's minimiser reaches it."""
@@ -219,8 +215,7 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     r"expected global loss $E[\frac1{Nm}\sum_{i=1}^N\|X_ia^*b^{*\top} - X_ia^0(b^{FFA})^\top\|^2] = (1 + \tilde "
     r"c)\|b^*\|^2(\delta^0)^2$ with $\tilde c = O(\frac1{Nm})$ as N and m approach infinity.",
     measure=simulate_freezing,
-    mutants=[{"of": "nothing"}, {"of": "population"}, {"clients_power": 2.0}, {"samples_power": 2.0}],
-    vary=("share", "constant"),
+    mutants=[{"of": "nothing"}, {"of": "population"}, {"clients_power": 2}, {"samples_power": 2}],
     readings=(
         LITERAL,
         Reading(
@@ -239,12 +234,11 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
         Dropped("N and m are large: at least 3 samples", {"fewest": 1}),
         Dropped(r"$\delta^0 \in (0, 1)$", {}, r"both sides are $(\delta^0)^2$ times what does not depend on it"),
     ),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def prop_5_5(
     data: dict[str, NDArray[np.float64]], of: str = "samples", share: float = 1.0, constant: float = 1.0,
-    clients_power: float = 1.0, samples_power: float = 1.0, fewest: int = 3,
+    clients_power: int = 1, samples_power: int = 1, fewest: int = 3,
 ) -> Evidence:  # fmt: skip
     r"""$N m|\tilde c| \le 1$ for every m >= 3, exactly on a grid, then the mean loss against $1 + \tilde c$.
 
@@ -319,10 +313,8 @@ def build_layers(context: Context) -> list[Layers]:
     r"R^{d \times r}$ and $B \in \mathbb R^{r \times d}$; only B and A are tunable, $W_{out}$ is fixed.",
     measure=build_layers,
     mutants=[{"slope": 1.0}, {"inner": True}, {"slope": 0.01}],
-    vary=("slope",),
     kind="setting",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Evidence:
     """Values and derivatives in both factors against matrix formulas; ``slope`` is that of the other half of ReLU."""

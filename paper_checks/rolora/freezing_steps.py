@@ -85,9 +85,7 @@ def judge_moments(data: Moments, formulas: Mapping[str, Callable[[int], Any]], s
     says=r"$E[v^\top v] = E\|X_1a^*\|^2 = m$.",
     measure=measure_moments("v'v"),
     mutants=[{"shift": -1.0}, {"factor": 0.5}],
-    vary=("shift", "factor"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_vv(data: Moments, shift: float = 0.0, factor: float = 1.0) -> Evidence:
     """The second moment of a normal vector."""
@@ -106,9 +104,7 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
     r"\alpha^2)}{N^2}$, with $E[r_2^2/r_1] = 1$.",
     measure=measure_moments("u1'u1", "r2^2/r1"),
     mutants=[{"power": 1}, {"noise": 2.0}, {"weight": 0.5}],
-    vary=("noise", "weight"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.0) -> Evidence:
     """Both expectations."""
@@ -122,10 +118,8 @@ def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.
     says=r"$E[v^\top u_1] = \frac1NE[s_1(X_1a^*)^\top(X_1a)] = \frac{\alpha^2m + (1 - \alpha^2)}N$.",
     measure=measure_moments("v'u1"),
     mutants=[{"power": 2}, {"noise": 2.0}, {"weight": 0.5}],
-    vary=("noise", "weight"),
     uses=("rolora/eq-189",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.0) -> Evidence:
     """The same quotient as in eq. (202), divided by N once."""
@@ -138,10 +132,8 @@ def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.
     says=r"$E[v^\top u_2] = \alpha mE[z_2] = \frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2$.",
     measure=measure_moments("v'u2"),
     mutants=[{"others": 0.0}, {"power": 1}, {"factor": 2.0}],
-    vary=("others", "factor"),
     uses=("rolora/eq-205",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0) -> Evidence:
     """Independence of the other clients from the first."""
@@ -154,10 +146,8 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
     says=r"$E[u_1^\top u_2] = \frac1{N^2}E[(X_1a^*)^\top(X_1a)] \cdot (N - 1)E[s_i] = \frac{(N - 1)m\alpha^2}{N^2}$.",
     measure=measure_moments("u1'u2"),
     mutants=[{"others": 0.0}, {"power": 1}, {"clients_power": 1}],
-    vary=("others",),
     uses=("rolora/eq-230",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2) -> Evidence:
     """Independence again."""
@@ -200,11 +190,9 @@ def measure_products(_: Context) -> Products:
         {"lower": 2},
         mutants=({"lower": 3}, {"lower": 1}, {"double": 0.5}),
     ),
-    vary=("double",),
     importance="detail",
     because="The indices of the double sum start at 1, so that the products with $s_1$ are counted too.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_207(products: Products, lower: int = 1, double: float = 1.0, most: int = 4) -> Evidence:
     """N^2 times both sides, exact expectations, for 1 to 4 clients."""
@@ -235,11 +223,9 @@ FEW = "1 to 4 clients, every m >= 3, every angle"
         mutants=({"two": 1.0}, {"others": 0.0}, {"fewest": 1}),
         asks="weaker",
     ),
-    vary=("two", "others"),
     importance="detail",
     because="With one sample the mean of the inverse chi-square variable is infinite, and 1/(m - 2) is -1.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1) -> Evidence:
     """All four expectations where they are finite; with fewer samples, one of them by itself."""
@@ -275,12 +261,10 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
         mutants=({"four": 3.9}, {"two": 1.9}, {"power": 1}, {"cross": 1.0}, {"mean": False}),
         asks="weaker",
     ),
-    vary=("four", "two", "cross"),
     importance="detail",
     because="The expectation sign is missing: the left side varies with the samples, the right side does not.",
     uses=("rolora/eq-189", "rolora/eq-205", "rolora/eq-227", "rolora/eq-230", "rolora/eq-237", "rolora/eq-187"),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_241(
     data: Moments, four: float = 4.0, two: float = 2.0, power: int = 2, cross: float = 2.0, mean: bool = False
@@ -320,10 +304,8 @@ def draw_entries(context: Context) -> list[Point]:
     r"= \|(X_ia^* - \bar sX_ia)b^{*\top}\|^2 = \|X_ia^* - \bar sX_ia\|^2\|b^*\|^2$.",
     measure=draw_entries,
     mutants=[{"factor": 1.01}, {"power": 1}, {"swapped": True}],
-    vary=("factor",),
     uses=("rolora/alg-ffa",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Evidence:
     """The loss of a client minus its value at b_i is a square, and the norm of an outer product."""
@@ -348,9 +330,7 @@ def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bo
     says=r"$\|v - u_1 - u_2\|^2 = v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2$.",
     measure=lambda context: generic_points(context, sympy.symbols("v1:4 p1:4 q1:4"), 3),
     mutants=[{"cross": -2.0}, {"cross": 1.0}, {"twice": 1.0}],
-    vary=("cross", "twice"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_187(points: list[Point], cross: float = 2.0, twice: float = 2.0) -> Evidence:
     """The expansion in three dimensions."""

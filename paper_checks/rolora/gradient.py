@@ -88,8 +88,7 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     hypotheses=(
         Dropped(r"$m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$ (but $m \ge q$)", {"fewest": 1.0}),
     ),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def lem_A_10(
     settings: tuple[Setting, ...], form: str = "lemma", probability: str = "q", power: float = 10.0, share: float = 1.0,
@@ -219,8 +218,7 @@ def expected_gradients(_: Context) -> Gradients:
     vary=("factor",),
     uses=("rolora/eq-45",),
     because=r"$\bar b$ is made of the same samples: for one client $a^\top\nabla_al$ is 0, the right side is not.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: float = 2.0) -> Evidence:
     """Exact expectations for 1 to 3 clients.
@@ -260,17 +258,15 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
         r"d\}^{-10}$ that ends the chain. The others hold with C = 4 for $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$ "
         r"($c_5$ at its largest).",
         {"last": "least"},
-        mutants=({"factor": 5.0}, {"power": 100.0}, {"C": 60.0}),
+        mutants=({"factor": 5.0}, {"power": 100}, {"C": 60.0}),
     ),
-    vary=("C", "factor"),
     best={"C": Best(8.9, "proved, by the same argument"), "factor": Best(54.0, "proved, by the same argument")},
     uses=("rolora/eq-62",),
     because="The last inequality needs $q < d$, and q is larger than d for all small thresholds.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )  # fmt: skip
 def eq_77(settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor: float = 100.0,
-          power: float = 10.0) -> Evidence:  # fmt: skip
+          power: int = 10) -> Evidence:  # fmt: skip
     """The subtrahends that differ, in logarithms.
 
     Args:

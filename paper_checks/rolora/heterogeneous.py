@@ -64,10 +64,8 @@ def measure_losses(context: Context) -> list[Model]:
     r"b}\frac1N\sum_il_i(a, b)$ with the local population loss $l_i(a, b) = \|a^*b_i^{*\top} - ab^\top\|^2$.",
     measure=measure_losses,
     mutants=[{"over": "sum"}, {"scale": 1.01}, {"norm_power": 1}],
-    vary=("scale",),
     kind="setting",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Evidence:
     """The toolkit's population loss against the formula, and against the mean loss over all samples of signs."""
@@ -132,10 +130,8 @@ def draw_pairs(context: Context) -> list[Pair]:
         {"unique": "product"},
         mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
     ),
-    vary=("excess", "least"),
     because=r"$(-a^*, -\bar b^*)$ has the same product, so that the minimiser is not unique.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Evidence:
     """The loss at all pairs; minimisers with a unit a are compared with the stated one."""
@@ -170,10 +166,8 @@ FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and 
     r"\frac1N\sum_{i=1}^Nb_i^*$.",
     measure=draw_problems,
     mutants=[{"fewer": 1.0}, {"power": 1}, {"centre": "first"}],
-    vary=("fewer",),
     kind="definition",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Evidence:
     """The definition against the toolkit, half the mean square distance of all pairs, and the least loss."""
@@ -199,12 +193,10 @@ def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre
     r"b^*a^{*\top}a^0$ has the global loss $\frac1N\sum_il_i(a^0, b^{FFA}) = \gamma^2 + \|\bar b^*\|^2\delta_0^2$.",
     measure=draw_problems,
     mutants=[{"power": 1}, {"share": 1.01}, {"spread": 0.99}],
-    vary=("share", "spread"),
     uses=("rolora/def-A.13",),
     importance="result",
     hypotheses=(Dropped(r"$\delta_0 \in (0, 1)$", {}, r"(274) to (285) are identities for every unit vector $a^0$"),),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, spread: float = 1.0) -> Evidence:
     """The toolkit's Algorithm 2 with a frozen, run for two iterations, of which the second changes nothing."""
@@ -260,7 +252,6 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
     r"at most $\gamma^2 + \|\bar b^*\|^2\epsilon^2$, against FFA-LoRA's $\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more "
     r"iterations make $\epsilon$ arbitrarily small.",
     measure=run_to_the_end,
-    vary=("share", "spread"),
     uses=("rolora/thm-A.14", "rolora/prop-A.17", "rolora/eq-293"),
     importance="result",
     because="The iterations of Theorem A.14, with a c that is tied to nothing, do not reach the accuracy.",
@@ -276,8 +267,7 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
             ({"share": 0.99}, {"spread": 0.99}, {"refitted": False}),
         ),
     ),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def a5_loss(
     found: list[Reached],

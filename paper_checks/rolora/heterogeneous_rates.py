@@ -73,10 +73,8 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
     says=r"There is $L_{max} < \infty$, known beforehand, with $\|\bar b^*\| \le L_{max}$.",
     measure=search_contraction,
     mutants=[{"reach": 1.1}, {"reach": 1.02}],
-    vary=("reach",),
     kind="assumption",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     r"""The contraction for all means with $\|\bar b^*\| \le$ ``reach`` times $L_{max}$; beyond 1 it is lost."""
@@ -90,7 +88,6 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     r"\frac1{2L_{max}^2}$, then $\delta_{t+1} \le \delta_t \cdot (1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2)$.",
     measure=search_contraction,
     mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
-    vary=("factor", "longest"),
     uses=("rolora/asm-A.12", "rolora/lem-A.15"),
     also=("rolora/eq-254",),
     importance="result",
@@ -98,8 +95,7 @@ def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
         Dropped(r"$\eta \le \frac1{2L_{max}^2}$, $\|\bar b^*\| \le L_{max}$", {"longest": 0.55}),
         Dropped(r"$\delta_t \le \cdots \le \delta_0$", {"monotone": False}),
     ),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lem_A_16(
     data: Slopes, factor: float = 2.0, power: int = 2, longest: float = 0.5, monotone: bool = True
@@ -175,8 +171,7 @@ def run_courses(context: Context) -> list[Course]:
         Dropped(r"$c \le 2\eta\|\bar b^*\|^2$", {"tied": False}),
         Dropped("T iterations (but half of them)", {"slack": 0.5}),
     ),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def thm_A_14(
     courses: list[Course], tied: bool = False, tie: float = 2.0, power: int = 2, shortest: float = 0.0,

@@ -37,12 +37,10 @@ def _of(found: Sequence[Iteration], single: bool) -> list[Iteration]:
         {"mean_power": 1},
         mutants=({"mean_power": 2}, {"factor": 1.99}, {"unit": False}),
     ),
-    vary=("factor",),
     also=("rolora/eq-247",),
     importance="detail",
     because=r"$\bar b^*$ is printed as the sum of the $b_i^*$, N times the mean that it is elsewhere.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def lem_A_15(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, unit: bool = True, single: bool = False
@@ -75,12 +73,10 @@ def lem_A_15(
         {"mean_power": 1},
         mutants=({"mean_power": 2}, {"factor": 1.99}, {"own": False}),
     ),
-    vary=("factor",),
     uses=("rolora/lem-A.15",),
     importance="detail",
     because=r"(250) prints the sum of the $b_i$ for their average: the factor $\frac1N$ is missing.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_249(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, own: bool = True, single: bool = False
@@ -113,10 +109,8 @@ def eq_249(
     r"2\eta a^*\bar b^{*\top}\bar b\|}$.",
     measure=iterations,
     mutants=[{"factor": 1.99}, {"third": "a"}, {"power": 1}, {"tight": 0.999}],
-    vary=("factor", "tight"),
     uses=("rolora/lem-A.15",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_255(
     found: list[Iteration], factor: float = 2.0, third: str = "truth", power: int = 2, tight: float = 1.0
@@ -172,10 +166,8 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
     r"b)^2 = (1 - 2\eta\|\bar b\|^2)^2$.",
     measure=draw_points,
     mutants=[{"four": 3.99}, {"sign": -1}, {"cross": 2.0}, {"power": 1}],
-    vary=("four", "cross"),
     uses=("rolora/eq-255",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, power: int = 2) -> Evidence:
     """By expansion on the circle; that the excess over 1 is a sum of squares is (268)."""
@@ -218,10 +210,8 @@ def search_steps(context: Context) -> Searched:
     r"b^*\|^2 = 1 - 2\eta(1 - (\delta^t)^2)\|\bar b^*\|^2 \le 1 - 2\eta(1 - (\delta^0)^2)\|\bar b^*\|^2$.",
     measure=search_steps,
     mutants=[{"factor": 2.01}, {"power": 3}, {"longest": 0.55}, {"monotone": False}],
-    vary=("factor", "longest"),
     uses=("rolora/eq-263", "rolora/asm-A.12"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_270(
     cases: Searched, factor: float = 2.0, power: int = 2, longest: float = 0.5, monotone: bool = True
@@ -258,14 +248,12 @@ def eq_270(
     r"\|(I_d - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2$ and a trace that is 0, which gives $\gamma^2 + \|\bar "
     r"b^*\|^2\delta_0^2$.",
     measure=iterations,
-    mutants=[{"cross": 1.0}, {"split": 1.01}, {"projected": False}, {"last": 0.99}],
-    vary=("split", "last"),
+    mutants=[{"cross": 1}, {"split": 1.01}, {"projected": False}, {"last": 0.99}],
     uses=("rolora/def-A.13",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_274(
-    found: list[Iteration], cross: float = 0.0, split: float = 1.0, projected: bool = True, last: float = 1.0
+    found: list[Iteration], cross: int = 0, split: float = 1.0, projected: bool = True, last: float = 1.0
 ) -> Evidence:
     """Every line in numbers; the loss is that of the toolkit."""
     promises = []
@@ -310,16 +298,14 @@ def eq_274(
         r"y) < -y$ are negative. So the number of "
         "iterations of the theorem is enough, which is what it needs. For small y the two agree to first order.",
         {"sense": -1},
-        mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2.0}),
+        mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2}),
         asks="neither",
     ),
-    vary=("size",),
     because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0,
-           root_log: float = 1.0) -> Evidence:  # fmt: skip
+           root_log: int = 1) -> Evidence:  # fmt: skip
     """The lines before the quotient say the same of T; then the order of the two quotients."""
     lines = judge_equivalence(counts, 1.0, root_log, 2.0, 1)
     return judge_order(counts, sense, beyond, 1.0, size) if lines.ok else lines
@@ -332,10 +318,8 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
     r"a^T(a^T)^\top)a^*\| \cdot \|\bar b^*\| \le \epsilon\|\bar b^*\| = \epsilon\|a^*\bar b^{*\top}\|$.",
     measure=iterations,
     mutants=[{"power": 2}, {"size": 0.99}, {"refitted": False}],
-    vary=("size",),
     uses=("rolora/lem-A.15",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Evidence:
     r"""The product of a with the next minimiser, at $\epsilon = \delta_T$; the mutant takes b of another a."""

@@ -34,10 +34,8 @@ def draw_unions(context: Context) -> list[tuple[int, Fraction]]:
     r"$P\{\bigcap_{t=0}^{T-1}\delta^{t+1} \le \delta^t\sqrt{1 - c(1-(\delta^0)^2)}\} \ge 1 - 2Tq^{-10}$.",
     measure=draw_unions,
     mutants=[{"factor": 1.99}, {"per_step": False}, {"power": 11}],
-    vary=("factor",),
     uses=("rolora/a4-first-step",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 10, per_step: bool = True) -> Evidence:
     """Exact probabilities: failures that exclude one another (the worst case), independent ones, always the same."""
@@ -73,9 +71,7 @@ def eq_167(cases: list[tuple[int, Fraction]], factor: float = 2.0, power: int = 
     "same.",
     measure=search_counts,
     mutants=[{"root_log": 1.0}, {"power": 1.0}, {"flip": -1}],
-    vary=("root_log", "power"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip: int = 1) -> Evidence:
     """Whether the lines, and T against the quotient of the logarithms, say the same."""
@@ -99,11 +95,9 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
         mutants=({"sense": 1}, {"size": 0.99}),
         asks="neither",
     ),
-    vary=("size",),
     uses=("rolora/eq-168",),
     because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_172(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0) -> Evidence:
     """The order of the two quotients."""
@@ -178,8 +172,7 @@ def draw_endings(context: Context) -> list[Ending]:
         mutants=({"equal": True}, {"second": 0.99}, {"sharp": 0.999}),
         asks="weaker",
     ),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_175(
     endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 5 / 4

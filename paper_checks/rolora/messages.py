@@ -64,7 +64,6 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
     "that of LoRA.",
     measure=count_traffic,
     mutants=[{"share": 0.45}, {"share": 0.55}],
-    vary=("share",),
     importance="result",
     because="FFA-LoRA trains $r d_{out}$ of $r(d_{in} + d_{out})$ numbers, half of them for square matrices only.",
     readings=(
@@ -93,8 +92,7 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
         mutants=({"over": "round"}, {"ffa": "half"}, {"share": 0.45}),
         asks="neither",
     ),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )  # fmt: skip
 def txt_half_cost(
     traffic: Mapping[tuple[int, int], Traffic], shapes: str = "square", over: str = "iteration", ffa: str = "half",

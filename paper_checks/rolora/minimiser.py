@@ -175,8 +175,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         ),
     ),
     hypotheses=(Dropped(r"$m \ge Kq$ (but $m \ge q$)", {"samples": False}),),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def lem_A_9(tails: Tails, bound: str = "q", power: float = 10.0, rate: float = 0.5,
             constant: str = "absolute", samples: bool = True) -> Evidence:  # fmt: skip
@@ -205,9 +204,8 @@ def printed_p0(one: Setting, m: float) -> float:
         r"$\epsilon_2^2m$ and $\epsilon_1^2m$, so that $m = Cq$ gives $\exp(-c\,d\log(2/\epsilon_0))$ and not "
         r"$\exp(-Cq)$; and q bounds $\epsilon_1^2m$ only through $\log N$.",
         {"form": "least", "factor": 28.0},
-        mutants=({"factor": 1.0}, {"C": 40.0}, {"power": 1000.0}),
+        mutants=({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),
     ),
-    vary=("C", "factor"),
     best={"C": Best(5.8, "proved, by the same argument"), "factor": Best(22.0, "proved, by the same argument")},
     uses=("rolora/eq-36",),
     because=r"The exponents of $p_0$ are $\epsilon_2^2m$ and $\epsilon_1^2m$, not m, so that $m = Cq$ does not give "
@@ -220,14 +218,13 @@ def printed_p0(one: Setting, m: float) -> float:
             r"$1 - Np_0 > 1 - \exp(-Cq) > 1 - q^{-10}$ for an absolute constant C.",
             {"constant": "thresholds", "factor": 28.0},
             LEFT_OPEN,
-            ({"factor": 1.0}, {"C": 40.0}, {"power": 1000.0}),
+            ({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),
         ),
     ),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )  # fmt: skip
 def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first: bool = True, factor: float = 0.0,
-          power: float = 10.0, constant: str = "absolute") -> Evidence:  # fmt: skip
+          power: int = 10, constant: str = "absolute") -> Evidence:  # fmt: skip
     """Both inequalities, in logarithms; of the printed form m = C'q with C' up to 1000.
 
     Args:

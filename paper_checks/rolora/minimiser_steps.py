@@ -51,9 +51,7 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
     r"\frac{a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}}{a^\top X_i^\top X_ia}$.",
     measure=symbols_of,
     mutants=[{"weight": -1.0}, {"kept": 0}],
-    vary=("weight",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
     """The normal equation of the minimiser, and both ways to write it."""
@@ -77,10 +75,8 @@ def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
     r"aa^\top)a^*b^{*\top}\| = \|X_ia\|^{-2} \cdot \|a^\top X_i^\top X_i(I_d - aa^\top)a^*b^{*\top}\|$.",
     measure=symbols_of,
     mutants=[{"power": -1}, {"power": -3}],
-    vary=("weight",),
     uses=("rolora/eq-14",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Evidence:
     """It is an equality, of squares here."""
@@ -108,10 +104,8 @@ def chi_square_tails(_: Context) -> Array:
     "which this holds.",
     measure=chi_square_tails,
     mutants=[{"c1": 1.9}, {"power": 1.0}],
-    vary=("c1", "power"),
     uses=("rolora/def-A.1",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     r"""$\|X_ia\|^2$ is $\chi^2_m$: with $c_1 = 16/9$, the largest; the text calls it large."""
@@ -135,15 +129,13 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     r"\mathcal N}v^\top w \le \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|v^\top w|$, $v^\top = a^\top X_i^\top "
     r"X_i(I_d - aa^\top)a^*b^{*\top}$.",
     measure=circle_nets,
-    mutants=[{"share": 0.1}, {"power": 3.0}],
-    vary=("share",),
+    mutants=[{"share": 0.1}, {"power": 3}],
     stands_in={"share": ("first line",)},  # in the second it stands on both sides
     best=BEST_SHARE,
     uses=("rolora/lem-A.7",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
+def eq_19(nets: Array, share: float = 1.0, power: int = 1) -> Evidence:
     """V is a multiple of b*, so that any direction can occur: the one farthest from the net, of length 3."""
     kept = nets[nets[:, 1] < 1.0]
     count, radius, least = kept.T
@@ -167,9 +159,7 @@ def eq_19(nets: Array, share: float = 1.0, power: float = 1.0) -> Evidence:
     r"aa^\top)a^*b^{*\top}w)$.",
     measure=lambda context: generic_points(context, sympy.symbols("x:6 w0 w1 u b0 b1"), 3),
     mutants=[{"projected": False}, {"rows": 2}],
-    vary=("weight",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: float = 1.0) -> Evidence:
     """Three samples of two entries, written out."""
@@ -194,11 +184,9 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: fl
     r"\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\|w\| \le c_2\|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.",
     measure=lambda context: gaussian_product_norm(0.0),
     mutants=[{"c2": 2.6}, {"c2": 1.4}],
-    vary=("c2",),
     stands_in={"c2": ("step 2",)},  # in the lines after it, it stands on both sides
     uses=("rolora/lem-A.3", "rolora/cor-A.5"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
     """The factors are independent, since v is orthogonal to a; w at every angle to b*."""
@@ -229,7 +217,6 @@ def summed_products(_: Context) -> Array:
     r"2\exp(-c\min(\frac{\epsilon_2^2m^2K^2}{\sum_j\|Z_j\|_{\psi_1}^2}, \frac{\epsilon_2mK}{\max_j\|Z_j\|_{\psi_1}})) "
     r"= 2\exp(-c_3\epsilon_2^2m)$, where $Z_j$ are the summands and K is the operator norm.",
     measure=summed_products,
-    vary=("c3", "power"),
     uses=("rolora/thm-A.8", "rolora/eq-22", "rolora/eq-30"),
     importance="detail",
     because="(29) prints an equality: (28) depends on the angle of w and b*, and (29) does not; a bound is meant, and "
@@ -241,8 +228,7 @@ def summed_products(_: Context) -> Array:
         mutants=({"c3": 0.42}, {"power": 1.9}, {"equal": True}),
         asks="weaker",
     ),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = True) -> Evidence:
     """The worst w is parallel to b*; then the sum is a normal variable times an independent chi.
@@ -278,11 +264,9 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     r"$\epsilon_2^2m/c_2^2 \le \epsilon_2m/c_2$.",
     measure=lambda context: gaussian_product_norm(0.0),
     mutants=[{"c2": 1.4}],
-    vary=("c2",),
     best={"c2": Best(1.479, "searched: the norm of a summand for w along b*, by a closed form of its moments")},
     uses=("rolora/eq-22",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
     """In units of the operator norm, for w at several angles to b*, with the exact norm of a summand."""

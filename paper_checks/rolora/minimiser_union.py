@@ -26,10 +26,8 @@ from paper_checks.rolora.minimiser import Setting, tried_settings
     r"2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m)$.",
     measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
     mutants=[{"one": 0}, {"extra": 1}],
-    vary=("weight",),
     uses=("rolora/eq-26", "rolora/def-A.6"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_32(points: list[Point], one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
     """The powers for d = 1 to 4, E standing for the exponential; the size of the net is checked with Definition A.6."""
@@ -65,11 +63,9 @@ def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
     r"$P\{\bigcap_{i=1}^N\|\tilde b_i - g\| \le \epsilon'\|(I_d - aa^\top)a^*b^{*\top}\|_{op}\} \ge 1 - Np_0$.",
     measure=union_rows,
     mutants=[{"scale": 20.0}],
-    vary=("scale",),
     best={"scale": Best(1.32, r"searched on a grid of thresholds; for small ones $\frac1{2c_3} = 1.325$ is the end")},
     uses=("rolora/eq-17", "rolora/eq-18", "rolora/eq-19", "rolora/eq-32"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> Evidence:
     """Student's law, independent clients, against p_0; ``scale`` multiplies the largest $c_1$ and $c_3$."""
@@ -121,10 +117,8 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
     r"\epsilon'\delta^t\|b^*\|$, with the probability of (37).",
     measure=draw_chains,
     mutants=[{"weight": 0.99}, {"power": 2.0}],
-    vary=("weight", "power"),
     uses=("rolora/eq-36", "rolora/def-5.2"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float = 1.0) -> Evidence:
     r"""On samples, with $\epsilon'$ the smallest level that all clients keep."""

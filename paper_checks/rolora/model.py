@@ -66,10 +66,8 @@ SIZES = "d from 2 to 10, m from 1 to 40"
     r"\mathbb R^d$ and $b \in \mathbb R^d$, the LoRA weights of rank $r = 1$.",
     measure=draw_samples,
     mutants=[{"power": 0.0}, {"power": 2.0}],
-    vary=("power",),
     kind="setting",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def eq_5(samples: list[Sample], power: float = 1.0) -> Evidence:
     """Every update of rank 1 has that form with a unit a: its length goes to b, once."""
@@ -96,13 +94,11 @@ def make_problems(context: Context) -> list[Problem]:
     says=r"$Y_i = X_ia^*b^{*\top}$ for some unit vector $a^* \in \mathbb R^d$ and $b^* \in \mathbb R^d$, the same for "
     "all clients.",
     measure=make_problems,
-    mutants=[{"scale": 1.01}, {"power": 1.0}],
-    vary=("scale",),
+    mutants=[{"scale": 1.01}, {"power": 1}],
     kind="setting",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
-def eq_6(problems: list[Problem], scale: float = 1.0, power: float = 0.0) -> Evidence:
+def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Evidence:
     r"""The toolkit's clients: their targets are $a^*b^{*\top}$, where every loss is zero."""
     promises = []
     for problem in problems:
@@ -123,10 +119,8 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: float = 0.0) -> Evi
     r"\frac1m\|X_ia^*b^{*\top} - X_iab^\top\|^2$, the Frobenius norm.",
     measure=draw_samples,
     mutants=[{"power": 0.0}, {"norm": "operator"}, {"factor": 1.01}],
-    vary=("factor", "power"),
     kind="setting",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Evidence:
     """Loss and gradient of the toolkit's clients against the samples; the minimum is zero, at the truth."""
@@ -165,10 +159,8 @@ def search_steps(context: Context) -> Searched:
     says=r"There is $L_{max} < \infty$, known beforehand, with $\|b^*\| \le L_{max}$.",
     measure=search_steps,
     mutants=[{"power": 1}, {"power": 3}, {"limit": 0.99}],
-    vary=("limit",),
     kind="assumption",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def asm_5_1(cases: Searched, power: int = 2, limit: float = 1.0) -> Evidence:
     """Any bound does, and the power of it is the one of the units; equality at the least bound."""
@@ -198,11 +190,9 @@ def on_circle(p: sympy.Symbol) -> sympy.Matrix:
     r"a^*a^{*\top})a^t\| = \|(I_d - a^ta^{t\top})a^*\|$.",
     measure=lambda context: generic_points(context, sympy.symbols("p u"), 4),
     mutants=[{"share": 2.0}, {"power": 1}],
-    vary=("share",),
     also=("rolora/eq-8",),
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence:
     """Squares of both norms, of the area between them (the sine by itself) and of the cosine, in the plane of both."""
@@ -227,12 +217,10 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence
     r"matrix, $\hat a$ the normalised $\hat a^+$, $\bar b$ the average of the $b_i$.",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"weight": 1.01}, {"unit": False}, {"norm": "fro"}],
-    vary=("weight",),
     uses=("rolora/alg-2", "rolora/def-5.2"),
     kind="definition",
     importance="detail",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Evidence:
     """The entries that say something, on iterations of Algorithm 2."""

@@ -122,8 +122,7 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
             ({"most": 0.9},),
         ),
     ),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def txt_exponential(
     courses: Sequence[Course],
@@ -221,7 +220,7 @@ def run_interference(context: Context) -> list[Interference]:
     says="Averaging A and B separately makes the aggregation inexact, and this explains LoRA's decline with more "
     "clients.",
     measure=run_interference,
-    expect="not checkable here",
+    expect=("not checkable here", None),
     expect_reason="that the aggregation is inexact holds wherever clients change both factors; that this is the cause "
     "of the decline in Table 1 cannot be told from the tables, since the methods that average exactly, FFA-LoRA and "
     "RoLoRA, decline as well, and so does FlexLoRA, by more, which averages the products and cuts the mean to the "
@@ -261,7 +260,7 @@ def needed_samples(context: Context) -> Mapping[int, float]:
     where="Section 5.1, after Theorem 5.4",
     says="The requirement on the sample complexity is well supported by earlier work.",
     measure=needed_samples,
-    expect="not checkable here",
+    expect=("not checkable here", None),
     expect_reason="it is a statement about what other papers show; the scope gives what the requirement comes to for a "
     r"random start: its thresholds are tied to $(1 - (\delta^0)^2)/16$, which is of the order of 1/d, so that q grows "
     "like the cube of d",

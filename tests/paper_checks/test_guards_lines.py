@@ -34,7 +34,7 @@ def two_lines(x, K=1.0, weak=True):
 
 
 def declared(judge_of, **rest):
-    kept = {"mutants": [{"K": 0.1}], "vary": ("K",), "expect": "not checkable here"} | rest
+    kept = {"mutants": [{"K": 0.1}], "expect": ("not checkable here", None)} | rest
     return claim("invented/lines", where="", says="", measure=lambda context: X, **kept)(judge_of)
 
 

@@ -31,8 +31,8 @@ def result(label, verdict="holds", uses=(), expect=None, says="$x^2 \\le K x$", 
     control = Form("It holds for $K = 2$.", {"K": 2}) if verdict in ("refuted", "corrected") else None
     declare = claim(
         f"invented/{label}", where=rest.pop("where", "eq. 1"), says=says, measure=lambda context: None, uses=uses,
-        mutants=[{"K": 0.9, "names": ("a", HOSTILE)}], expect=expect or verdict, correction=correction, control=control,
-        grade=None if (expect or verdict) == "not checkable here" else "search",
+        mutants=[{"K": 0.9, "names": ("a", HOSTILE)}], correction=correction, control=control,
+        expect=(expect or verdict, None if (expect or verdict) == "not checkable here" else "search"),
     )  # fmt: skip
     made = declare(lambda data, K=1, names=(): PASSES)
     judged = {

@@ -125,11 +125,9 @@ def _fits(m: int, n: int) -> set[int]:
         {"condition": "both"},
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
-    vary=("half", "sides"),
     because="A rank far below one side only can be as large as the other, and $r(m+n)$ then exceeds $mn$: both are "
     "needed.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5, sides: float = 1.0) -> Evidence:
     """Counts from the ledgers, then both counts over a grid of shapes and ranks."""
@@ -165,11 +163,9 @@ def _convolutions() -> list[tuple[int, int, int]]:
     "memory size) x (rounds).",
     measure=count_runs,
     mutants=[{"ways": 1.0}, {"messages": "all"}, {"messages": "but the start"}],
-    vary=("ways",),
     uses=("fedloru-v2/claim-comm",),
     kind="definition",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds") -> Evidence:
     """The formula against the ledgers of whole runs, which also hold what it leaves out."""
@@ -234,8 +230,7 @@ def count_nested(context: Context) -> list[NestedCount]:
     hypotheses=(Dropped(r"$r \le \frac13\min(m, n)$", {"reach": 1.0}),),
     vary=("down", "inner"),
     because="Nothing bounds r: nested ranks just below a rank near the smaller side cost more than the whole matrices.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def claim_mcomm(runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0,
                 reach: float = 1.0) -> Evidence:  # fmt: skip
@@ -267,11 +262,9 @@ PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, 
         {"scale": "b"},
         ({"scale": "a"}, {"factor": 1.001}),
     ),
-    vary=("factor",),
     importance="detail",
     because=r"The second update has $\alpha_A$ where (82), Algorithm 3 and the text below have $\alpha_B$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_83(points: list[Point], scale: str = "a", factor: float = 1.0, equal: bool = False) -> Evidence:
     """W - W_0 over alpha with m = n = 1, r = 2 and nested ranks 1, every entry a symbol."""
@@ -369,8 +362,8 @@ def measure_ranks(context: Context) -> list[Ranks]:
     ),
     uses=("fedloru-v2/eq-WT",),
     because="An accumulation need not add to the rank, for instance where gradients share few directions.",
-    expect="depends on the reading",
-    grade="proof",
+    vary=(),
+    expect=("depends on the reading", "proof"),
 )
 def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = False, fewer: int = 0,
                       capped: bool = True, per: float = 1.0, kept: bool = True, gain: int = 1) -> Evidence:  # fmt: skip

@@ -158,8 +158,7 @@ def _beside_fedhm(one: Step) -> Promise:
     ),
     vary=("merging",),
     because="Every local step still passes through the frozen W, which clients of FedHM do not hold.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def claim_noextra(
     found: Arithmetic, compared: bool = True, counts: bool = False, of: str = "FedLoRU", merging: float = 2.0,

@@ -122,8 +122,7 @@ INNER = "all vectors (an inequality between inner products)"
     vary=("kept", "square", "drift", "change"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/lem-B.6", "fedloru-v2/eq-61-62", "fedloru-v2/eq-59-60"),
     because=BECAUSE,
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: float = 1.0, change: float = 0.25,
              cross: float = 0.5, begins: int = 1) -> Evidence:  # fmt: skip
@@ -170,8 +169,7 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
     vary=("kept", "drift", "smooth"),
     uses=("fedloru-v2/lem-B.5", "fedloru-v2/eq-67-70"),
     because=BECAUSE,
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: float = 0.5, cross: float = 0.5,
              begins: int = 1) -> Evidence:  # fmt: skip
@@ -217,18 +215,16 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
         {"form": "corrected"},
         ({"power": 0}, {"first": 0.7}, {"kept": 1.2}),
     ),
-    vary=("first", "kept"),
     best={
         "first": Best(1.0, "proved: samples of opposite slopes at the bottom of a parabola come as near as one likes"),
         "kept": Best(0.75, "proved; runs break 1"),
     },
     uses=("fedloru-v2/eq-71-75", "fedloru-v2/lem-B.7", "fedloru-v2/lem-B.8"),
     because=r"The factor $C_B^2$ that Lemma B.7 gives $E\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_76(traces: Traces, form: str = "printed", first: float = 1.0, power: int = 2, kept: float = 0.75,
-          drift: float = 1.0, comparable: bool = False) -> Evidence:  # fmt: skip
+          drift: int = 1, comparable: bool = False) -> Evidence:  # fmt: skip
     """Every round of every run with all clients; ``power`` is that of C_B before the brace's first part."""
     lines = []
     for trace in in_full(traces):
@@ -294,11 +290,9 @@ def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, lar
         {"largest": True},
         ({"first": 2.6}, {"second": 5.3}, {"largest": False}),
     ),
-    vary=("first", "second"),
     uses=("fedloru-v2/eq-76", "fedloru-v2/lem-B.8"),
     because=r"$K_2$ contains D, which contains $\eta$: it grows with the step.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_77_K(cases: list[dict[str, Fraction]], first: float = 8 / 3, second: float = 16 / 3, same: bool = True,
             largest: bool = False) -> Evidence:  # fmt: skip
@@ -348,12 +342,10 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
         {"begins": 0},
         ({"begins": 1}, {"factor": 0.99}, {"rounds_power": 2}),
     ),
-    vary=("factor",),
     uses=("fedloru-v2/eq-77-K",),
     because=r"The sum over $t = 1, \ldots, T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, not $f(\tilde W_0) - "
     r"f(\tilde W_T)$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_78_79(sequences: list[tuple[list[float], list[float], float]], begins: int = 1, factor: float = 1.0,
              rounds_power: int = 1, part: str = "mean") -> Evidence:  # fmt: skip

@@ -26,13 +26,11 @@ Traces = tuple[Trace, ...]
     r"\le 2\eta^2i^2(\sigma^2+G^2)C_A^2$.",
     measure=follow_settings,
     mutants=[{"constant": 0.99}, {"steps_power": 1}, {"other": "own"}, {"rate_power": 3}],
-    vary=("constant",),
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
     best={
         "constant": Best(1.0, r"proved: by (A.2) alone $G^2$ serves for $2(\sigma^2 + G^2)$, attained as $\eta \to 0$"),
     },
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: str = "other", rate_power: int = 2
             ) -> Evidence:  # fmt: skip
@@ -70,8 +68,7 @@ def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: 
     uses=("fedloru-v2/assump-4.1",),
     because=r"Jensen's inequality gives $\frac1E\sum_i$ and not $\frac1{E^2}\sum_i$: equal gradients do not average "
     "out.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def lem_B_7_mid(traces: Traces, constant: float = 2.0, steps_power: int = -1, sigma: float = 1.0, other: str = "other",
                 only_one: bool = False) -> Evidence:  # fmt: skip
@@ -118,16 +115,14 @@ def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple
         r"from the first, which has no drift; for the average over $i = 1..E$ that (60) prints, $E+1$ for $E-1$. "
         r"$\sigma^2$ does not enter.)",
         {"form": "corrected"},
-        ({"curvature": 0.0}, {"own": 0.0}, {"constant": 0.99}, {"exchanged": True}, {"rate_power": 3}),
+        ({"curvature": 0}, {"own": 0}, {"constant": 0.99}, {"exchanged": True}, {"rate_power": 3}),
     ),
-    vary=("constant",),
     uses=("fedloru-v2/lem-B.7", "fedloru-v2/eq-63-66", "fedloru-v2/eq-59-60"),
     because="The bound does not contain L, so that a loss of large curvature exceeds it; $C_A$ and $C_B$ are "
     "exchanged on the way.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
-def lem_B_8(traces: Traces, form: str = "printed", constant: float = 1.0, curvature: float = 1.0, own: float = 1.0,
+def lem_B_8(traces: Traces, form: str = "printed", constant: float = 1.0, curvature: int = 1, own: int = 1,
             exchanged: bool = False, comparable: bool = False, rate_power: int = 2) -> Evidence:  # fmt: skip
     """The drift of the mean exact gradients of the local steps, in every round with all clients."""
     lines = []
@@ -177,11 +172,9 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
         {"form": "corrected"},
         ({"curvature_power": 0}, {"constant": 0.99}, {"factors": "product"}, {"steps_power": 1}),
     ),
-    vary=("constant",),
     uses=("fedloru-v2/lem-B.7",),
     because="(65) loses $L^2$, and (66) exchanges $C_A$ and $C_B$ of Lemma B.7; either alone breaks the bound.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_63_66(traces: Traces, form: str = "printed", constant: float = 1.0, curvature_power: int = 2,
              factors: str = "squares", steps_power: int = 2, comparable: bool = False) -> Evidence:  # fmt: skip

@@ -88,10 +88,8 @@ ROUNDS = (
     r"A_{t,i}^{(k)}B_{t,i}^{(k)}; \xi_{t,i}^{(k)})$, $i = 0, \ldots, E-1$.",
     measure=run_rounds,
     mutants=[{"alpha_power": 0}, {"alpha_power": 2}, {"together": False}, {"steps": -1}, {"sign": -1.0}],
-    vary=("sign",),
     kind="algorithm",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )
 def eq_7(runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
          ) -> Evidence:  # fmt: skip
@@ -172,10 +170,8 @@ def draw_averages(context: Context) -> list[Averaged]:
             ({"spread": 0.0}, {"scale": 1.001}),
         ),
     ),
-    vary=("scale", "spread"),
     because="Over a part of the clients the weights $p^{(k)}$ sum to less than 1, so that the sums are no averages.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0
            ) -> Evidence:  # fmt: skip
@@ -211,12 +207,10 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
         {"power": 1},
         ({"power": 0}, {"power": 2}, {"over": "all"}, {"scale": 1.001}),
     ),
-    vary=("scale",),
     uses=("fedloru-v2/alg-1",),
     importance="detail",
     because=r"The clients add $\alpha A_tB_t$, so that the sum lacks the factor $\alpha$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_WT(followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
           ) -> Evidence:  # fmt: skip
@@ -283,14 +277,12 @@ def measure_means(context: Context) -> list[Mean]:
         {"begins": 0},
         ({"begins": 1}, {"scale": 1.001}),
     ),
-    vary=("scale",),
     uses=("fedloru-v2/eq-7",),
     kind="definition",
     importance="detail",
     because=r"The E local steps are taken at $i = 0, \ldots, E-1$, not $1, \ldots, E$: the averages leave out the "
     "first.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool = False) -> Evidence:
     """Each client's whole move over eta E against its mean gradient; without noise the two means are one."""
@@ -324,12 +316,10 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
         {"begins": 0, "over": "cohort"},
         ({"begins": 1}, {"over": "all"}, {"scale": 1.001}, {"normalised": False}),
     ),
-    vary=("scale",),
     uses=("fedloru-v2/eq-59-60", "fedloru-v2/eq-agg"),
     importance="detail",
     because=r"The sums of (59) run over $i = 1, \ldots, E$, while the steps are taken at $i = 0, \ldots, E-1$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: float = 1.0, normalised: bool = True,
              far: bool = False) -> Evidence:  # fmt: skip
@@ -362,10 +352,8 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
     measure=follow_all,
     mutants=[{"accumulated": 0.999}],
     hypotheses=(Dropped(r"$\bar A_{t+1}\bar B_{t+1} = 0$", {"restarts": ("momentum",)}),),
-    vary=("accumulated",),
     uses=("fedloru-v2/alg-1",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def claim_reinit(followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0
                  ) -> Evidence:  # fmt: skip

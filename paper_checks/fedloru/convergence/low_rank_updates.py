@@ -100,9 +100,7 @@ def measure_updates(context: Context) -> Updates:
     r"$\alpha_AA_dA_uB + \alpha_BAB_dB_u + \alpha_A\alpha_BA_dA_uB_dB_u$ to $AB$, and its rank is at most $r$.",
     measure=measure_updates,
     mutants=[{"cross": 0.0}, {"cross_power": 2}, {"rank_shift": -1}, {"swapped": True}],
-    vary=("cross",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_14(updates: Updates, cross: float = 1.0, cross_power: int = 1, rank_shift: int = 0,
           swapped: bool = False) -> Evidence:  # fmt: skip

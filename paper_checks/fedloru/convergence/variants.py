@@ -157,7 +157,6 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
     says=r"Client k trains $W + \alpha_gAB + \alpha_pL^{(k)}U^{(k)}$, sends A and B only, and returns "
     r"$W + \sum_{\tau|t}A_tB_t + L_T^{(k)}U_T^{(k)}$.",
     measure=run_personal,
-    vary=("scale",),
     control=COPIES,
     correction=Form(
         r"It returns the model that it trained with the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t + "
@@ -169,8 +168,7 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
     kind="algorithm",
     because="The returned model lacks both scales with which it was trained, and the factors that are not "
     "accumulated yet.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )
 def alg_2(endings: Endings, restart: str = "momentum", power: int = 0, personal_power: int = 0, leftover: bool = False,
           scale: float = 1.0, keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
@@ -209,7 +207,6 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
     says=r"Clients train nested factors of ranks $r_A, r_B < r$ (or opt out) and send these, the server recovers A, B "
     r"and averages; returned is $W + \sum_{\tau|t}A_tB_t$.",
     measure=run_nested,
-    vary=("scale",),
     control=COPIES,
     correction=Form(
         r"It returns the model that was trained as $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ "
@@ -220,8 +217,7 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
     kind="algorithm",
     because=r"The returned model lacks the scale $\alpha$ with which it was trained, and the factors that are not "
     "accumulated yet.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )
 def alg_3(endings: Endings, restart: str = "momentum", power: int = 0, leftover: bool = False, scale: float = 1.0,
           keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
@@ -268,7 +264,6 @@ def run_pfedlora(context: Context) -> list[Served]:
     says=r"Client k trains W and $L^{(k)}, U^{(k)}$ on $W + \alpha_pL^{(k)}U^{(k)}$, in turn or together, sends W "
     r"only, and returns $W_T + L_T^{(k)}U_T^{(k)}$.",
     measure=run_pfedlora,
-    vary=("scale",),
     control=Form("Only W is sent, all of it.", {"keep": ("sent",)}),
     correction=Form(
         r"With the scale in place it returns the model that it trained: $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$.",
@@ -277,8 +272,7 @@ def run_pfedlora(context: Context) -> list[Served]:
     ),
     kind="algorithm",
     because=r"The returned model lacks the scale $\alpha_p$ with which it was trained.",
-    expect="corrected",
-    grade="search",
+    expect=("corrected", "search"),
 )
 def alg_4(runs: list[Served], personal_power: int = 0, scale: float = 1.0,
           keep: tuple[str, ...] = ("returned", "sent")) -> Evidence:  # fmt: skip

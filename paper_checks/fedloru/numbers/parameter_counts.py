@@ -104,10 +104,8 @@ def count_trained(context: Context) -> dict[str, Network]:
     "11.22M.",
     measure=lambda context: [count_network(*shape) for shape in ((10, 10, 3), *TRAINED.values())],
     mutants=[{"million": 2**20}, {"shortcuts": False}, {"norms": False}, {"stem_kernel": 7}],
-    vary=("million",),
     kind="number",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def txt_params(
     networks: Sequence[Network], million: float = 1e6, shortcuts: bool = True, norms: bool = True, stem_kernel: int = 3
@@ -242,13 +240,11 @@ def badness(cells: Mapping[str, Cell]) -> tuple[int, Fraction]:
                  {"factorisation": "(k c) x (k d) matrix"}, {"shortcuts": "dense"}, {"limit": LIMITS[1]},
                  {"counted": "factors"}, {"largest_fmnist": 44}),
     ),
-    vary=("extra",),
     uses=("fedloru-iclr/txt-params",),
     kind="number",
     because="The ratios need rank 96, which is not among the ranks named, and the first is 43 % with all parameters "
     "counted.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )  # fmt: skip
 def txt_ratios(
     networks: Mapping[str, Network], extra: float = 0.0, factorisation: str = "", shortcuts: str = "", limit: str = "",
@@ -346,11 +342,9 @@ OVER = ("the model with adapters", "the model without")
         "second share repeats the first at twice the rank, so it supports the denominator, not the model.",
         {"names": ("LLaMA-2-7B",), "over": OVER[:1]},
     ),
-    vary=("rank",),
     kind="number",
     because="Both shares are those of a model of 7 billion parameters; with 3 billion they are larger.",
-    expect="refuted",
-    grade="proof",
+    expect=("refuted", "proof"),
 )
 def txt_peft(
     models: Mapping[str, Transformer], names: tuple[str, ...] = THREE_BILLION, over: tuple[str, ...] = OVER,

@@ -45,11 +45,9 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     "approximations of two clients.",
     measure=draw_bases,
     mutants=[{"missing": 1}, {"unsigned": True}],
-    vary=("factor",),
     stands_in={"factor": ("full rank, basis 1",)},  # signs do not see a common factor
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def def_approx(
     data: tuple[list[sympy.Matrix], list[Point]], missing: int = 0, unsigned: bool = False, factor: float = 1.0
@@ -197,21 +195,19 @@ def expected_alignment(
         r"$r \ge \tilde r$; it can increase for $b > 0$ and $r < \tilde r$ (a small first slope). With "
         r"$\theta_1 = -\theta_2$ clients may keep different eigenvectors and $E[C_1] \to \phi^2/2 < E[C_2]$.",
         {"form": "direction", "scenes": tuple(name for name in SCENES if name != "opposite spikes")},
-        mutants=({"noise": 4.0}, {"form": "expectations", "beta_square": 4.0, "power": 1.0}),
+        mutants=({"noise": 4.0}, {"form": "expectations", "beta_square": 4, "power": 1}),
     ),
-    vary=("noise",),
     uses=("fedloru-v2/eq-51-54", "fedloru-v2/eq-57-58", "fedloru-v2/assump-A.5"),
     importance="result",
     because=r"Clients' own errors make a mean of quotients, not a quotient of means; without them $\beta = 0$, "
     r"nothing falls past $\tilde r$.",
     best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
     hypotheses=(Dropped(r"distinct $|\theta_i|$", {"scenes": tuple(SCENES)}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
     seen_in=("hessian/alignment",),
 )
-def thm_3_3(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,
-            power: float = 2.0, scenes: tuple[str, ...] = tuple(SCENES), below: bool = False) -> Evidence:  # fmt: skip
+def thm_3_3(data: dict[str, Alignment], form: str = "expectations", beta_square: int = 0, noise: float = 1.0,
+            power: int = 2, scenes: tuple[str, ...] = tuple(SCENES), below: bool = False) -> Evidence:  # fmt: skip
     """Differences of the expected cosine at consecutive ranks, on both sides of the number of outliers."""
     pairs = {f"{name}: C_{rank} - C_{rank + 1}": (name, rank) for name in SCENES for rank in range(1, RANKS)}
     kept = [label for label, (name, rank) in pairs.items()

@@ -61,13 +61,11 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
         {"form": "direction"},
         mutants=({"noise": 2.0}, {"noise": 0.5}),
     ),
-    vary=("noise",),
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/eq-52-53"),
     because="With random slopes the mean of a norm exceeds the norm of the means, and a mean of quotients is no "
     "quotient of means.",
     best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: float = 1.0,
              scenes: tuple[str, ...] = CLEAR) -> Evidence:  # fmt: skip
@@ -100,13 +98,11 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
     r"difference from $\sum_{i \le r}(\alpha_i^R)^2\phi_i^2$ tends to 0.",
     measure=measure_clear,
     mutants=[{"power": 0.0}, {"power": 4.0}, {"cross": 0.1}],
-    vary=("power", "cross"),
     uses=("fedloru-v2/lem-A.6",),
     best={
         "power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for independent clients, by (46), (47)")
     },
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0) -> Evidence:
     """Both parts below the number of outliers, with and without own errors of the clients."""
@@ -182,12 +178,10 @@ def search_drops(context: Context) -> Searched:
         {"distinct": True},
         mutants=({"swapped": True}, {"power": 1}, {"factor": 1.01}),
     ),
-    vary=("factor",),
     uses=("fedloru-v2/eq-51-54",),
     because=r"For $\theta_1 = -\theta_2$ both $\phi_i$ are equal and $g(1) = 0$; and (54) does not hold in general.",
     hypotheses=(Dropped(r"$|\theta_2| < |\theta_1|$, for $r = 1$", {"distinct": False}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_55(cases: Searched, strict: bool = True, distinct: bool = False, swapped: bool = False, power: int = 2,
           factor: float = 1.0) -> Evidence:  # fmt: skip
@@ -254,8 +248,7 @@ def draw_vectors(context: Context) -> list[Point]:
     ),
     importance="detail",
     because="The last sum lacks the vectors $w_i^{(k_2)}$: numbers are added to vectors.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Evidence:
     """One outlier and one bulk eigenvector; a number added to a vector is read as added to each coordinate."""
@@ -295,8 +288,7 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     uses=("fedloru-v2/lem-A.6", "fedloru-v2/assump-A.5"),
     because="The mean slope along bulk eigenvectors is 0; what shortens the cosine is the mean square of the slopes.",
     best={"noise": Best(1.0, "proved: the limit is that of own errors of mean square b")},
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_57_58(data: dict[str, Alignment], form: str = "expectations", beta_square: float = 0.0, noise: float = 1.0,
              scenes: tuple[str, ...] = CLEAR) -> Evidence:  # fmt: skip
@@ -354,11 +346,9 @@ def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]
     "clients' updates after several local steps behaves the same.",
     measure=draw_quadratics,
     mutants=[{"steps": 1}, {"same_hessian": True}],
-    vary=("steps",),
     best={"steps": Best(3, "searched among quadratics in the plane, exactly: after three steps, not after two")},
     uses=("fedloru-v2/thm-3.3",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
     seen_in=("hessian/alignment",),
 )
 def a_6_limitation(

@@ -61,8 +61,7 @@ def draw_values(context: Context) -> list[Point]:
     ),
     also=("fedloru-iclr/eq-32",),
     because="The expanded numerator is the negative of what it is said to equal.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool = False) -> Evidence:
     """Both lines with the values of R as symbols, that is for any law."""
@@ -164,8 +163,7 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     ),
     because="Free cumulants can be negative: with a negative mean the first term is positive and can dominate.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def fj1(cases: Searched, laws: tuple[str, ...] = tuple(R_TRANSFORMS), shift: int = 0) -> Evidence:
     """The series with cumulants as symbols, then the sign for several laws."""
@@ -236,8 +234,7 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
     because="Index and sign of the pairs are misprinted; with a negative mean T(2) is positive, and for the "
     "semicircle all T(n) are 0.",
     hypotheses=(Dropped(r"non-negative free cumulants", {"laws": tuple(R_TRANSFORMS)}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def fj2(cases: Searched, printed_index: bool = True, pair_sign: int = -1, strict: bool = True,
         laws: tuple[str, ...] = tuple(R_TRANSFORMS)) -> Evidence:  # fmt: skip

@@ -107,8 +107,7 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
     hypotheses=(
         Dropped(r"a law of the entries that does not change with R but for its scale", {"converging": tuple(LAWS)}),
     ),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def eq_26_27(data: dict[str, NDArray[np.float64]], converging: tuple[str, ...] = tuple(LAWS), edge: float = 2.0,
              share: float = 0.0) -> Evidence:  # fmt: skip
@@ -173,13 +172,11 @@ def measure_fixed_indices(context: Context) -> dict[str, Ladder]:
         {"second": "lambda_R+1-", "equal": True},
         mutants=({"second": "lambda_"}, {"edge": 2.05}, {"edge": 1.95}, {"past": 0}),
     ),
-    vary=("edge",),
     uses=("fedloru-v2/eq-21-25", "fedloru-v2/eq-26-27"),
     importance="detail",
     because=r"With the printed index the two lines give $U_N \le L_N$; the second is true of $\lambda_{R+1-i}$, as in "
     "(26).",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_28(ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0, equal: bool = False,
           past: int = 1) -> Evidence:  # fmt: skip
@@ -261,14 +258,12 @@ def measure_weyl_steps(context: Context) -> list[Decomposed]:
                  {"q_shift": -1}),
         asks="neither",
     ),
-    vary=("tighten",),
     uses=("fedloru-v2/lem-A.3", "fedloru-v2/eq-21-25"),
     also=("fedloru-iclr/eq-16-18",),
     importance="detail",
     because=r"The second inequality has the wrong sign: Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
     "prints it.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )  # fmt: skip
 def eq_20_22(found: list[Decomposed], first: int = 1, second: int = 1, interior: bool = True, first_shift: int = 0,
              second_shift: int = 0, p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:  # fmt: skip

@@ -119,8 +119,7 @@ def limiting_eigenvalue(
     because=r"$\theta + \sigma^2s_N^2/\theta > U_N$ also for $0 < \theta < \sigma s_N$, where the eigenvalue stays at "
     "$U_N$.",
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$ where the outlier is claimed", {"rule": "printed"}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def prop_3_1(data: Spectra, rule: str = "printed", coefficient: float = 1.0, edge: float = 2.0,
              threshold: float = 1.0, s_power: float = 2.0, supercritical_only: bool = False) -> Evidence:  # fmt: skip
@@ -208,14 +207,12 @@ def limiting_overlap(
         {"everywhere": False},
         mutants=({"coefficient": 1.05}, {"power": 1.0}, {"squared": False}),
     ),
-    vary=("coefficient", "power"),
     uses=("fedloru-v2/prop-3.1",),
     importance="result",
     because=r"By the condition $g_N^{-1}(\theta) > U_N$ the sets contain spikes below $\sigma s_N$, for which the "
     "printed limit is negative.",
     hypotheses=(Dropped(r"$|\theta_i| > \sigma s_N$", {"supercritical_only": False}),),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def eq_5(data: Spectra, everywhere: bool = True, coefficient: float = 1.0, power: float = 2.0, squared: bool = True,
          supercritical_only: bool = False) -> Evidence:  # fmt: skip
@@ -303,14 +300,12 @@ def measure_bulk(context: Context) -> Ordered:
         {"interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"edge": 2.02}),
     ),
-    vary=("edge",),
     uses=("fedloru-v2/eq-29", "fedloru-v2/eq-21-25", "fedloru-v2/lem-A.2"),
     importance="result",
     because="Indices that grow with R have limits inside the bulk; only those at a fixed distance from an end tend "
     "to an edge.",
     hypotheses=(Dropped(r"an index at a fixed distance from an end", {"fixed_only": False}),),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fixed_only: bool = False) -> Evidence:
     """Indices at a fixed distance from the top, and at a fixed share of the spectrum."""
@@ -358,10 +353,8 @@ def measure_past_outliers(context: Context) -> dict[str, Ladder]:
     r"$\lambda_{R-i}(H_N) \to L_N$).",
     measure=measure_past_outliers,
     mutants=[{"first": 0}, {"edge": 2.005}, {"edge": 1.995}],
-    vary=("edge",),
     uses=("fedloru-v2/eq-21-25",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evidence:
     """Fixed indices past one spike at either end; ``first`` = 0 would include the outlier itself."""

@@ -42,13 +42,11 @@ def outlier_overlaps(context: Context) -> Spectra:
         {"power": 1.0},
         mutants=({"power": 1.5}, {"coefficient": 1.05}),
     ),
-    vary=("power", "coefficient"),
     kind="definition",
     uses=("fedloru-v2/eq-5",),
     importance="detail",
     because=r"Eq. (5) gives $\phi_i^2$ as the limit of the square of the overlap, not of the overlap.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evidence:
     """Overlaps of outliers of either sign, near the threshold and far from it, alone and together."""
@@ -103,14 +101,12 @@ def measure_pairs(context: Context) -> Pairs:
     "farther from unity, and for a client with $M < N$ samples it becomes smaller than for one with the larger data "
     "set.",
     measure=measure_pairs,
-    mutants=[{"sign": -1.0}, {"coefficient": 1.1}, {"lost": 0.2}],
-    vary=("coefficient", "lost"),
+    mutants=[{"sign": -1}, {"coefficient": 1.1}, {"lost": 0.2}],
     uses=("fedloru-v2/eq-5",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
     seen_in=("hessian/fmnist-exact", "hessian/alignment"),
 )
-def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: float = 1.0, lost: float = 0.0) -> Evidence:
+def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: int = 1, lost: float = 0.0) -> Evidence:
     """The difference of the two overlaps, which must be positive, against what eq. (5) gives for it.
 
     ``lost`` is the limit of a client's overlap that has no outlier left.
@@ -185,13 +181,11 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
         {"lean": 1.0},
         mutants=({"lean": 0.5}, {"lean": 1.5}, {"lean": -1.0}),
     ),
-    vary=("lean",),
     uses=("fedloru-v2/eq-5",),
     kind="assumption",
     because="Along the direction of a spike the weights of bulk eigenvectors are not uniform: they lean towards the "
     "outlier.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def assump_bulk(ladders: dict[str, Ladder], lean: float = 0.0, moments: tuple[str, ...] = MOMENTS) -> Evidence:
     """How the weights of a spike's direction lean over the bulk: 0 for uniform ones, 1 for the spectral measure."""
@@ -266,14 +260,12 @@ def inner_products(power: float, cross: float, agreement: float) -> Predictions:
     "0$.",
     measure=measure_inner_products,
     mutants=[{"power": 1.0}, {"power": 4.0}, {"cross": 0.1}],
-    vary=("power", "cross"),
-    hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0.0}),),
+    hypotheses=(Dropped(r"$u_i^{(k)}$ oriented towards $v_i$ (eqs. 46 and 47)", {"agreement": 0}),),
     uses=("fedloru-v2/eq-5", "fedloru-v2/def-phi"),
     best={"power": Best(2.0, r"proved: the limit is $\phi_i\phi_j$")},
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, agreement: float = 1.0) -> Evidence:
+def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, agreement: int = 1) -> Evidence:
     """All pairs of three outliers and two bulk eigenvectors."""
     return judge_limit(
         ladders, inner_products(power, cross, agreement), resolution=0.02,
@@ -289,9 +281,7 @@ def lem_A_6(ladders: dict[str, Ladder], power: float = 2.0, cross: float = 0.0, 
     r"w_j^{(k_2)}\rangle \to 0$.",
     measure=measure_inner_products,
     mutants=[{"bulk": 0.05}, {"mixed": 0.05}, {"bulk": -0.05}],
-    vary=("bulk", "mixed"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_49_50(ladders: dict[str, Ladder], bulk: float = 0.0, mixed: float = 0.0) -> Evidence:
     """Inner products with bulk eigenvectors."""
@@ -328,11 +318,9 @@ def measure_bulk_slopes(context: Context) -> dict[str, Ladder]:
     r"limits of $E[\partial_{w_i^{(k)}} f_N^{(k)}]$ have the same value for all i and k.",
     measure=measure_bulk_slopes,
     mutants=[{"by_index": 0.2}, {"by_client": 0.2}, {"beta": 0.2}],
-    vary=("beta", "by_index", "by_client"),
     uses=("fedloru-v2/assump-bulk",),
     kind="assumption",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def assump_A_5(
     ladders: dict[str, Ladder], beta: float = 0.0, by_index: float = 0.0, by_client: float = 0.0

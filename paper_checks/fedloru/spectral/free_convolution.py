@@ -134,11 +134,9 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
         {"aligned": False},
         mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}),
     ),
-    vary=("weight",),
     uses=("fedloru-v2/eq-33",),
     because="QUE does not suffice: variances of entries that follow a diagonal D keep it and change moment 4 of X + D.",
-    expect="corrected",
-    grade="statistical",
+    expect=("corrected", "statistical"),
 )
 def v1_lem_A_2(data: Sums, aligned: bool = True, convolution: str = "free", weight: float = 1.0,
                most: int = max(POWERS)) -> Evidence:  # fmt: skip
@@ -232,7 +230,6 @@ def measure_planted(context: Context) -> Planted:
         {"least": 1.0},
         mutants=({"least": 0.5}, {"least": 1.5}, {"coefficient": 1.1}, {"strength": 0.75}, {"strength": 0.0}),
     ),
-    vary=("coefficient", "strength", "least"),
     uses=("fedloru-v2/lem-A.1a", "fedloru-v2/lem-A.2", "fedloru-v2/eq-32"),
     because=r"Eigenvalues $|\theta_j| < \sigma s_N$ of $H_{\mathrm{true}}$ give no outlier of $H_N$: k takes no such "
     "value off the support.",
@@ -241,8 +238,7 @@ def measure_planted(context: Context) -> Planted:
         "strength": Best(1.0, "proved: k belongs to noise of this variance"),
         "least": Best(1.0, r"proved: k takes all values beyond $\sigma s_N$ off the support, and no others"),
     },
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_30_31(data: Planted, least: float = 0.0, coefficient: float = 1.0, strength: float = 1.0,
              outliers: bool = True) -> Evidence:  # fmt: skip

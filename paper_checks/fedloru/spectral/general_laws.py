@@ -88,8 +88,7 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
         Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),
         Dropped("extreme eigenvalues of the noise that tend to the edges", {"strays": True}),
     ),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )  # fmt: skip
 def v1_prop_3_2(data: Observed, rule: str = "printed", coefficient: float = 1.0, edge: float = 1.0,
                 threshold: float = 1.0, inner: bool = True, separated_only: bool = False,
@@ -166,8 +165,7 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     because="Spikes below the threshold meet the printed condition and stay at the edge; indices that grow with R "
     "end inside the bulk.",
     hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def iclr_prop_3_1(data: Observed, rule: str = "printed", interior: str = "set", coefficient: float = 1.0,
                   edge: float = 1.0, threshold: float = 1.0, separated_only: bool = False) -> Evidence:  # fmt: skip
@@ -278,8 +276,7 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
     "bulk does.",
     best={"second_moment": Best(1.0, "proved: the squared Frobenius norm over R tends to the second moment")},
     hypotheses=(Dropped(r"a spike that decides the norm, for a positive difference", {"bulk_sign": "positive"}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )  # fmt: skip
 def v1_thm_3_3(data: Gaps, growth: float = 0.0, second_moment: float = 1.0, moment: str = "second", norm: str = "norm",
                bulk_sign: str = "positive", control: bool = False) -> Evidence:  # fmt: skip

@@ -123,14 +123,12 @@ def measure_maps(context: Context) -> list[Mapped]:
         {"beyond": 1.0},
         mutants=({"beyond": 0.9}, {"coefficient": 1.001}, {"outer": 0}, {"inner": 0}, {"power_shift": 1}),
     ),
-    vary=("beyond", "coefficient"),
     uses=("fedloru-v2/eq-33", "fedloru-v2/eq-34"),
     also=("fedloru-iclr/eq-25-28",),
     because=r"Between $1/g_{\mu_N}(L_N)$ and $1/g_{\mu_N}(U_N)$ k takes no value off the support, so that it has no "
     "inverse there.",
     hypotheses=(Dropped(r"$\theta$ beyond the thresholds", {"beyond": 0.0}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_29_32(data: list[Mapped], beyond: float = 0.0, coefficient: float = 1.0, outer: int = 1, inner: int = 1,
              power_shift: int = 0) -> Evidence:  # fmt: skip

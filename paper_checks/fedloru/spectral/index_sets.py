@@ -49,12 +49,10 @@ def _sets(instance: Instance, reading: Reading) -> tuple[frozenset[int], frozens
         mutants=({"reverse": False}, {"readings": ("condition",)}, {"exchanged": True}, {"reach": 1.1}, {"reach": 0.9}),
         asks="neither",
     ),
-    vary=("reach",),
     uses=("fedloru-v2/prop-3.1",),
     because="The client has more noise, so that its outliers are a part of the server's: the inclusion goes the "
     "other way round.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def claim_inclusion(
     instances: list[Instance], reverse: bool = False, readings: tuple[Reading, ...] = READINGS, clear: bool = False,
@@ -167,12 +165,10 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
         ),
         asks="neither",
     ),
-    vary=("factor",),
     uses=("fedloru-v2/claim-inclusion", "fedloru-v2/eq-39"),
     because=r"A spike between $\sigma s_N$ and $\sigma s_M$ shows at N and not at M, and such spikes have no sum of "
     "their own.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )  # fmt: skip
 def eq_38(
     instances: list[Instance], matched: bool = False, readings: tuple[Reading, ...] = READINGS, clear: bool = False,
@@ -242,12 +238,10 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
         mutants=({"last_equal": True}, {"assumption": False}, {"factor": 1.01}, {"sign": -1}, {"everything": True}),
         asks="neither",
     ),
-    vary=("factor",),
     uses=("fedloru-v2/eq-38", "fedloru-v2/claim-inclusion", "fedloru-v2/eq-43", "fedloru-v2/claim-sign-N"),
     because="Spikes between the thresholds count among $M_u + M_l$ and not in $B_N$: the last equality is an "
     "inequality.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_42(
     instances: list[Instance], last_equal: bool = True, also_matched: bool = False,

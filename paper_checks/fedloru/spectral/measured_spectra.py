@@ -107,13 +107,11 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
         {"weights": "masses"},
         mutants=({"power": 1.0}, {"power": 2.5}, {"factor": 1.1}),
     ),
-    vary=("factor", "power"),
     uses=("fedloru-v2/def-srank",),
     kind="definition",
     because=r"$p(\sigma_1)$ is the height of a kernel, not the mass of one eigenvalue: the estimate depends on kernel "
     "width and grid.",
-    expect="depends on the reading",
-    grade="search",
+    expect=("depends on the reading", "search"),
     seen_in=("fedloru/fig-1",),
 )
 def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0, factor: float = 1.0) -> Evidence:
@@ -143,7 +141,7 @@ def no_measurement(context: Context) -> None:
     "averaged over several runs) consistently exhibit higher estimated stable ranks than those trained on the larger "
     "one (500).",
     measure=no_measurement,
-    expect="not checkable here",
+    expect=("not checkable here", None),
     expect_reason="the statement is about one experiment, ResNet-18 trained on CIFAR-100, which no package registry "
     "provides, with a kernel, a grid and epochs that the paper leaves open (eq-87 shows that the estimate depends on "
     "them). Figure fedloru/fig-1 shows the estimate and the stable rank with its interval during training at the "

@@ -90,13 +90,11 @@ def _slope_is_positive() -> tuple[Fact, ...]:
         {"strict": False, "anywhere": True},
         mutants=({"factor": 4.01}, {"g_power": 2}, {"sign": -1}, {"swapped": True}, {"strict": True}),
     ),
-    vary=("factor",),
     uses=("fedloru-v2/eq-39",),
     importance="detail",
     because=r"The derivative is 0 for $\theta_j = \theta_0$, which the sum contains, and whenever $|\theta_j| = "
     r"|\theta_0|$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_41(
     data: PointsAndCases, factor: float = 4.0, g_power: int = 3, sign: int = 1, strict: bool = True,
@@ -162,8 +160,7 @@ def eq_41(
     uses=("fedloru-v2/eq-41", "fedloru-v2/claim-Fj-sign"),
     importance="detail",
     because="The sum decreases with M, as the end of the same part says.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def claim_Fj_mono(
     instances: list[Instance], direction: int = 1, strict: bool = True, below_largest: bool = False,
@@ -231,10 +228,8 @@ def search_boundary(context: Context) -> Searched:
     "s_N^2$ is positive.",
     measure=search_boundary,
     mutants=[{"threshold": 0.9}, {"decreasing": False}, {"larger": "N"}, {"sigma_power": 2}],
-    vary=("threshold",),
     uses=("fedloru-v2/eq-43",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def claim_sign_N(cases: Searched, threshold: float = 1.0, decreasing: bool = True, larger: str = "M",
                  sigma_power: int = 4) -> Evidence:  # fmt: skip
@@ -330,11 +325,9 @@ def search_bounds(context: Context) -> Searched:
     says="The lower bound of Theorem 3.2, the right side of (4), decreases with $M$.",
     measure=search_bounds,
     mutants=[{"reach": 3.0}, {"direction": -1}, {"g_power": 4}, {"least": 0}],
-    vary=("reach",),
     uses=("fedloru-v2/eq-43",),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def thm_3_2_mono(
     cases: Searched, reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1

@@ -102,8 +102,7 @@ def star_probability(R: int, degree: int) -> float:
             {"laws": (*FIXED_LAWS, "one-per-row")},
         ),
     ),
-    expect="depends on the reading",
-    grade="statistical",
+    expect=("depends on the reading", "statistical"),
 )
 def prop_3_1_dist(data: Draws, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"), factor: float = 1.2,
                   outlier: float = SPIKE + 1 / SPIKE) -> Evidence:  # fmt: skip
@@ -184,9 +183,7 @@ def measure_moments(context: Context) -> dict[str, NDArray[np.float64]]:
     r"Then $X + D$ has a limiting spectral measure, the free convolution $\mu_X \boxplus \mu_D$.",
     measure=measure_moments,
     mutants=[{"convolution": "classical"}, {"variance": 1.5}],
-    vary=("variance",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lem_A_2(draws: dict[str, NDArray[np.float64]], convolution: str = "free", variance: float = 1.0) -> Evidence:
     """Mean normalised moments of X + D against those of the free convolution."""
@@ -237,12 +234,10 @@ def measure_sample_noise(context: Context) -> dict[str, NDArray[np.float64]]:
         {"exponent": 0.5},
         mutants=({"exponent": 0.55}, {"exponent": 0.45}),
     ),
-    vary=("exponent",),
     kind="assumption",
     because="The mean of M independent sample Hessians deviates from its expectation by the order of $M^{-1/2}$, not "
     "$1/M$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
     seen_in=("hessian/fmnist-exact", "hessian/predictions"),
 )
 def claim_scale(draws: dict[str, NDArray[np.float64]], exponent: float = 1.0, decreasing: bool = False) -> Evidence:
@@ -317,12 +312,10 @@ CENTRAL = f"eigenvalues within {CENTRE:g} sigma of 0, over the root of R"
             ({"exponent": 0.0}, {"exponent": 0.49}, {"exponent": 0.51}),
         ),
     ),
-    vary=("exponent",),
     uses=("fedloru-v2/prop-3.1",),
     because=r"About $\sqrt R$ eigenvalues around the median stay bounded: the density at 0 grows like the root of R "
     "only.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def claim_scaling_var(ladders: dict[str, Ladder], every: bool = True, exponent: float = 0.5) -> Evidence:
     """Growth of the extreme eigenvalues from R = 10^4 to 10^8, by a power of R; those that stay near 0, if any."""

@@ -93,8 +93,7 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
     mutants=[{"power": 2}, {"power": 0}],
     because=r"A sample drawn from the server's data shares them: $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, and "
     "not 0.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
     uses=("fedloru-v2/def-risk",),
 )
 def eq_1(
@@ -165,12 +164,10 @@ CLOSE = 0.01
     measure=named_laws,
     mutants=[{"scale": 1.1}, {"conditions": (*LIMITS, "mean 0")}, {"conditions": (*LIMITS, "no atom")},
              {"conditions": (*LIMITS, "bounded density")}],
-    vary=("scale",),
     uses=("fedloru-v2/def-risk",),
     also=("fedloru-iclr/eq-1",),
     kind="setting",
-    expect="holds",
-    grade="search",
+    expect=("holds", "search"),
 )  # fmt: skip
 def eq_3_4(ensembles: dict[str, tuple[Law, NDArray[np.float64]]], scale: float = 1.0,
            conditions: tuple[str, ...] = LIMITS) -> Evidence:  # fmt: skip

@@ -72,9 +72,7 @@ def draw_cumulants(context: Context) -> list[Point]:
     r"\left[\prod_{j=1}^{r} m_{i_j}\right]$.",
     measure=draw_cumulants,
     mutants=[{"offset": 1}, {"least": 1}, {"first_block": 2}],
-    vary=("factor",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1, factor: float = 1.0) -> Evidence:
     """The recursion with all cumulants as symbols against the sum over noncrossing partitions."""
@@ -102,10 +100,8 @@ def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int
     says=r"$C_n^{(\mu_N)} = s_N^n C_n^{(\mu)}$ and $\mathcal{R}_{\mu_N}(x) = s_N \mathcal{R}_\mu(s_N x)$.",
     measure=draw_cumulants,
     mutants=[{"power_shift": -1}, {"outer": 0}, {"inner": 0}],
-    vary=("factor",),
     uses=("fedloru-v2/eq-33",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int = 1, factor: float = 1.0) -> Evidence:
     """From scaled moments to cumulants with all moments as symbols, then the R-transform term by term."""
@@ -133,10 +129,8 @@ def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int 
     r"semicircle, $\mathcal{R}_\mu(x) = \sigma^2 x$, is $\theta + \sigma^2s_N^2/\theta$.",
     measure=draw_cumulants,
     mutants=[{"s_power": 1}, {"sign": -1}, {"third": 1}],
-    vary=("factor",),
     uses=("fedloru-v2/eq-34",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, factor: float = 1.0) -> Evidence:
     """The cumulants of the semicircle from its Catalan moments, then the R-transform at 1/theta term by term."""
@@ -176,13 +170,11 @@ def collect_spikes(context: Context) -> Searched:
         {"beyond": 1.0},
         mutants=({"beyond": 0.9}, {"coefficient": 1.001}),
     ),
-    vary=("beyond", "coefficient"),
     uses=("fedloru-v2/eq-35",),
     because=r"For $|\theta| < \sigma s_N$ no z off the support has $k(z) = \theta$: $k(\theta + \sigma^2s_N^2/\theta) "
     r"= \sigma^2s_N^2/\theta$.",
     hypotheses=(Dropped(r"$|\theta| > \sigma s_N$", {"beyond": 0.0}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
     """Whether k undoes the printed inverse, with the Stieltjes transform that the toolkit uses."""

@@ -81,12 +81,10 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
     r"integer with $\Omega^{\bar R}(\theta_1, \ldots, \theta_{p+q})$ non-empty.",
     measure=measure_dimensions,
     mutants=[{"offset": 1}, {"offset": -1}, {"sign": -1}, {"distinct": True}],
-    vary=("offset",),
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def def_omega(data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]], offset: float = 0, sign: int = 1,
+def def_omega(data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]], offset: float = 0.0, sign: int = 1,
               distinct: bool = False) -> Evidence:  # fmt: skip
     """Existence from k on by a model; emptiness below, since an R x R matrix has at most R non-zero eigenvalues."""
     found, points = data
@@ -168,14 +166,12 @@ def measure_pairs(context: Context) -> list[Pair]:
         mutants=({"least": 1}, {"short": 1}, {"repeated": False}),
         asks="neither",
     ),
-    vary=("least",),
     uses=("fedloru-v2/def-omega",),
     importance="detail",
     because="A pair whose true Hessian is zero has no non-zero eigenvalue, and the union starts at $k = 1$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
-def claim_union(pairs: list[Pair], least: float = 1, short: int = 0, repeated: bool = True,
+def claim_union(pairs: list[Pair], least: float = 1.0, short: int = 0, repeated: bool = True,
                 non_zero: bool = False) -> Evidence:  # fmt: skip
     """Whether every pair lies in one of the sets; its only candidate is k = rank, counted with multiplicity."""
     kept = [pair for pair in pairs if pair.rank or not non_zero]
@@ -207,11 +203,9 @@ def claim_union(pairs: list[Pair], least: float = 1, short: int = 0, repeated: b
     r"\nabla_\omega^2 h_i$.",
     measure=draw_weights,
     mutants=[{"second": 0}, {"second": 2}, {"outer": -1}],
-    vary=("second",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def eq_17(points: list[Point], second: float = 1, outer: int = 1) -> Evidence:
+def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Evidence:
     """Every entry of the Hessian of a composition, all 2-jets symbolic."""
     weights = WEIGHTS[:2]
     at = dict(zip(OUTPUTS, MODEL, strict=True))
@@ -236,13 +230,11 @@ def eq_17(points: list[Point], second: float = 1, outer: int = 1) -> Evidence:
     "row and column.",
     measure=draw_weights,
     mutants=[{"coupling": 1}, {"curvature": 1}],
-    vary=("coupling", "curvature"),
     uses=("fedloru-v2/eq-17",),
     importance="result",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
-def prop_A_4(points: list[Point], coupling: float = 0, curvature: float = 0) -> Evidence:
+def prop_A_4(points: list[Point], coupling: float = 0.0, curvature: float = 0.0) -> Evidence:
     """The padded Hessian is the old one with a zero row and column, so the non-zero eigenvalues are the same."""
     z, t = WEIGHTS[2], sympy.Symbol("t")
     old = _total_hessian(MODEL, WEIGHTS[:2])
@@ -333,8 +325,7 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
     importance="result",
     because=r"The loss of a sum is not the sum of the losses: $g = 1$ with $\ell = \hat y^2$, $h = \omega^2$ changes "
     "the Hessian by 4.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def v1_prop_3_1(
     data: tuple[list[Added], sympy.Matrix, list[Point]], conditions: tuple[str, ...] = (LOSS_FLAT,)

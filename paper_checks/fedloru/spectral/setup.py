@@ -58,11 +58,9 @@ def draw_jets(context: Context) -> list[Point]:
     r"replacement.",
     measure=draw_jets,
     mutants=[{"divisor_shift": -1}, {"subset": "first"}, {"law": "uniform"}, {"smooth": False}],
-    vary=("factor",),
     stands_in={"factor": ("E[H_2] = H_true, entry 11", "E[H_3] = H_true, entry 11")},  # of H_N and H_M it cancels
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def def_risk(points: list[Point], factor: float = 1.0, divisor_shift: int = 0, subset: str = "random",
              law: str = "psi", smooth: bool = True) -> Evidence:  # fmt: skip
@@ -171,10 +169,8 @@ def measure_matrices(context: Context) -> tuple[list[Decomposed], list[Point]]:
     r"$n$ is the rank of $A$.",
     measure=measure_matrices,
     mutants=[{"n_shift": -1}, {"power": 1}, {"power": 4}, {"largest": False}],
-    vary=("factor",),
     kind="definition",
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def def_srank(data: tuple[list[Decomposed], list[Point]], n_shift: int = 0, power: int = 2, largest: bool = True,
               factor: float = 1.0) -> Evidence:  # fmt: skip
@@ -309,10 +305,8 @@ def search_perturbations(context: Context) -> Searched:
         {"frobenius": 0.95},
         {"measured": "rank"},
     ],
-    vary=("spectral", "frobenius", "power"),
     uses=("fedloru-v2/def-srank",),
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
     seen_in=("hessian/predictions",),
 )
 def claim_srank_robust(cases: Searched, norms: str = "both", spectral: float = 1.0, frobenius: float = 1.0,

@@ -73,8 +73,7 @@ def draw_instances(context: Context) -> list[Instance]:
     uses=("fedloru-v2/prop-3.1",),
     because="The larger sample has at least as many outliers of either sign, and equally many if no spike lies "
     "between the thresholds.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1,
                    between_only: bool = False) -> Evidence:  # fmt: skip
@@ -152,8 +151,7 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
     also=("fedloru-iclr/eq-31",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
     because="The sums are non-negative: the sign contradicts the theorem that they prove.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = None) -> Evidence:
     """The sum of the six sums, then the sign of every one that has terms, exactly."""
@@ -235,11 +233,9 @@ def search_gaps(context: Context) -> Searched:
         {"lines": ("G <= F", "0 < G")},
         mutants=({"lines": ("F < G",)}, {"lines": ("F < 0",)}, {"lines": ("0 < G",), "edge": 0.9}),
     ),
-    vary=("edge",),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
     because="$G_j$ is positive: the client's edge over its norm exceeds the server's outlier over its norm.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
     """Each line of the chain, exactly; ``edge`` scales the edge."""
@@ -293,8 +289,7 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     ),
     uses=("fedloru-v2/eq-43",),
     because=r"The sum has $p + \alpha - a_N$ terms, one more, and its bracket is positive for $\theta_1 > \sigma s_M$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def s3(instances: list[Instance], offset: int = 1, sign: int = -1, power: int = 2,
        lines: tuple[str, ...] = ("bracket", "prefactor", "sign")) -> Evidence:  # fmt: skip

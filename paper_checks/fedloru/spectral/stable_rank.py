@@ -74,9 +74,7 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
     r"\left(\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right)$.",
     measure=draw_points,
     mutants=[{"sigma_power": 4}, {"sign": -1}, {"swapped": True}],
-    vary=("factor",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_39(points: list[dict[str, Fraction]], sigma_power: int = 2, sign: int = 1, swapped: bool = False,
           factor: float = 1.0) -> Evidence:  # fmt: skip
@@ -176,8 +174,7 @@ def _case(cases: Cases, index: int) -> dict[str, float]:
     importance="detail",
     because=r"$F_j = 0$ for $\theta_j = \theta_0$, which the sum contains, and whenever $|\theta_j| = |\theta_0|$.",
     hypotheses=(Dropped(r"$|\theta_j| \le |\theta_0|$", {"swapped": True}),),
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def claim_Fj_sign(
     cases: Searched, strict: bool = True, below_largest: bool = False, swapped: bool = False, sign: int = 1
@@ -219,10 +216,8 @@ def _sign_of_F_j() -> tuple[Fact, ...]:
     r"g_N^{-1}(\theta_0)^2}\left|\frac{\theta_0}{\theta_j}-\frac{\theta_j}{\theta_0}\right|$.",
     measure=search_eq_40,
     mutants=[{"constant": 8.1}, {"sigma_power": 3}, {"swapped": True}],
-    vary=("constant",),
     uses=("fedloru-v2/eq-39", "fedloru-v2/claim-Fj-sign"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped: bool = False) -> Evidence:
     """The bound with its constant, and its units: both sides are pure numbers."""
@@ -258,9 +253,7 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
     r"{g_M^{-1}(\theta_0)^2g_N^{-1}(\theta_0)^2}$.",
     measure=draw_points,
     mutants=[{"sigma_power": 2}, {"sign": -1}, {"edge": 1}],
-    vary=("factor",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_43(points: list[dict[str, Fraction]], sigma_power: int = 4, sign: int = 1, edge: int = 2,
           factor: float = 4.0) -> Evidence:  # fmt: skip
@@ -313,8 +306,7 @@ def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str
     ),
     importance="detail",
     because=r"The third line lacks a square: $4\sigma U_Mg$ should be $4\sigma U_Mg^2$, which the fourth line has.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_44(
     points: list[dict[str, Fraction]],

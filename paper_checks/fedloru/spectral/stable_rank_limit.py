@@ -147,13 +147,11 @@ def _judge_ratio(data: dict[str, Ranks], part: str, bulk: float) -> Evidence:
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
     ),
-    vary=("bulk",),
     uses=("fedloru-v2/eq-29", "fedloru-v2/prop-3.1-bulk"),
     kind="definition",
     because="$N_u$ and $N_l$ are infinite: every fixed index tends to an edge, and the rest has mean square "
     r"$\sigma^2s_N^2$, not $U_N^2$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") -> Evidence:
     """The squared Frobenius norm over R."""
@@ -173,11 +171,9 @@ def eq_36(data: dict[str, Ranks], bulk: float = 4.0, part: str = "numerator") ->
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.05}, {"bulk": 0.95}),
     ),
-    vary=("bulk",),
     uses=("fedloru-v2/eq-36", "fedloru-v2/prop-3.1"),
     because="The stable rank grows in proportion to R, by the mean square of the bulk, which is a quarter of $U_N^2$.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_36_conv(data: dict[str, Ranks], bulk: float = 4.0, part: str = "stable rank") -> Evidence:
     """The stable rank over R."""
@@ -214,12 +210,10 @@ def expected_gap(sizes: Sizes, bulk: float) -> float:
         {"bulk": 1.0},
         mutants=({"bulk": 0.0}, {"bulk": 1.1}, {"bulk": 0.9}),
     ),
-    vary=("bulk",),
     uses=("fedloru-v2/eq-36-conv",),
     because="Both differences grow in proportion to R, the one of the stable ranks with a quarter of the printed "
     "factor.",
-    expect="corrected",
-    grade="proof",
+    expect=("corrected", "proof"),
 )
 def eq_37(data: dict[str, Ranks], bulk: float = 4.0, sign_only: bool = False) -> Evidence:
     """The difference of stable ranks over R."""
@@ -306,8 +300,7 @@ def measure_theorem(context: Context) -> Theorem:
     importance="result",
     because=r"Eigenvalues inside the bulk carry the stable rank, with mean square $\sigma^2s_N^2$; the bound counts "
     r"each with $4\sigma^2s_N^2$.",
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
     seen_in=("hessian/predictions", "fedloru/fig-1"),
 )
 def thm_3_2(
@@ -360,8 +353,8 @@ def measure_signs(context: Context) -> Signs:
     measure=measure_signs,
     mutants=[{"possible": ("above",)}, {"impossible": ("below",)}, {"possible": ("between",)}],
     uses=("fedloru-v2/thm-3.2",),
-    expect="holds",
-    grade="proof",
+    vary=(),
+    expect=("holds", "proof"),
 )
 def claim_ill(data: Signs, possible: tuple[str, ...] = ("below",), impossible: tuple[str, ...] = ("above",),
               share: float = 0.15) -> Evidence:  # fmt: skip

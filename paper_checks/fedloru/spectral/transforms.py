@@ -107,9 +107,7 @@ def measure_approaches(context: Context) -> Approaches:
     r"$g_{\mu_n}(z) \to g_\mu(z)$ for any $z = u + iv$, $v > 0$.",
     measure=measure_approaches,
     mutants=[{"mass": 0.99}, {"shift": 0.01}, {"constant": 0.9}, {"uniform": True}],
-    vary=("mass", "shift", "constant"),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lem_A_1a(data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: float = 1.0,
              uniform: bool = False) -> Evidence:  # fmt: skip
@@ -230,13 +228,11 @@ def measure_escaping(context: Context) -> list[Escaping]:
         mutants=({"least_mass": 0.5}, {"least_mass": 1.5}, {"normalised": True}, {"sign": -1}),
         asks="neither",
     ),
-    vary=("least_mass",),
     uses=("fedloru-v2/lem-A.1a",),
     because=r"Mass can escape to infinity: for $\frac12(\delta_0 + \delta_n)$ the transforms converge to that of "
     r"$\frac12\delta_0$.",
     best={"least_mass": Best(1.0, "proved: convergence is weak from mass 1 on, and for no smaller mass")},
-    expect="depends on the reading",
-    grade="proof",
+    expect=("depends on the reading", "proof"),
 )
 def lem_A_1b(sequences: Sequence[Escaping], least_mass: float = 0.0, converse: bool = False, normalised: bool = False,
              sign: int = 1) -> Evidence:  # fmt: skip

@@ -106,9 +106,7 @@ def measure_pairs(context: Context) -> list[Pair]:
     r"$i+j \ge n+1$.",
     measure=measure_pairs,
     mutants=[{"upper_shift": -1}, {"lower_shift": 1}, {"sign": -1}],
-    vary=("tighten",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def lem_A_3(pairs: list[Pair], upper_shift: int = 0, lower_shift: int = 0, sign: int = 1,
             tighten: float = 0.0) -> Evidence:  # fmt: skip
@@ -154,10 +152,8 @@ def measure_hessians(context: Context) -> list[Pair]:
     r"\in \{1, \ldots, R\}$, where $\lambda_k(\epsilon_N) = -\infty$ if $k > R$ and $+\infty$ if $k \le 0$.",
     measure=measure_hessians,
     mutants=[{"p_shift": -1}, {"q_shift": -1}],
-    vary=("tighten",),
     uses=("fedloru-v2/lem-A.3",),
-    expect="holds",
-    grade="proof",
+    expect=("holds", "proof"),
 )
 def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:
     """Both sides at every index; the shifts replace p and q by one less, ``tighten`` asks for room."""

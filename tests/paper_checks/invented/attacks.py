@@ -21,7 +21,7 @@ from paper_checks.methods.units import judge_units
 
 def attack(id, says, **rest):
     rest.setdefault("measure", lambda context: None)
-    return claim(f"invented/{id}", where="nowhere", says=says, expect="not checkable here", **rest)
+    return claim(f"invented/{id}", where="nowhere", says=says, expect=("not checkable here", None), **rest)
 
 
 def over(x, left, right, error=0.0, **rest):

@@ -25,28 +25,26 @@ def bound(x: np.ndarray, K: float = 1.0, power: int = 1) -> Evidence:
 
 
 def statement(id, **rest):
-    rest.setdefault("expect", "not checkable here")
+    rest.setdefault("expect", ("not checkable here", None))
     return claim(f"invented/{id}", where="nowhere", says=r"$x^2 \le K x$ on $[0, 1]$", **rest)
 
 
-true = statement(
-    "true", measure=draw, mutants=[{"K": 0.9}, {"power": 2, "K": 0.5}], vary=("K",), expect="holds", grade="search"
-)(bound)
+true = statement("true", measure=draw, mutants=[{"K": 0.9}, {"power": 2, "K": 0.5}], expect=("holds", "search"))(bound)
 
 
-@statement("loose", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect="holds", grade="search")
+@statement("loose", measure=draw, mutants=[{"K": 0.9}], expect=("holds", "search"))
 def loose(x, K=5.0):
     return bound(x, K)
 
 
-@statement("false", measure=draw, control=Form("with K = 1", {"K": 1.0}), vary=("K",), expect="refuted", grade="proof")
+@statement("false", measure=draw, control=Form("with K = 1", {"K": 1.0}), expect=("refuted", "proof"))
 def false(x, K=0.5):
     return bound(x, K)
 
 
 @statement(
-    "fixable", measure=draw, control=Form("K = 2", {"K": 2.0}), vary=("K",), uses=("invented/true",),
-    expect="corrected", grade="search",
+    "fixable", measure=draw, control=Form("K = 2", {"K": 2.0}), uses=("invented/true",),
+    expect=("corrected", "search"),
     correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
 )  # fmt: skip
 def fixable(x, K=0.5):
@@ -54,7 +52,7 @@ def fixable(x, K=0.5):
 
 
 @statement(
-    "proved-fix", measure=draw, control=Form("K = 2", {"K": 2.0}), vary=("K",), expect="corrected", grade="proof",
+    "proved-fix", measure=draw, control=Form("K = 2", {"K": 2.0}), expect=("corrected", "proof"),
     correction=Form("$K = 1$", {"K": 1.0}, mutants=({"K": 0.95},)),
 )  # fmt: skip
 def proved_fix(x, K=0.5):
@@ -74,17 +72,17 @@ def reading(name, K, *mutants):
 
 
 read_twice = statement(
-    "read-twice", measure=draw, mutants=[{"K": 0.9}], expect="holds", grade="search",
+    "read-twice", measure=draw, mutants=[{"K": 0.9}], expect=("holds", "search"),
     readings=(LITERAL, reading("double", 2.0, {"K": 0.9})),
 )(bound)  # fmt: skip
 ambiguous = statement(
-    "ambiguous", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect="depends on the reading", grade="search",
+    "ambiguous", measure=draw, mutants=[{"K": 0.9}], expect=("depends on the reading", "search"),
     importance="result", because="At x = 1 half is too small.", readings=(LITERAL, reading("half, as in eq. 2", 0.5)),
 )(bound)  # fmt: skip
 
 
 @statement(
-    "other-way-round", measure=draw, mutants=[{"K": 0.4}], expect="depends on the reading", grade="proof",
+    "other-way-round", measure=draw, mutants=[{"K": 0.4}], expect=("depends on the reading", "proof"),
     readings=(LITERAL, reading("double", 1.0, {"K": 0.9})),
 )  # fmt: skip
 def other_way_round(x, K=0.5):
@@ -108,7 +106,7 @@ def half_read(x, K=0.5):
 
 
 @statement(
-    "bounded", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect="holds", grade="search",
+    "bounded", measure=draw, mutants=[{"K": 0.9}], vary=("K",), expect=("holds", "search"),
     best={"K": Best(1.0, "proved: at x = 1")},
     hypotheses=(
         Dropped(r"$x \le 1$", {"most": 10.0}), Dropped(r"$x \ge 0.1$"), Dropped(r"$x \ge 0$", {}, "$x^2 \\le 5|x|$"),
@@ -129,7 +127,7 @@ def needed_after_all(x, K=1.0, most=1.0):
 vacuous = statement("vacuous", measure=lambda context: np.empty(0), mutants=[{"K": 0.9}])(bound)
 
 
-@statement("always-passes", measure=draw, mutants=[{"K": 0.9}])
+@statement("always-passes", measure=draw, mutants=[{"K": 0.9}], vary=())
 def always_passes(x, K=1.0):
     return Evidence(True, "nothing", margin=K)
 
@@ -171,7 +169,7 @@ no_control = statement("no-control", measure=draw)(lambda x, K=0.5: bound(x, K))
 missed = statement("missed-witness", measure=lambda context: np.array([0.25]), mutants=[{"K": 0.1}])(
     lambda x, K=0.5: bound(x, K)
 )
-certified = statement("certified", measure=draw, mutants=[{"K": 0.9}], expect="holds", grade="proof")(bound)
+certified = statement("certified", measure=draw, mutants=[{"K": 0.9}], expect=("holds", "proof"))(bound)
 other_constant = statement("other-constant", measure=draw, mutants=[{"K": 0.9}])(lambda x, K=1.5: bound(x, K))
 bad_certificate = statement("bad-certificate", measure=draw, mutants=[{"K": 0.9}])(bound)
 
@@ -192,11 +190,11 @@ def undecidable(draws, mean=0.5):
     return judge_bands({name: mean_interval(draws, LEVEL)}, {name: mean}, scope="uniform", resolution=0.015)
 
 
-@statement("full-only", measure=mean_of, mutants=[{"mean": 0.47}], budget="full", expect="holds", grade="statistical")
+@statement("full-only", measure=mean_of, mutants=[{"mean": 0.47}], budget="full", expect=("holds", "statistical"))
 def full_only(draws, mean=0.5):
     return undecidable.judge(draws, mean)
 
 
-@statement("extra", measure=draw, mutants=[{"K": 0.9}], needs=("no_such_package",), expect="holds", grade="search")
+@statement("extra", measure=draw, mutants=[{"K": 0.9}], needs=("no_such_package",), expect=("holds", "search"))
 def extra(x, K=1.0):
     return bound(x, K)
