@@ -33,7 +33,7 @@ from typing import Any
 
 from mutants_worker import AS_ROOT, ROOT, Worker
 from reached_lines import Reach, Room, reach
-from wrong_lines import Mutant, Sites, mutated
+from wrong_lines import ALONE, Mutant, Sites, mutated
 
 RESULTS = Path(__file__).with_suffix(".json")
 ENGINE = "engine"
@@ -52,6 +52,8 @@ def room_of(name: str) -> Room:
         files = sorted(path for path in folder.rglob("*.py") if path.relative_to(folder).parts[0] not in PAPERS)
         tests = sorted(path for path in (ROOT / "tests" / "paper_checks").glob("test_*.py") if _of_engine(path.stem))
         tests.append(ROOT / "tests" / "test_command_line.py")
+    if name == "figures":
+        tests.append(ROOT / "tests" / "test_spectrum_command.py")
     return Room(name, tuple(files), tuple(tests))
 
 
@@ -114,6 +116,8 @@ def judge(worker: Worker, mutant: Mutant, known: Reach, most: float) -> dict[str
     if status != 0:
         failed = json.loads(report.read_text())["failed"] if report.exists() else "the time limit"
         entry |= {"result": "noticed", "test": failed or "the import"}
+    elif mutant.kind == ALONE:
+        entry |= {"equivalent": "looks alone: the size, width, distance or transparency of something drawn"}
     return entry
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,13 +53,26 @@ _SWAPS: dict[type[ast.AST], tuple[str, str]] = {
 }  # fmt: skip
 
 
+LOOKS = frozenset({
+    "alpha", "framealpha", "lw", "linewidth", "mew", "ms", "markersize", "fontsize", "title_fontsize", "labelsize",
+    "titlesize", "figsize", "width_ratios", "height_ratios", "handlelength", "handletextpad", "columnspacing",
+    "labelspacing", "borderaxespad", "capsize",
+})  # fmt: skip
+"""Arguments and settings of pictures that say how large, thick, transparent or far apart something is: changed within
+reason, the picture shows the same. Colours, marks, dashes, limits and texts are not among them: they carry meaning."""
+PICTURES = "figures/"
+"""Where these names mean that."""
+ALONE = "looks"
+"""Kind of a change to one of these."""
+
+
 class Sites(ast.NodeVisitor):
     """Collects the places of a file where one small change makes a wrong line."""
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.found = file, []
         self._lines = text.splitlines()
-        self._depth = 0
+        self._depth, self._looks = 0, 0
         self._starts = [0]
         for line in text.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line.encode()))
@@ -75,6 +89,7 @@ class Sites(ast.NodeVisitor):
         line = self._bytes[: span[0]].count(b"\n") + 1
         written = self._lines[line - 1]
         repeat = sum(other.strip() == written.strip() for other in self._lines[: line - 1])
+        kind = ALONE if self._looks else kind
         column = span[0] - self._starts[line - 1] - (len(written) - len(written.lstrip()))
         self.found.append(
             Mutant(self.file, line, *span, before, after, kind, written.strip(), column, repeat, self._depth == 0)
@@ -153,7 +168,7 @@ class Sites(ast.NodeVisitor):
         node.keywords = [keyword for keyword in node.keywords if keyword.arg not in ("strict", "frozen")]
         for keyword in node.keywords:
             if keyword.arg is not None and len(node.args) + len(node.keywords) > 1:
-                self._argument(node, keyword)
+                self._within(keyword.arg, self._argument, node, keyword)
         if len(node.args) == 2 and not any(isinstance(argument, ast.Starred) for argument in node.args):
             one, two = (self._span(argument) for argument in node.args)
             first, second = self._bytes[slice(*one)], self._bytes[slice(*two)]
@@ -171,6 +186,24 @@ class Sites(ast.NodeVisitor):
             before = self._bytes[:start].rstrip()
             if before.endswith(b","):
                 self._add(node, (len(before) - 1, end), "", "argument left out")
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        """What is given by name."""
+        self._within(node.arg, self.generic_visit, node)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        """Keys, and what each stands for."""
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is not None:
+                self.visit(key)
+            self._within(key.value if isinstance(key, ast.Constant) else None, self.visit, value)
+
+    def _within(self, name: object, visit: Callable[..., None], *nodes: ast.AST) -> None:
+        """Visits what belongs to a name; `axes.labelsize` is a size of letters too."""
+        looks = self.file.startswith(PICTURES) and isinstance(name, str) and name.split(".")[-1] in LOOKS
+        self._looks += looks
+        visit(*nodes)
+        self._looks -= looks
 
     def visit_Expr(self, node: ast.Expr) -> None:
         """A call that is not made."""

@@ -1,5 +1,6 @@
 """The runner of wrong lines: they are noticed, and run without the rights of root."""
 
+import ast
 import json
 import os
 import shutil
@@ -91,3 +92,22 @@ def test_root_does_not_run_wrong_lines_where_it_cannot_be_somebody_else(runner, 
         with pytest.raises(SystemExit, match=rf"must not run as root.*{why}.*--as-root") as caught:
             runner.without_root(tmp_path)
         assert "\n" not in str(caught.value)
+
+
+def test_a_change_of_looks_alone_is_known_in_pictures_and_nowhere_else(runner):
+    from wrong_lines import Sites
+
+    text = 'axes.plot(x, 2 * y, lw=0.9, color=BLUE)\nstyle = {"axes.labelsize": 8.0, "zorder": 3}\n'
+
+    seen = ("*", "2", ", color=BLUE", "3", "0.9", "lw=0.9, ", "8.0")
+
+    def kinds(file):
+        visitor = Sites(file, text)
+        visitor.visit(ast.parse(text))
+        return {(mutant.before, mutant.kind) for mutant in visitor.found if mutant.before in seen}
+
+    same = {("*", "arithmetic"), ("2", "constant"), (", color=BLUE", "argument left out"), ("3", "constant")}
+    assert kinds("figures/one.py") == same | {("0.9", "looks"), ("lw=0.9, ", "looks"), ("8.0", "looks")}
+    assert kinds("rmt/one.py") == same | {
+        ("0.9", "constant"), ("lw=0.9, ", "argument left out"), ("8.0", "constant"),
+    }  # fmt: skip

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from seen import band, curve, drawn, key, same, styled, texts, within
 from stripes import stripes
 from torch import nn
 
@@ -122,8 +123,45 @@ def test_table(table):
     assert 1.0 < noise[20] / noise[60] < 3.0  # the root of 3, if there were no scatter
 
 
-def test_picture_and_sentences(table):
-    assert len(draw_client_alignment(table).axes) == 8
+FIT, NOISE = "fit to the spectrum", "measured noise size"
+PRINTED = {"spectrum": "as printed (spectrum)", "noise": "as printed (noise)"}
+
+
+def test_every_panel_shows_its_rows(table):
+    picture = styled(draw_client_alignment, table)
+    assert key(picture) == ["measured", FIT, NOISE, "in the span of ten", *PRINTED.values()]
+    tops, bottoms = picture.axes[:4], picture.axes[4:]
+    cases = [(1, 20), (1, 60), (2, 20), (2, 60)]
+    for top, bottom, (epoch, M) in zip(tops, bottoms, cases, strict=True):
+        part = table[(table.epoch == epoch) & (table.M == M)]
+        by = {key: rows.set_index("index") for key, rows in part.groupby(["quantity", "series"])}
+
+        def line(name, quantity, series, by=by):
+            rows = by.get((quantity, series), pd.DataFrame({"value": []}))
+            return curve(name, rows.index, rows.value)
+
+        own, cosine = by["overlap", "measured"], by["cosine", "measured"]
+        same(drawn(top), [
+            line("measured", "overlap", "measured"), band(own.index, own.low, own.high),
+            line("in the span of ten", "span", "measured"), line(FIT, "overlap", "spectrum"),
+            line(NOISE, "overlap", "noise"),
+        ])  # fmt: skip
+        closed = [line(name, "cosine", f"{fit}, closed form") for fit, name in (("spectrum", FIT), ("noise", NOISE))]
+        printed = [line(name, "cosine", f"{fit}, as printed") for fit, name in PRINTED.items()]
+        same(drawn(bottom), [line("measured", "cosine", "measured"), band(cosine.index, cosine.low, cosine.high),
+                             *closed, *printed])  # fmt: skip
+        assert within(top)
+        assert within(bottom)
+    assert [texts(axes) for axes in tops] == [
+        (f"({letter}) epoch {epoch}, $M={M}$", "eigenvector $i$", r"$\langle u_i(M),u_i(N)\rangle^2$" * (letter == "a"))
+        for letter, (epoch, M) in zip("abcd", cases, strict=True)
+    ]  # fmt: skip
+    assert [texts(axes) for axes in bottoms] == [
+        (f"({letter})", "rank $r$", "cosine of two clients" * (letter == "e")) for letter in "efgh"
+    ]
+
+
+def test_sentences(table):
     found = client_alignment_found(table)
     assert found.startswith("Stated: ")
     assert "epoch 2, M = 60" in found.lower().replace("m = ", "M = ")

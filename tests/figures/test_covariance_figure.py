@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from seen import bars, curve, drawn, key, level, same, styled, texts
 from stripes import stripes
 
 from figures.figure import Settings
@@ -46,8 +47,67 @@ def test_table(table):
     assert np.median(errors(table, "eigenvalue", "covariance")) < 0.5
 
 
-def test_picture_and_sentences(table):
-    assert len(draw_covariance_figure(table).axes) == 12
+MODELS = {"covariance": "weighted covariance", "Wigner": "spiked Wigner", "bootstrap": "bootstrap"}
+
+
+def test_every_panel_shows_its_rows(table):
+    picture = styled(draw_covariance_figure, table)
+    assert key(picture) == ["measured", *MODELS.values()]
+    panels, letters = iter(picture.axes), iter("abcdefghijklmnop")
+    for network in NETWORKS:
+        part = table[(table.network == network) & (table.epochs == 2) & (table.seed == 0)]
+        for title, quantities in (
+            ("stable rank", ["stable rank"]), ("eigenvalues", [f"eigenvalue {i}" for i in (1, 2, 5)]),
+            ("overlaps", [f"overlap {i}" for i in (1, 2, 5)]),
+        ):  # fmt: skip
+            marks = []
+            for quantity in quantities:
+                mine = {model: part[(part.quantity == quantity) & (part.model == model)] for model in MODELS}
+                # Curves have no marks, which samples of the key have: they are told apart by colour.
+                marks += [curve("", one.M, one.predicted) for one in mine.values()]
+                one = mine["covariance"]
+                assert (one.low <= one.measured * (1 + 1e-9)).all()
+                marks += [curve("measured", one.M, one.measured), bars("measured", one.M, one.low, one.high)]
+            axes = next(panels)
+            same(drawn(axes), marks)
+            assert texts(axes) == (f"({next(letters)}) {network}: {title}", "samples $M$", "")
+            assert axes.get_yscale() == ("log" if title == "eigenvalues" else "linear")
+            assert axes.get_xscale() == "log"
+    for (quantity, title), axes in zip({
+        "stable rank": "rank: ratio to measured", "eigenvalue 1": r"$\lambda_1$: ratio to measured",
+        "overlap 1": "overlap 1: difference",
+    }.items(), panels, strict=True):  # fmt: skip
+        rows, marks = table[table.quantity == quantity], [level(0.0 if quantity == "overlap 1" else 1.0)]
+        for model in MODELS:
+            one = rows[rows.model == model]
+            off = one.predicted - one.measured if quantity == "overlap 1" else one.predicted / one.measured
+            marks.append(curve("", one.M, off))
+        same([beside_each_other(mark) for mark in drawn(axes)], [beside_each_other(mark) for mark in marks], aside=0.1)
+        assert texts(axes) == (f"({next(letters)}) {title}", "samples $M$", "")
+
+
+def beside_each_other(mark):
+    """Points of a few sizes, by size and then by value."""
+    if mark.kind == "level":
+        return mark
+    sizes = np.array([SIZES.sizes[int(np.argmin(np.abs(np.log(x / np.array(SIZES.sizes)))))] for x, _ in mark.points])
+    return curve(mark.name, sizes, mark.points[:, 1])
+
+
+def test_colours_of_curves_are_those_of_the_key(table):
+    picture = styled(draw_covariance_figure, table)
+    samples = dict(zip(key(picture), picture.legends[0].legend_handles, strict=True))
+    part = table[(table.network == NETWORKS[0]) & (table.epochs == 2) & (table.quantity == "stable rank")]
+    for model, name in MODELS.items():
+        rows = part[(part.model == model) & (part.seed == 0)].sort_values("M")
+        (line,) = [
+            line for line in picture.axes[0].lines
+            if line.get_color() == samples[name].get_color() and list(line.get_ydata()) == list(rows.predicted)
+        ]  # fmt: skip
+        assert line._unscaled_dash_pattern == samples[name]._unscaled_dash_pattern
+
+
+def test_sentences(table):
     assert covariance_found(table).startswith("Stated: sampled Hessians")
     assert "of 6 networks" in covariance_found(table)
     assert "$N=24$, $M=6, 12$, 2 subsets each, 1 seeds" in covariance_sizes(table)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from seen import bars, curve, drawn, key, level, same, styled, texts, within
 from stripes import stripes
 from torch import nn
 
@@ -35,7 +36,7 @@ def table():
     return predictions(stripes(), SIZES, Settings())
 
 
-def drawn(model, R, rng):
+def matrix_of(model, R, rng):
     """A matrix of the model, spikes on the first coordinates."""
     noise = rng.standard_normal((R, R))
     matrix = model.sigma() * (noise + noise.T) / np.sqrt(2 * R)
@@ -52,7 +53,7 @@ def test_nested_hessians_are_the_hessians():
 
 def test_noise_size_of_drawn_noise():
     rng = np.random.default_rng(0)
-    size = noise_size([drawn(SpikedModel((5.0,), Semicircle(0.7)), 300, rng) for _ in range(4)])
+    size = noise_size([matrix_of(SpikedModel((5.0,), Semicircle(0.7)), 300, rng) for _ in range(4)])
     assert size == pytest.approx(0.7, rel=0.02)
 
 
@@ -63,7 +64,7 @@ def test_matrices_of_the_model_are_predicted(noise):
     spikes, eigenvalues, intervals, matrices = (6.0, 4.0, 3.0, 2.5, 2.0, -3.0), {}, {}, []
     for M in chosen.sizes:
         for subset in range(chosen.subsets):
-            matrix = drawn(SpikedModel(spikes, Semicircle(noise * (100 / M) ** 0.5)), R, rng)
+            matrix = matrix_of(SpikedModel(spikes, Semicircle(noise * (100 / M) ** 0.5)), R, rng)
             values = eigenvalues[M, subset] = torch.linalg.eigvalsh(matrix).flip(0).numpy()
             intervals[M, subset] = (exact_stable_rank(values),) * 3
             if M == 100:
@@ -83,7 +84,9 @@ def test_a_wrong_exponent_would_show():
     rng, chosen = np.random.default_rng(2), NetworkSizes((), 1, 1, (50, 100, 200), 2)
     model = SpikedModel((6.0,), Semicircle(0.3))
     eigenvalues = {
-        (M, s): torch.linalg.eigvalsh(drawn(model, 200, rng)).flip(0).numpy() for M in chosen.sizes for s in range(2)
+        (M, s): torch.linalg.eigvalsh(matrix_of(model, 200, rng)).flip(0).numpy()
+        for M in chosen.sizes
+        for s in range(2)
     }
     intervals = {key: (exact_stable_rank(values),) * 3 for key, values in eigenvalues.items()}
     measured = Measured(eigenvalues, intervals, 0.3)
@@ -124,8 +127,67 @@ def test_stable_ranks_hold_the_exact_values(table):
     assert np.allclose(estimate, exact, rtol=0.1)
 
 
-def test_picture_and_sentences(table):
-    assert len(draw_predictions(table).axes) == 8
+NAMES = {"spectrum": "fit to the spectrum", "noise": "measured noise size"}
+
+
+def compared_marks(table, quantity, name, fitted="", fits=tuple(NAMES)):
+    """Predictions of the fits, the measurement with its range, and where a fit is made."""
+    rows = table[(table.quantity == quantity) & table.fit.isin(fits)]
+    lines = [rows[rows.fit == fit] for fit in fits]
+    one = rows.drop_duplicates("M")
+    ends = np.sort(np.abs(one[["low", "high"]].to_numpy()), axis=1).T
+    at = one[one.fitted_at == one.M]
+    return [
+        *(curve(NAMES[fit], line.M, line.predicted.abs()) for fit, line in zip(fits, lines, strict=True)),
+        curve(name, one.M, one.measured.abs()), bars(name, one.M, *ends), curve(fitted, at.M, at.measured.abs()),
+    ]  # fmt: skip
+
+
+def test_every_panel_shows_its_rows(table):
+    picture = styled(draw_predictions, table)
+    assert key(picture) == ["measured", "where fitted", *NAMES.values()]
+    panels = iter(picture.axes)
+    for network, letters in (("perceptron", "abc"), ("ResNet-10", "def")):
+        part = table[table.network == network]
+        left, middle, right = (next(panels) for _ in range(3))
+        marks = []
+        for index in (1, 2, 5):
+            name = rf"$\lambda_{{{index}}}$"
+            marks += compared_marks(part, f"outlier {index}", name, "where fitted" if index == 1 else "")
+        same(drawn(left), marks)
+        edges = [
+            *compared_marks(part, "upper edge", "upper", "where fitted", ("spectrum",)),
+            *compared_marks(part, "lower edge", r"$|$lower$|$", "", ("spectrum",)),
+            *compared_marks(part, "upper edge", "upper (noise)", "", ("noise",)),
+        ]
+        same(drawn(middle), edges)
+        same(drawn(right), compared_marks(part, "stable rank", "measured", "where fitted"))
+        for axes, letter, title in zip((left, middle, right), letters, (f"{network}: outliers", "edges", "stable rank"),
+                                       strict=True):  # fmt: skip
+            assert texts(axes) == (f"({letter}) {title}", "samples $M$", "")
+            assert axes.get_xscale() == "log"
+            assert within(axes)
+        assert left.get_ylim()[0] == 0
+        assert [left.get_yscale(), middle.get_yscale(), right.get_yscale()] == ["linear", "log", "linear"]
+    for axes, network, letter in zip(panels, ("perceptron", "ResNet-10"), "gh", strict=True):
+        part, marks = table[table.network == network], [level(1.0)]
+        first = part.fit.iloc[0]
+        for quantity, name in (("outlier 1", r"$\lambda_1$"), ("outlier 5", r"$\lambda_5$"), ("upper edge",) * 2,
+                               ("lower edge",) * 2, ("stable rank",) * 2):  # fmt: skip
+            for fit in NAMES:
+                rows = part[(part.quantity == quantity) & (part.fit == fit)]
+                marks.append(curve(name if fit == first else "", rows.M, rows.ratio))
+        same(drawn(axes), marks)
+        assert texts(axes) == (f"({letter}) {network}: predicted / measured", "samples $M$", "")
+        assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+        assert within(axes)
+        hollow = {line.get_markerfacecolor() == "white" for line in axes.lines if line.get_label().startswith("$")}
+        assert hollow == {first == "noise"}
+        box = axes.get_position()
+        assert box.width > 0.3
+
+
+def test_sentences(table):
     found = predictions_found(table)
     assert "perceptron, with the measured size of the noise" in found
     assert "of 12 intervals" in found

@@ -1,0 +1,202 @@
+"""The pictures of FeDLRT's Figures 1, 3 and 4: each line against its rows, and what their sentences count."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from seen import band, curve, drawn, key, level, same, styled, texts, within
+
+from algorithms.descent import Descent
+from figures import fedlrt_communication, fedlrt_fig1, fedlrt_fig3, fedlrt_fig4
+from figures.fedlrt_vision_runs import VARIANTS
+from figures.figure import Settings
+from figures.legendre_readings import Plan
+
+METHODS = ("FedAvg", "FedLin", "FeDLRT", "FeDLRT, simplified", "FeDLRT, full")
+PLAN = Plan(Descent(5, 1e-2), (1, 2), 3, 100, {"uniform": 12, "plain": 3}, 64, 2)
+
+
+@pytest.fixture(scope="module")
+def fig4():
+    return fedlrt_fig4.fig4(fedlrt_fig4.Fig4Sizes(5, 2, PLAN, None, PLAN, ("basis plain",)), Settings())
+
+
+@pytest.fixture(scope="module")
+def fig1():
+    plan = replace(PLAN, clients=(2,), full_rank=("FedAvg", "FedLin"))
+    return fedlrt_fig1.fig1(fedlrt_fig1.Fig1Sizes(5, plan, ("first reading", "basis plain")), Settings())
+
+
+def test_figure_1_shows_its_rows(fig1):
+    picture = styled(fedlrt_fig1.draw_fig1, fig1)
+    assert key(picture) == list(METHODS)
+    panels = iter(picture.axes)
+    for name, rounds in (("first reading", 12), ("basis plain", 3)):
+        for split, points in (("all", "all points"), ("random", "random points"), ("region", "region points")):
+            axes, marks = next(panels), [level(1e-5)]
+            rows = fig1[(fig1.reading == f"{name}, {split}") & (fig1["round"] <= rounds)]
+            for method in METHODS:
+                mine = rows[rows.method == method]
+                marks += [curve(method, mine["round"], mine.distance),
+                          band(mine["round"], mine.distance_low, mine.distance_high)]  # fmt: skip
+            same(drawn(axes), marks)
+            head = f"{points}\n" if name == "first reading" else ""
+            assert texts(axes) == (
+                f"{head}{name}, {rounds} rounds",
+                "" if head else "round",
+                "distance" * (split == "all"),
+            )
+            assert (axes.get_xlim(), axes.get_yscale()) == ((0, rounds), "log")
+            assert within(axes)
+
+
+def test_figure_4_shows_its_rows(fig4):
+    picture = styled(fedlrt_fig4.draw_fig4, fig4)
+    assert key(picture) == ["$C=1$", "$C=2$"]
+    panels = iter(picture.axes)
+    for reading, rounds in (("first reading", 12), ("basis plain", 3)):
+        losses = []
+        for name, full, title in (("rank", False, "rank"), ("distance", False, "distance"),
+                                  ("loss", False, "loss, FeDLRT"), ("loss", True, "loss, FedLin")):  # fmt: skip
+            axes = next(panels)
+            rows = fig4[(fig4.reading == reading) & (fig4["round"] <= rounds) & ((fig4.method == "FedLin") == full)]
+            marks = {"rank": [level(2.0)], "distance": [level(1e-5)]}.get(name, [])
+            for C in (1, 2):
+                mine = rows[rows.clients == C]
+                marks += [curve(f"$C={C}$", mine["round"], mine[name]),
+                          band(mine["round"], mine[f"{name}_low"], mine[f"{name}_high"])]  # fmt: skip
+            same(drawn(axes), marks)
+            first = reading == "first reading"
+            told = f"{title}\n" if first else ""
+            told += f"{reading}, {rounds} rounds" if name == "rank" else ""
+            assert texts(axes) == (told, "" if first else "round", "")
+            assert axes.get_xlim() == (0, rounds)
+            assert axes.get_yscale() == ("linear" if name == "rank" else "log")
+            assert within(axes)
+            if name == "rank":
+                assert axes.get_ylim()[0] == 0
+            if name == "loss":
+                losses.append(axes.get_ylim())
+        assert losses[0] == losses[1]
+
+
+def test_figure_4_s_targets_are_the_same_for_every_number_of_clients(fig4):
+    start = fig4[fig4["round"] == 0].groupby(["reading", "method"]).distance
+    assert start.agg(np.ptp).max() < 1e-9
+    assert start.first().min() > 0.1
+
+
+def test_figure_3_shows_its_rows():
+    table = fedlrt_fig3.fig3(fedlrt_fig3.Fig3Sizes(16, (1, 4, 8, 16)), Settings())
+    picture = styled(fedlrt_fig3.draw_fig3, table)
+    assert key(picture) == [*METHODS, "counted", "Table 1"]
+    for axes, letter, panel, unit in zip(picture.axes, "abc", ("communication", "client compute", "client memory"),
+                                         ("numbers", "operations", "numbers"), strict=True):  # fmt: skip
+        marks = [level(200)]
+        for method in METHODS:
+            mine = table[(table.panel == panel) & (table.method == method)]
+            marks += [curve(method if panel == "communication" else "", mine["rank"], mine.counted)]
+            marks += [curve("", mine["rank"], mine.printed)]
+        found = drawn(axes) if panel == "communication" else [_nameless(mark) for mark in drawn(axes)]
+        same(found, marks)
+        solid = [line for line in axes.lines if len(line.get_xdata()) == 4 and line._unscaled_dash_pattern[1] is None]
+        rows = table[table.panel == panel].groupby("method").counted.apply(list)
+        assert [list(line.get_ydata()) for line in solid] == [rows[method] for method in METHODS]
+        assert texts(axes) == (f"({letter}) {panel}", "rank $r$" * (letter == "c"), unit)
+        assert axes.get_yscale() == "log"
+
+
+def _nameless(mark):
+    return mark if mark.kind == "level" else curve("", *mark.points.T)
+
+
+@pytest.mark.parametrize(("n", "r"), [(16, 4), (512, 100)])
+def test_table_1_by_hand(n, r):
+    """Constants of Table 1's row as printed; s = 1 and b = 1."""
+    rows = {
+        "FedAvg": (2 * n**2, n**2, 2 * n**2), "FedLin": (4 * n**2, n**2, 2 * n**2),
+        "FeDLRT": (6 * n * r + 6 * r**2, 4 * n * r + 4 * r**2, 4 * (n * r + 2 * r**2)),
+        "FeDLRT, simplified": (6 * n * r + 8 * r**2, 4 * n * r + 5 * r**2, 4 * (n * r + 2 * r**2)),
+        "FeDLRT, full": (6 * n * r + 10 * r**2, 4 * n * r + 8 * r**2, 4 * (n * r + 2 * r**2)),
+    }  # fmt: skip
+    for method, expected in rows.items():
+        assert tuple(formula(n, r) for formula in fedlrt_fig3.PRINTED[method].values()) == expected
+
+
+def lines_of(reading, ends, rounds=12, clients=1, **known):
+    """Rows of Figure 4 in which distances fall evenly, on a logarithmic scale, to some ends."""
+    base = {"starts": 3, "target_rank": 2, "samples": 10, "n": 5, "steps": 20, "tau": 0.1, "learning_rate": 1e-3,
+            "smoothness": 1.0, "below": 0, "rank_high": 2.0, "right": 3}  # fmt: skip
+    for method, end in ends.items():
+        for count in range(rounds + 1):
+            yield base | {"reading": reading, "method": method, "clients": clients, "round": count,
+                          "distance": end ** (count / rounds)} | known  # fmt: skip
+
+
+def test_figure_4_says_what_its_rows_say():
+    table = pd.DataFrame([
+        *lines_of("one", {"FeDLRT, simplified": 1e-6, "FedLin": 1e-6}, smoothness=5.0),
+        *lines_of("one", {"FeDLRT, simplified": 1e-12, "FedLin": 1e-6}, clients=2, smoothness=4.0),
+        *lines_of("two", {"FeDLRT, simplified": 1e-2, "FedLin": 1e-1}, smoothness=1.0, right=2, below=1, rank_high=4.0),
+    ])  # fmt: skip
+    text = fedlrt_fig4.fig4_found(table)
+    one, two = text.split("Found: ")[1].split(". ")[:2]
+    assert one == (
+        "one: at round 12, rank 2 in 6 of 6 runs (from round 0 on), below it at some time in 0; distance 1e-5 reached "
+        "at round 10 with C = 1, at round 5 with C = 2, smaller with every doubling of C; C = 1: 1e-05 in 10 rounds, "
+        "FedLin 10, 1.0 times as many; C = 2: 1e-05 in 5 rounds, FedLin 10, 2.0 times as many"
+    )
+    assert two == (
+        "two: at round 12, rank 2 in 2 of 3 runs (ranks up to 4), below it at some time in 1; median distance 1.0e-02 "
+        "to 1.0e-02; C = 1: 1e-02 in 12 rounds, FedLin not within the rounds followed"
+    )
+    # 1/(12 L s) with L = 5, 4, 1 and s = 20: the step of 1e-3 is admitted by the last two alone.
+    assert "8.3e-04 (C = 1), 1.0e-03 (C = 2); admitted for every C shown in two." in text
+
+
+@pytest.mark.parametrize(
+    ("ends", "says"),
+    [((1.0, 0.5, 0.1), "smaller with every doubling of C"), ((1.0, 1.005, 1.0), "the same for every C within 1 %"),
+     ((1.0, 0.5, 0.6), "not smaller with more clients throughout"),
+     ((0.5, 1.0), "not smaller with more clients throughout")],
+)  # fmt: skip
+def test_the_order_of_distances_in_words(ends, says):
+    assert fedlrt_fig4._order(ends) == f", {says}"
+
+
+def test_figure_1_s_ends_by_hand():
+    rows = {
+        "falls": np.logspace(0, -8, 9), "rests": np.full(9, 0.5), "slows": [1, 1, 1, 1, 1, 1, 1, 1, 0.6],
+        "halves": [1, 1, 1, 1, 1, 1, 1, 1, 0.4],
+    }  # fmt: skip
+    table = pd.DataFrame(
+        {"reading": "r", "method": method, "round": count, "distance": distance, "size": 2.0}
+        for method, distances in rows.items() for count, distance in enumerate(distances)
+    )  # fmt: skip
+    found = fedlrt_fig1.summary(table).loc["r"]
+    assert found.end.to_dict() == {"falls": 1e-8, "rests": 0.5, "slows": 0.6, "halves": 0.4}
+    assert found.close.fillna(-1).to_dict() == {"falls": 5, "rests": -1, "slows": -1, "halves": -1}
+    assert found.resting.to_dict() == {"falls": False, "rests": True, "slows": True, "halves": False}
+
+
+def test_communication_shows_its_rows():
+    figures = [f"fig-{number}" for number in (5, 6, 7, 8)]
+    shares = {"without correction": 0.9, "full correction": 0.7, "simplified correction": 0.8}
+    table = pd.DataFrame(
+        {"figure": figure, "network": figure, "variant": row, "rank": rank, "of_layers": share - 0.01 * rank * place,
+         "parameters": 1000, "factorised": 100}
+        for place, figure in enumerate(figures, start=1) for row, share in shares.items() for rank in range(1, 9)
+    )  # fmt: skip
+    picture = styled(fedlrt_communication.draw_communication, table)
+    full = {row: VARIANTS[row][1] for row in shares}
+    assert key(picture) == [f"{row}, against {full[row]}" for row in shares]
+    assert full == {"without correction": "FedAvg", "full correction": "FedLin", "simplified correction": "FedLin"}
+    stated = {"fig-5": (90,), "fig-6": (96, 97), "fig-8": (55,)}
+    for axes, figure, title in zip(picture.axes, figures, ("ResNet18, head", "AlexNet, head", "VGG16, head",
+                                                           "ViT, all inner"), strict=True):  # fmt: skip
+        mine = table[table.figure == figure].groupby("variant")
+        marks = [curve(f"{row}, against {full[row]}", part["rank"], 100 * part.of_layers) for row, part in mine]
+        same(drawn(axes), [*marks, *map(level, stated.get(figure, ()))])
+        assert texts(axes) == (title, "rank", "communication saved (%)" * (figure == "fig-5"))
+    assert picture.get_suptitle().replace("\n", " ") == fedlrt_communication.in_short(table)

@@ -1,0 +1,194 @@
+"""The pictures of RoLoRA's figures: every mark against its row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+from seen import band, bars, curve, drawn, key, level, same, styled, texts, within
+
+from figures import rolora_aggregations, rolora_angle, rolora_ffa
+from figures.figure import Settings
+
+LEAST = 1e-14
+TABLES = {
+    rolora_angle.ANGLE: (rolora_angle.ANGLE_SIZES,
+                         rolora_angle.AngleSizes((2, 6), (1.0, 3.0, 30.0), 3, 6, (0.25, 0.5, 1.0))),
+    rolora_ffa.FFA_PLATEAU: (rolora_ffa.FFA_SIZES, rolora_ffa.FFASizes((8, 20), (1, 3), (2, 5), (0.5, 0.7), (3,), 20)),
+    rolora_aggregations.AGGREGATIONS: (rolora_aggregations.AGGREGATION_SIZES,
+                                       rolora_aggregations.AggregationSizes(4, 2, 1, (2.0**-6,))),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def told():
+    return []
+
+
+@pytest.fixture(scope="module")
+def tables(told):
+    with pytest.MonkeyPatch.context() as patch:
+        for of_scale, tiny in TABLES.values():
+            patch.setitem(of_scale, "quick", tiny)
+        return {figure.id: figure.data(replace(Settings(), progress=told.append)) for figure in TABLES}
+
+
+def range_of(name, part, x):
+    return [curve(name, part[x], part["median"].clip(lower=LEAST)),
+            band(part[x], part.low.clip(lower=LEAST), part.high.clip(lower=LEAST))]  # fmt: skip
+
+
+def test_aggregations(tables, told):
+    table = tables["rolora/aggregations"]
+    picture = styled(rolora_aggregations.draw_aggregations, table)
+    methods, cases = list(rolora_aggregations.METHODS), list(rolora_aggregations.CASES)
+    assert key(picture) == methods
+    assert {f"{case}, {method}" for case in cases for method in methods} <= set(told)
+    for column, case in enumerate(cases):
+        top, bottom = picture.axes[column], picture.axes[len(cases) + column]
+        rows = table[table["case"] == case]
+        training, population = (rows[rows.quantity == quantity] for quantity in ("training", "population"))
+        marks = [mark for m in methods for mark in range_of(m, training[training.method == m], "round")]
+        limit = rows.rank_1.iloc[0]
+        same(drawn(top), [*marks, *([level(limit)] if limit > LEAST else [])])
+        sent = population[population.bytes > 0]
+        same(drawn(bottom), [mark for m in methods for mark in range_of(m, sent[sent.method == m], "bytes")])
+        assert texts(top) == (f"({'abcd'[column]}) {case}", "communication round",
+                              "training loss above least" * (column == 0))  # fmt: skip
+        assert texts(bottom) == ("", "bytes", "expected loss above least" * (column == 0))
+        assert (top.get_xscale(), bottom.get_xscale()) == ("linear", "log")
+        assert top.get_yscale() == bottom.get_yscale() == "log"
+        assert within(top)
+        assert within(bottom)
+
+
+def test_aggregations_count_what_diverged(tables):
+    table = tables["rolora/aggregations"]
+    assert (table.diverged == 0).all()
+    assert (table.runs == 2).all()
+    assert " 0 runs diverged at the rate chosen." in rolora_aggregations.aggregation_found(table)
+
+
+def test_a_run_that_is_not_finite_is_none():
+    given = rolora_aggregations.aggregation_problem(Settings(), "equal, expected", "here")
+    assert rolora_aggregations.course(given, "FedAvg", 0.01, 2, 0) is not None
+    assert rolora_aggregations.course(given, "FedAvg", 1e200, 2, 0) is None
+
+
+def test_the_angle(tables):
+    table = tables["rolora/angle"]
+    picture = styled(rolora_angle.draw_angle, table)
+    a, b, c, d, e, f = picture.axes
+    curves, worst = table[table.panel == "angle"], table[table.panel == "worst"]
+    for axes, clients in ((a, "equal"), (b, "different")):
+        marks = []
+        for step, part in curves[(curves.data == "expectation") & (curves.clients == clients)].groupby("step"):
+            shown = part[part["median"] > 1e-13]
+            marks += [curve(f"$s={step:g}$", shown.iteration, shown["median"]), curve("", part.iteration, part.printed),
+                      curve("", part.iteration, part.exact.clip(lower=1e-16))]  # fmt: skip
+        same(drawn(axes), marks)
+    for axes, clients in ((c, "equal"), (d, "different")):
+        rows, marks = curves[curves.data.isin(["fixed", "fresh"]) & (curves.clients == clients)], []
+        named = axes is d  # one legend for both
+        for dim, least, most in ((2, 2, 60), (6, 6, 180)):
+            for m in (least, most):
+                fixed, fresh = (rows[(rows.d == dim) & (rows.samples == m) & (rows.data == data)]
+                                for data in ("fixed", "fresh"))  # fmt: skip
+                name = f"$d={dim}$, $m={m}$"
+                marks += [curve(name * named, fixed.iteration, fixed["median"]),
+                          band(fixed.iteration, fixed.low, fixed.high),
+                          curve("", fresh.iteration, fresh["median"])]  # fmt: skip
+        one = rows[(rows.d == 6) & (rows.data == "fixed") & (rows.samples == 6)]
+        marks += [curve("expected loss" * named, one.iteration, one.exact.clip(lower=1e-16)),
+                  curve("as printed" * named, one.iteration, one.printed)]  # fmt: skip
+        same(drawn(axes), marks)
+    mean = worst[worst.data == "expectation"]
+    runs = worst[worst.data == "steps"]
+    equal, different = (mean[mean.clients == clients].sort_values("step") for clients in ("equal", "different"))
+    same(drawn(e), [
+        level(1.0), curve("run, expected loss", equal.step, equal["median"]),
+        curve("runs, $m=10d$", runs.step, runs["median"]), bars("runs, $m=10d$", runs.step, runs.low, runs.high),
+        curve("eq. (80)", equal.step, equal.printed), curve("eq. (254)", different.step, different.printed),
+    ])  # fmt: skip
+    assert e.get_ylim()[0] == 0
+    marks = []
+    for dim in (2, 6):
+        for data, name in (("fixed", f"$d={dim}$"), ("fresh", "")):
+            part = worst[(worst.d == dim) & (worst.data == data) & (worst.clients == "equal")]
+            marks.append(curve(name, part.samples / dim, part.over))
+    same(drawn(f), marks)
+    assert set(key(f)) == {"$d=2$", "$d=6$", "new samples"}
+    angle = (r"iteration $t$", r"angle distance $\delta^t$")
+    assert [texts(axes) for axes in picture.axes] == [
+        ("(a) equal clients, expected loss", *angle), ("(b) different clients, expected loss", *angle),
+        ("(c) equal clients, samples", *angle), ("(d) different clients, samples", *angle),
+        ("(e) largest one-step ratio", r"step $s=\eta\Vert \bar b^*\Vert^2$", r"$\max_t\,\delta^{t+1}/\delta^t$"),
+        ("(f) some step above eq. (80)", "samples of a client, $m/d$", "share of runs"),
+    ]  # fmt: skip
+    assert [axes.get_yscale() for axes in picture.axes] == ["log"] * 4 + ["linear"] * 2
+    frame = d.get_legend().get_frame()
+    assert frame.get_visible()  # curves pass behind it
+    assert frame.get_alpha() == 1.0
+
+
+def test_ffa(tables):
+    table = tables["rolora/ffa-plateau"]
+    picture = styled(rolora_ffa.draw_ffa, table)
+
+    def distances(part, x, names):
+        found = []
+        for series, name in names.items():
+            one = part[part.series == series]
+            size, error = one["mean"].abs(), 2 * one.standard_error
+            found += [curve("", one[x], one.printed.abs()), curve(name, one[x], size),
+                      bars(name, one[x], size - np.minimum(error, 0.9 * size), size + error)]  # fmt: skip
+        return found
+
+    marks = []
+    for N, part in table[table.panel == "m"].groupby("N"):
+        marks += distances(part, "m", {"training": f"$N={N}$", "population": ""})
+    same(drawn(picture.axes[0]), marks)
+    assert set(key(picture.axes[0])) == {f"$N={N}$" for N in table[table.panel == "m"].N}
+    for axes, x in zip(picture.axes[1:3], "Nd", strict=True):
+        names = {"training": "training (below)", "population": "population (above)"}
+        found = [mark if mark.name in names.values() else curve("", *mark.points.T) if mark.kind == "curve" else
+                 bars("", *mark.points.T) for mark in drawn(axes)]  # fmt: skip
+        nameless = [replace(mark, name="") for mark in found]
+        same(nameless, distances(table[table.panel == x], x, dict.fromkeys(names, "")))
+        assert key(axes) == list(names.values())
+        colours = [to_hex(line.get_color()) for line in axes.lines if len(line.get_xdata())]
+        assert set(colours) == {to_hex(sample.get_color()) for sample in axes.get_legend().legend_handles}
+    angle = table[table.panel == "delta"]
+    marks = []
+    for series, T, name in (("training", 0, "FFA-LoRA"), ("population", 0, ""), ("training", 3, "RoLoRA, $T=3$"),
+                            ("population", 3, "")):  # fmt: skip
+        one = angle[(angle.series == series) & (angle.iterations == T)]
+        marks.append(curve(name, one.sine**2, one["mean"]))
+        if T and series == "population":
+            marks.append(curve("", one.sine**2, one.printed))
+    apart = angle[angle.series == "different"]
+    marks += [curve("FFA-LoRA, clients differ", apart.sine**2, apart["mean"]), curve("", apart.sine**2, apart.printed)]
+    same(drawn(picture.axes[3]), marks)
+    loss = r"$|\mathrm{loss}/(\Vert b^*\Vert^2\delta_0^2)-1|$"
+    assert [texts(axes) for axes in picture.axes] == [
+        ("(a) samples of a client", "$m$", loss), ("(b) clients", "$N$", loss), ("(c) dimension", "$d$", loss),
+        ("(d) angle of the start", r"$\delta_0^2$", r"loss$/\Vert b^*\Vert^2$"),
+    ]  # fmt: skip
+    assert all(axes.get_xscale() == axes.get_yscale() == "log" for axes in picture.axes)
+    assert picture.axes[1].get_ylim() == picture.axes[2].get_ylim()
+
+
+def test_ffa_of_clients_that_differ_is_gamma_squared_apart(tables):
+    """Own parts of b*: without them the loss would be that of equal clients in another draw."""
+    given = rolora_ffa._problem(Settings(), "different", 5, None, 6, 0.5, 0)
+    alike = rolora_ffa._problem(Settings(), "delta", 5, None, 6, 0.5, 0)
+    assert given.facts["gamma_squared"] > 0.01
+    assert alike.facts["gamma_squared"] == pytest.approx(0.0, abs=1e-12)
+    apart = tables["rolora/ffa-plateau"].query("series == 'different'")
+    assert apart["mean"].to_numpy() == pytest.approx(apart.printed.to_numpy(), rel=1e-9)
+
+
+def test_worst_ratios_are_those_of_their_runs():
+    angles = pd.Series([0.8, 0.4, 0.36]).to_numpy()
+    assert rolora_angle.worst_ratio(angles) == pytest.approx(0.9)
