@@ -55,8 +55,8 @@ THEORY_HEADLINES = (
     ),
     Headline(
         "The proof takes the spikes that show at the server for a part of those that show at the client; it is the "
-        "other way round, since the client has more noise. With finite counts of edge eigenvalues the algebra fails "
-        "for a spike between the two thresholds.",
+        "other way round, since the client has more noise. With finite counts of edge eigenvalues, and sets of those "
+        "that leave the bulk, the algebra fails for a spike between the two thresholds.",
         ("fedloru-v2/claim-inclusion", "fedloru-v2/eq-38", "fedloru-v2/eq-42"),
     ),
     Headline(
@@ -66,7 +66,8 @@ THEORY_HEADLINES = (
     ),
     Headline(
         "Taken with densities, the estimate of the stable rank behind Figure 1 is a multiple of it that depends on "
-        "kernel width and grid; with the masses that pyHessian returns it is right.",
+        "kernel width and grid; with exact masses it is right. The weights of one random vector that pyHessian returns "
+        "scatter around them, the one in the denominator like a chi-square of one degree.",
         ("fedloru-v2/eq-87",),
     ),
 )

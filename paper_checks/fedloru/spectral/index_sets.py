@@ -148,7 +148,10 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
     says=r"$\widehat{\mathrm{srank}}(H_M) - \widehat{\mathrm{srank}}(H_N) = \sum_{j \in \mathcal{P}_N \cup "
     r"\mathcal{Q}_N} F_j + \sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) \cup (\mathcal{Q}_N^c \cap \mathcal{Q}_M)} "
     r"\left(\frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right) + "
-    r"(M_u + M_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$.",
+    r"(M_u + M_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, where "
+    r"$F_j = \frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}$, "
+    r"$\mathcal{P}_N = \{i \le p : g_N^{-1}(\theta_i) > U_N\} = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ "
+    r"and $\mathcal{Q}_N$ likewise with $L_N$.",
     measure=draw_instances,
     control=Form(r"The equation if no spike has $\sigma s_N \le |\theta_i| \le \sigma s_M$.", {"clear": True}),
     correction=Form(
@@ -157,24 +160,30 @@ SHARES = sympy.symbols("share_M share_N edge_M edge_N")
         r"\sum_{j \in (\mathcal{P}_N \cap \mathcal{P}_M^c) \cup (\mathcal{Q}_N \cap \mathcal{Q}_M^c)} "
         r"\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{g_N^{-1}(\theta_j)^2}{g_N^{-1}(\theta_0)^2}\right) + "
         r"(N_u + N_l)\left(\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}\right)$, "
-        "whatever the largest spike.",
-        {"matched": True, "readings": ("limit",), "assumption": False},
+        r"whatever the largest spike, for finite counts $N_u$, $N_l$ (which grow with R). By the condition "
+        r"$g_N^{-1}(\theta_i) > U_N$ alone the equation holds as printed unless some $|\theta_i| = \sigma s_M$, which "
+        r"$\theta_0$ may be: its limit is in the first sum and among $M_u + M_l$.",
+        {"matched": True, "readings": ("limit",), "assumption": False, "by_condition": "off the threshold"},
         mutants=(
             {"matched": False}, {"readings": ("condition",)}, {"counted_at": "M"}, {"factor": 1.01}, {"sign": -1},
-            {"extra": 1},
+            {"extra": 1}, {"by_condition": "everywhere"},
         ),
         asks="neither",
     ),
     uses=("fedloru-v2/claim-inclusion", "fedloru-v2/eq-39"),
-    because=r"A spike between $\sigma s_N$ and $\sigma s_M$ shows at N and not at M, and such spikes have no sum of "
-    "their own.",
+    because=r"By limits, spikes from $\sigma s_N$ to $\sigma s_M$ show at N, not at M, and lack a sum; by the "
+    r"condition, one at $\sigma s_M$ counts twice.",
     expect=("corrected", "proof"),
 )  # fmt: skip
 def eq_38(
     instances: list[Instance], matched: bool = False, readings: tuple[Reading, ...] = READINGS, clear: bool = False,
     assumption: bool = True, counted_at: str = "", factor: float = 1.0, sign: int = 1, extra: int = 0,
+    by_condition: str = "",
 ) -> Evidence:  # fmt: skip
-    """Both sides index by index; ``counted_at`` takes the last sum over another set, ``sign`` is that of the second."""
+    """Both sides index by index; ``counted_at`` takes the last sum over another set, ``sign`` is that of the second.
+
+    ``by_condition`` adds the printed equation with the sets by the condition, with or without spikes at M's threshold.
+    """
     times = Fraction(factor)
 
     def right(index: Index) -> Any:
@@ -186,12 +195,17 @@ def eq_38(
     def gap(instance: Instance, reading: Reading) -> Gap:
         found = sum(count * (right(index) - index.difference) for index, count in _indices(instance, reading))
         found += extra * (instance.edges[0] - instance.edges[1])
+        if by_condition == "everywhere" or (by_condition and instance.noise_M not in map(abs, instance.spikes)):
+            indices = _indices(instance, "condition")
+            found = abs(found) + abs(sum(count * (sum(index.printed()) - index.difference) for index, count in indices))
         return Gap(found != 0, abs(found), f"right side minus left side {float(found):.6g}")
 
     def proof() -> tuple[Fact, ...]:
-        inclusion = (lambda m, n: n or not m) if matched else (lambda m, n: m or not n)
-        indices = [Index(m, n, *SHARES) for m in (True, False) for n in (True, False) if inclusion(m, n)]
-        differences = [sympy.sympify(right(index) - index.difference) for index in indices]
+        kinds = [Index(m, n, *SHARES) for m in (True, False) for n in (True, False)]
+        within_m = [index for index in kinds if index.at_m or not index.at_n]  # with spikes at M's threshold left out
+        sides = [(right(index), index) for index in kinds if index.at_n or not index.at_m] if matched else []
+        sides += [(sum(index.printed()) if matched else right(index), index) for index in within_m]
+        differences = [sympy.sympify(side - index.difference) for side, index in sides]
         return together(*(identity(f"term of kind {i}", found) for i, found in enumerate(differences)))
 
     return judge_instances(

@@ -94,7 +94,7 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
             r"With the masses at the singular values for $p(\sigma_i)$, $1/R$ for a separate $\sigma_1$, the quotient "
             "is the stable rank up to the error of the smoothing.",
             {"weights": "masses"},
-            "Before it smooths them, pyHessian returns eigenvalues with weights that sum to 1.",
+            "Before it smooths them, pyHessian returns eigenvalues with weights that sum to 1 and estimate the masses.",
             ({"power": 1.0}, {"power": 2.5}, {"factor": 1.1}),
         ),
     ),
@@ -103,7 +103,10 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
         r"$\Delta$ is the stable rank up to the relative error $Rh^2/\|H\|_F^2$ of a kernel of width h. With densities "
         r"the estimate is about $\sqrt{2\pi}\,h/\Delta$ times the stable rank (a separate $\sigma_1$), since "
         r"$p(\sigma_1)$ is the height of the kernel and no count: it depends on width and grid, and only comparisons "
-        "at the same width and grid mean something.",
+        "at the same width and grid mean something. The weights that pyHessian returns are no exact masses: each is "
+        r"the squared overlap with a random unit vector. That of $\sigma_1$ has mean $1/R$ and, for an eigenvector "
+        r"with many entries, scatters like $\chi_1^2/R$; since it is the denominator, the weights of many vectors must "
+        "be averaged before the quotient is taken.",
         {"weights": "masses"},
         mutants=({"power": 1.0}, {"power": 2.5}, {"factor": 1.1}),
     ),
@@ -142,11 +145,11 @@ def no_measurement(context: Context) -> None:
     "one (500).",
     measure=no_measurement,
     expect=("not checkable here", None),
-    expect_reason="the statement is about one experiment, ResNet-18 trained on CIFAR-100, which no package registry "
-    "provides, with a kernel, a grid and epochs that the paper leaves open (eq-87 shows that the estimate depends on "
-    "them). Figure fedloru/fig-1 shows the estimate and the stable rank with its interval during training at the "
-    "scale at hand, a narrow ResNet on Fashion-MNIST: another experiment, which decides nothing about this one. The "
-    "stable rank is compared across sample sizes in the model (thm-3.2) and on exact Hessians "
+    expect_reason="the statement is about one experiment, ResNet-18 trained on CIFAR-100, which is not among the "
+    "project's data, with a kernel, a grid and epochs that the paper leaves open (eq-87 shows that the estimate "
+    "depends on them). Figure fedloru/fig-1 shows the estimate and the stable rank with its interval during training "
+    "at the scale at hand, a narrow ResNet on Fashion-MNIST: another experiment, which decides nothing about this one. "
+    "The stable rank is compared across sample sizes in the model (thm-3.2) and on exact Hessians "
     "(hessian/fmnist-exact, hessian/predictions)",
     uses=("fedloru-v2/eq-87",),
     seen_in=("fedloru/fig-1",),
