@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import log, pi
 from typing import Any
 
 import sympy
@@ -11,6 +12,7 @@ import sympy
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.expectations import (
     ALPHA,
@@ -126,18 +128,43 @@ def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.
     return judge_moments(data, {"v'u1": lambda N: first_square(weight, noise) / N**power})
 
 
+CUT: Mapping[str, Any] = {"N": 2, "m": 1, "alpha": "3/5", "constant": "10", "halvings": 512}
+"""One sample, where $s_2$ has Cauchy's law: its mean size, cut off at $2^{512}$, passes any such constant."""
+
+
+def without_mean(name: str, share: float) -> Evidence:
+    r"""Whether a size that is independently ``share`` times $|s_2|$ or more has a mean of at most the constant.
+
+    $s_2 = \alpha + \beta R$ with R of Cauchy's law, and $E\min(|R|, 2^k) \ge \frac k\pi\log4$.
+    """
+    least = 0.8 * CUT["halvings"] * log(4.0) / pi - 0.6
+    promise = Promise(f"the mean size of {name}", share * least, float(CUT["constant"]), at_most=True, case=CUT)
+    return judge_promises([promise], "two clients with one sample each, sizes cut off")
+
+
 @claim(
     "rolora/eq-230",
     where="Appendix A.4.1, eqs. (230) to (236); the factor $z_2$ before the second term of (232) multiplies 0",
     says=r"$E[v^\top u_2] = \alpha mE[z_2] = \frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2$.",
     measure=measure_moments("v'u2"),
-    mutants=[{"others": 0.0}, {"power": 1}, {"factor": 2.0}],
+    control=Form(r"For $m \ge 3$.", {"fewest": 3}),
+    correction=Form(
+        r"For $m \ge 2$. With one sample $s_i = \alpha + \sqrt{1 - \alpha^2}\,\frac{x_{i,2}}{x_{i,1}}$ has Cauchy's "
+        r"law: for $N \ge 2$ neither $E[s_i]$ nor $E[z_2]$ nor $E[v^\top u_2]$ exists.",
+        {"fewest": 2},
+        mutants=({"others": 0.0}, {"power": 1}, {"factor": 2.0}, {"fewest": 1}),
+        asks="weaker",
+    ),
+    importance="detail",
+    because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-205",),
-    expect=("holds", "proof"),
+    expect=("corrected", "proof"),
 )
-def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0) -> Evidence:
-    """Independence of the other clients from the first."""
-    return judge_moments(data, {"v'u2": lambda N: rational(factor) * M * (N - rational(others)) * ALPHA**power / N})
+def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1.0, fewest: int = 1) -> Evidence:
+    r"""Independence of the other clients from the first, whose $|(X_1a)^\top(X_1a^*)|$ is at least 3/5 on average."""
+    formulas = {"v'u2": lambda N: rational(factor) * M * (N - rational(others)) * ALPHA**power / N}
+    one_sample = [without_mean("v'u_2", 0.6 / 2)] if fewest < 2 else []
+    return judge_parts([judge_moments(data, formulas), *one_sample])
 
 
 @claim(
@@ -145,13 +172,23 @@ def eq_230(data: Moments, others: float = 1.0, power: int = 2, factor: float = 1
     where="Appendix A.4.1, eqs. (237) to (240)",
     says=r"$E[u_1^\top u_2] = \frac1{N^2}E[(X_1a^*)^\top(X_1a)] \cdot (N - 1)E[s_i] = \frac{(N - 1)m\alpha^2}{N^2}$.",
     measure=measure_moments("u1'u2"),
-    mutants=[{"others": 0.0}, {"power": 1}, {"clients_power": 1}],
+    control=Form(r"For $m \ge 3$.", {"fewest": 3}),
+    correction=Form(
+        r"For $m \ge 2$. With one sample and $N \ge 2$ neither $E[s_i]$ nor $E[u_1^\top u_2]$ exists (see eq. (230)).",
+        {"fewest": 2},
+        mutants=({"others": 0.0}, {"power": 1}, {"clients_power": 1}, {"fewest": 1}),
+        asks="weaker",
+    ),
+    importance="detail",
+    because="With one sample $s_i$ is a quotient of two normal variables, of Cauchy's law, which has no mean.",
     uses=("rolora/eq-230",),
-    expect=("holds", "proof"),
+    expect=("corrected", "proof"),
 )
-def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2) -> Evidence:
-    """Independence again."""
-    return judge_moments(data, {"u1'u2": lambda N: (N - rational(others)) * M * ALPHA**power / N**clients_power})
+def eq_237(data: Moments, others: float = 1.0, power: int = 2, clients_power: int = 2, fewest: int = 1) -> Evidence:
+    r"""Independence again; $u_1^\top u_2$ is $z_2/N$ times the same product."""
+    formulas = {"u1'u2": lambda N: (N - rational(others)) * M * ALPHA**power / N**clients_power}
+    one_sample = [without_mean("u_1'u_2", 0.6 / 4)] if fewest < 2 else []
+    return judge_parts([judge_moments(data, formulas), *one_sample])
 
 
 TWO_CLIENTS: Point = {M: sympy.Integer(3), ALPHA: sympy.Rational(3, 5)}
@@ -185,8 +222,8 @@ def measure_products(_: Context) -> Products:
     measure=measure_products,
     control=Form("The statement for a single client, where both sums are empty.", {"most": 1}),
     correction=Form(
-        r"Both indices of the double sum from 2: $(N - 1)(N - 2)$ terms, as (224) counts them. With the printed limits "
-        r"the terms with $s_1$ are counted too, $2(N - 1)\alpha^2$ more in expectation.",
+        r"For $m \ge 3$, with both indices of the double sum from 2: $(N - 1)(N - 2)$ terms, as (224) counts them. "
+        r"With the printed limits the terms with $s_1$ are counted too, $2(N - 1)\alpha^2$ more in expectation.",
         {"lower": 2},
         mutants=({"lower": 3}, {"lower": 1}, {"double": 0.5}),
     ),
@@ -229,9 +266,6 @@ FEW = "1 to 4 clients, every m >= 3, every angle"
 )
 def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1) -> Evidence:
     """All four expectations where they are finite; with fewer samples, one of them by itself."""
-    if fewest < 3:
-        square = Promise("E[R^2], a mean of squares", 0.0, 1.0 / (fewest - two), at_most=True, case={"m": fewest})
-        return judge_promises([square], f"{fewest} samples")
     inverse = 1 / (M - rational(two))
     square = ALPHA**2 + (1 - ALPHA**2) * inverse
 
@@ -240,7 +274,11 @@ def eq_205(data: Moments, two: float = 2.0, others: float = 1.0, fewest: int = 1
         return M / sympy.Integer(N) ** 2 * (rest**2 * ALPHA**2 + rest * (1 - ALPHA**2) * inverse)
 
     formulas = {"s": lambda N: ALPHA, "R^2": lambda N: inverse, "s^2": lambda N: square, "u2'u2": whole}
-    return judge_moments(data, formulas, FEW)
+    parts = [judge_moments(data, formulas, FEW)]
+    if fewest < 3:
+        few = Promise("E[R^2], a mean of squares", 0.0, 1.0 / (fewest - two), at_most=True, case={"m": fewest})
+        parts.append(judge_promises([few], f"{fewest} samples"))
+    return judge_parts(parts)
 
 
 def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from paper_checks.enclosures import rational_root
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
@@ -26,6 +27,41 @@ def eq_205(values: Values) -> Violation:
     assumes = assuming(Hypothesis("m", m, ">=", 1), Hypothesis("m, for the quotient", m, "!=", 2))
     return Violation(Fraction(1, m), Fraction(1, m - 2), assumes=assumes,
                      reads="m samples; E[R^2], from below, and its printed value")  # fmt: skip
+
+
+def _mean_size(values: Values) -> tuple[Fraction, Fraction, int, tuple[Hypothesis, ...]]:
+    """A lower bound of E|v'u_2| for one sample, the constant, N, and what is assumed.
+
+    s_i = alpha + beta R_i, R_i = x_(i,2)/x_(i,1) of Cauchy's law. The sum of N - 1 of them has the law of (N - 1) s_2,
+    and is independent of the first client, whose (X_1 a)'(X_1 a*) has the mean alpha. P(|R| > r) = (2/pi) arctan(1/r)
+    is at least 1/(2r) for r >= 1, as arctan is concave; so E min(|R|, 2^k) is at least k/4, k = halvings.
+    """
+    alpha, constant = fractions(values, "alpha", "constant")
+    N, m, k = (int(values[name]) for name in ("N", "m", "halvings"))
+    assumes = assuming(
+        Hypothesis("N", N, ">=", 2), Hypothesis("m", m, "=", 1), Hypothesis("halvings", k, ">=", 1),
+        Hypothesis("|alpha|", abs(alpha), "<", 1), Hypothesis("constant", constant, ">", 0),
+    )  # fmt: skip
+    size = rational_root(1 - alpha**2) * Fraction(k, 4) - abs(alpha)
+    return Fraction(N - 1, N) * abs(alpha) * size, constant, N, assumes
+
+
+@replay("rolora/eq-230")
+def eq_230(values: Values) -> Violation:
+    """The mean of |v'u_2|, with what is larger than 2^k cut off, passes any bound as k grows."""
+    least, constant, _, assumes = _mean_size(values)
+    return Violation(least, constant, assumes=assumes,
+                     reads="one sample, cosine alpha; E|v'u_2| from below, and a constant; more halvings pass any "
+                     "constant, so that v'u_2 has no mean")  # fmt: skip
+
+
+@replay("rolora/eq-237")
+def eq_237(values: Values) -> Violation:
+    """As for (230): with one sample u_1'u_2 is v'u_2 / N, as s_1 |X_1 a|^2 = (X_1 a)'(X_1 a*)."""
+    least, constant, N, assumes = _mean_size(values)
+    return Violation(least / N, constant, assumes=assumes,
+                     reads="one sample, cosine alpha; E|u_1'u_2| from below, and a constant; more halvings pass any "
+                     "constant, so that u_1'u_2 has no mean")  # fmt: skip
 
 
 @replay("rolora/eq-241")

@@ -45,6 +45,16 @@ def flaw_of_moments() -> str:
     return "" if all(sympy.simplify(gap) == 0 for gap in means) else "the means of a chi-square variable"
 
 
+def flaw_of_fewest(power: int, fewest: int) -> str:
+    r"""Why $E\chi_m^{-p}$ is not finite from ``fewest`` samples on and infinite with fewer; empty if it is.
+
+    Near 0 the density of $\chi_m^2$ is of the order $y^{m/2 - 1}$; $\int_0^1y^{m/2 - 1 - p/2}dy$ is finite for m > p.
+    """
+    near = [sympy.integrate(y ** sympy.Rational(k - 2 - power, 2), (y, 0, 1)) for k in (fewest - 1, fewest)]
+    met = near[0] == sympy.oo > near[1]
+    return "" if met else "the number of samples"
+
+
 def flaw(**gaps: Any) -> str:
     """The first of the differences that is not 0, by name."""
     wrong = next((name for name, gap in gaps.items() if sympy.simplify(gap) != 0), "")
@@ -75,20 +85,28 @@ def eq_227(values: Values) -> Proof:
     return told(flaw(line_229=mean(SCALE * PRODUCT) / N - first_square(values) / N ** values["power"]))
 
 
-@proof("rolora/eq-230", others="1", factor="1", power=2)
+@proof("rolora/eq-230", others="1", factor="1", power=2, fewest=2)
 def eq_230(values: Values) -> Proof:
-    r"""$z_2$ is independent of the first client: $E[v^\top u_2] = Ez_2 \cdot E[(X_1a)^\top(X_1a^*)]$, for $m \ge 2$."""
+    r"""For $m \ge 2$: $z_2$ is independent of the first client, $E[v^\top u_2] = Ez_2 \cdot E[(X_1a)^\top(X_1a^*)]$.
+
+    $E|s_i|$ is finite, as $Eh^{-1}$ is.
+    """
     whole = (N - 1) / N * mean(SCALE) * mean(PRODUCT)
     others, factor = rational(values["others"]), rational(values["factor"])
-    return told(flaw(line_236=whole - factor * m * (N - others) * alpha ** values["power"] / N))
+    stated = factor * m * (N - others) * alpha ** values["power"] / N
+    return told(flaw_of_fewest(1, values["fewest"]) or flaw(line_236=whole - stated))
 
 
-@proof("rolora/eq-237", others="1", power=2, clients_power=2)
+@proof("rolora/eq-237", others="1", power=2, clients_power=2, fewest=2)
 def eq_237(values: Values) -> Proof:
-    r"""$u_1^\top u_2 = z_2\frac{s_1}Nh_1^2$, and $s_1h_1^2 = (X_1a)^\top(X_1a^*)$; independence again."""
+    r"""For $m \ge 2$: $u_1^\top u_2 = z_2\frac{s_1}Nh_1^2$, $s_1h_1^2 = (X_1a)^\top(X_1a^*)$, and independence again.
+
+    $E|s_i|$ is finite, as $Eh^{-1}$ is.
+    """
     whole = (N - 1) / N * mean(SCALE) * mean(SCALE * h**2) / N
     stated = (N - rational(values["others"])) * m * alpha ** values["power"] / N ** values["clients_power"]
-    return told(flaw(the_product=sympy.expand(SCALE * h**2 - PRODUCT), line_240=whole - stated))
+    found = flaw(the_product=sympy.expand(SCALE * h**2 - PRODUCT), line_240=whole - stated)
+    return told(flaw_of_fewest(1, values["fewest"]) or found)
 
 
 @proof("rolora/eq-205", two="2", others="1", fewest=3)
@@ -101,7 +119,7 @@ def eq_205(values: Values) -> Proof:
     square = mean(SCALE**2)
     whole = m / N**2 * ((N - 1) * square + (N - 1) * (N - 2) * mean(SCALE) ** 2)
     stated = m / N**2 * (others**2 * alpha**2 + others * (1 - alpha**2) / (m - two))
-    found = first_flaw("" if values["fewest"] == 3 else "the number of samples", flaw(
+    found = first_flaw(flaw_of_fewest(2, values["fewest"]), flaw(
         line_222=mean(SCALE) - alpha,
         line_216=mean((g / h) ** 2) - 1 / (m - two),
         line_218=square - alpha**2 - (1 - alpha**2) / (m - two),
