@@ -40,6 +40,8 @@ ENGINE = "engine"
 PAPERS = ("fedloru", "fedlrt", "rolora")
 STORED = ("test_claims", "test_certificates", "test_hypotheses", "test_scripts", "test_tables", "test_low_rank_proofs",
           "test_bounded_runs")  # fmt: skip
+COMMANDS = {"figures": ("test_spectrum_command.py", "runs/test_listing.py"), ENGINE: ("test_command_line.py",)}
+"""Modules of tests elsewhere that are about commands of a room."""
 SHOWN = ("file", "line", "code", "before", "after", "kind")
 
 
@@ -51,9 +53,7 @@ def room_of(name: str) -> Room:
         folder = ROOT / "paper_checks"
         files = sorted(path for path in folder.rglob("*.py") if path.relative_to(folder).parts[0] not in PAPERS)
         tests = sorted(path for path in (ROOT / "tests" / "paper_checks").glob("test_*.py") if _of_engine(path.stem))
-        tests.append(ROOT / "tests" / "test_command_line.py")
-    if name == "figures":
-        tests.append(ROOT / "tests" / "test_spectrum_command.py")
+    tests += [ROOT / "tests" / module for module in COMMANDS.get(name, ())]
     return Room(name, tuple(files), tuple(tests))
 
 

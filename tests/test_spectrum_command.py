@@ -1,6 +1,7 @@
 """`rankproof spectrum`: its files, what it prints, and one clear line for every bad input."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import torch
 
 import rankproof
 from figures.spectrum_command import SpectrumRequest, measure_network
-from hessian import SpectrumSettings, exact_hessian
+from hessian import CurvatureError, SpectrumSettings, exact_hessian
 
 FAST = ("--outliers", "3", "--probes", "2", "--steps", "20")
 
@@ -207,6 +208,50 @@ def test_names_are_required(capsys):
     status, _, err = run(capsys)
     assert status == 2
     assert "--model" in err
+
+
+OPTIONS = {
+    "loss": "mse", "reduction": "sum", "count": "tiny_networks:kept", "matrix": "gauss-newton", "batch_norm": "batch",
+    "device": "meta",
+}  # fmt: skip
+NUMBERS = {"width": 0.03, "confidence": 0.9, "outliers": 7, "probes": 3, "steps": 31, "seed": 5, "products": 123}
+
+
+def asked_of(monkeypatch, tmp_path, *arguments):
+    """The request that the command makes of these arguments."""
+    asked = []
+
+    def measure(request, progress):
+        asked.append(request)
+        raise CurvatureError("enough")
+
+    monkeypatch.setattr("figures.spectrum_command.measure_network", measure)
+    names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
+    assert rankproof.main(("spectrum", *names, *arguments)) == 2
+    return asked[0]
+
+
+def test_every_option_arrives(monkeypatch, tmp_path):
+    given = {name.replace("_", "-"): str(value) for name, value in (OPTIONS | NUMBERS).items()}
+    words = [word for name, value in given.items() for word in (f"--{name}", value)]
+    request = asked_of(monkeypatch, tmp_path, *words, "--double", "--parameters", "0.*", "2.*")
+    assert {name: getattr(request, name) for name in OPTIONS} == OPTIONS
+    assert {name: getattr(request.settings, name) for name in NUMBERS} == NUMBERS
+    assert (request.model, request.data) == ("tiny_networks:mlp", "tiny_networks:pair")
+    assert (request.double, request.parameters) == (True, ("0.*", "2.*"))
+
+
+def test_defaults_are_those_that_help_names(monkeypatch, tmp_path, capsys):
+    request = asked_of(monkeypatch, tmp_path)
+    assert request == SpectrumRequest("tiny_networks:mlp", "tiny_networks:pair", settings=SpectrumSettings())
+    capsys.readouterr()
+    _, text, _ = run(capsys, "--help")
+    parts = re.split(r"\s--(?=[a-z])", " ".join(text.split()))
+    told = {part.split()[0]: re.search(r"default: ([\w.-]+)", part) for part in parts}
+    told = {name: found[1] for name, found in told.items() if found}
+    for name in NUMBERS:
+        assert float(told[name]) == getattr(request.settings, name), name
+    assert (told["matrix"], told["device"]) == (request.matrix, request.device)
 
 
 def test_an_absent_accelerator_is_one_line(capsys, tmp_path):

@@ -13,6 +13,9 @@ from matplotlib.lines import Line2D
 
 from figures.style import STYLE
 
+MARGIN = 0.04
+"""Inches around a legend's letters, in which nothing stands."""
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -162,9 +165,14 @@ def without(found: Iterable[Mark], name: str, function: Callable[[np.ndarray], A
 
 
 def styled(draw: Callable[..., Any], *arguments: Any) -> Any:
-    """The picture in the house's style, as it is made."""
+    """The picture in the house's style, as it is made; nothing of it lies outside."""
     with rc_context(STYLE):
-        return draw(*arguments)
+        picture = draw(*arguments)
+        picture.draw_without_rendering()
+    box, (width, height) = picture.get_tightbbox(), picture.get_size_inches()
+    assert -MARGIN < box.x0 < box.x1 < width + MARGIN
+    assert -MARGIN < box.y0 < box.y1 < height + MARGIN
+    return picture
 
 
 def texts(axes) -> tuple[str, str, str]:

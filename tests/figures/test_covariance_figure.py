@@ -107,6 +107,17 @@ def test_colours_of_curves_are_those_of_the_key(table):
         assert line._unscaled_dash_pattern == samples[name]._unscaled_dash_pattern
 
 
+def test_the_sentence_has_medians_and_largest_errors(table):
+    text = covariance_found(table)
+    for model in MODELS:
+        rows = table[table.model == model]
+        for name in ("stable rank", "eigenvalue"):
+            part = rows[rows.quantity.str.startswith(name)]
+            off = 100 * (part.predicted / part.measured - 1).abs()
+            told = f"{off.median():.2g} % (at most {off.max():.3g} %)"
+            assert told in text.split(f"{model}: ")[1].split("; ")[0]
+
+
 def test_sentences(table):
     assert covariance_found(table).startswith("Stated: sampled Hessians")
     assert "of 6 networks" in covariance_found(table)

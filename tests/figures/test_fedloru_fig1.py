@@ -162,9 +162,11 @@ def test_the_papers_scale_uses_the_papers_data_where_present(sets, tmp_path):
 
 def test_the_papers_scale_says_what_it_used_instead(sets, tmp_path):
     sets("fashion-mnist")
-    made = make(FIG1, Settings(scale="paper", data_root=tmp_path), tmp_path / "out")
+    told = []
+    made = make(FIG1, Settings(scale="paper", data_root=tmp_path, progress=told.append), tmp_path / "out")
     note = "Invented cifar-100, the paper's data, was not found: the genuine Invented fashion-mnist was used instead"
     assert made.note == note
+    assert note in told
     assert "\n" not in note
     assert made.caption.count(note) == 1
     manifest = json.loads(made.paths["manifest"].read_text())

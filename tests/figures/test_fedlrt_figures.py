@@ -17,7 +17,7 @@ from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from figures import fedlrt_fig1, fedlrt_fig3, fedlrt_fig4
 from figures.figure import Settings
-from figures.legendre_readings import Plan, Reading, first_round, minimisers, readings_table
+from figures.legendre_readings import STOP, Plan, Reading, Trace, first_round, minimisers, readings_table
 from figures.make import make
 from figures.seeds_at_once import affine_map, powers, recorded, run_fedlrt
 from toymodels.legendre import many_targets, random_targets
@@ -96,6 +96,13 @@ def test_recorded_rounds():
     assert found[:8] == [0, 1, 2, 3, 4, 6, 8, 12]
     assert found[-1] == 1000
     assert found == sorted(set(found))
+
+
+def test_a_start_is_followed_until_it_is_nearer_than_the_stop():
+    trace = Trace(torch.zeros(3, 1, 1, dtype=torch.float64), torch.eye(1, dtype=torch.float64), [0, 1], 1)
+    W = torch.tensor([[[2 * STOP]], [[STOP]], [[STOP / 2]]], dtype=torch.float64)
+    assert trace.follow(0, [0, 1, 2], W, 1) == [False, False, True]
+    assert trace.distance[0].tolist() == [2 * STOP, STOP, STOP / 2]
 
 
 def test_first_round_is_for_good():

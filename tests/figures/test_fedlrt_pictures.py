@@ -81,6 +81,12 @@ def test_figure_4_shows_its_rows(fig4):
         assert losses[0] == losses[1]
 
 
+def test_figure_4_starts_at_ranks_that_fit_the_weights(fig4):
+    start = fig4[(fig4["round"] == 0) & (fig4.method != "FedLin")]
+    assert set(start["rank"]) == {5}
+    assert set(fig4.start_rank) == {5, 8}  # the first reading is as it is written
+
+
 def test_figure_4_s_targets_are_the_same_for_every_number_of_clients(fig4):
     start = fig4[fig4["round"] == 0].groupby(["reading", "method"]).distance
     assert start.agg(np.ptp).max() < 1e-9

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from seen import bars, curve, drawn, same, styled, texts, within
 
 from figures import fedlrt_vision as vision
 from figures.experiment import RUN
@@ -110,3 +111,30 @@ def test_a_failed_run_saves_nothing():
 
 def test_no_budget_is_too_small():
     assert replace(VISION["fig-5"]["quick"], steps="share").local_steps(2 * BUDGET) == 1
+
+
+def test_the_picture_shows_means_and_intervals():
+    table = written()
+    picture = styled(vision.draw_vision, table)
+    saved, half = vision.savings(table), 4.302652729911275 / 3**0.5  # t of two degrees of freedom
+    for row, other, (left, right) in zip(("without correction", "full correction"), ("FedAvg", "FedLin"),
+                                         (picture.axes[:2], picture.axes[2:]), strict=True):  # fmt: skip
+        marks = []
+        for column, name in (("of_layers", "factorised layers"), ("saved", "all")):
+            mean = 100 * saved[saved.method == row].groupby("clients")[column].mean()
+            marks += [curve(name, mean.index, mean), bars(name, mean.index, mean, mean)]
+        same(drawn(left), marks)
+        marks = []
+        for method, name in ((row, "FeDLRT"), (other, other)):
+            of = 100 * table[table.method == method].groupby("clients").value.agg(["mean", "std"])
+            size = of["std"] * half
+            marks += [curve(name, of.index, of["mean"]), bars(name, of.index, of["mean"] - size, of["mean"] + size)]
+        same(drawn(right), marks)
+        last = row == "full correction"
+        assert texts(left) == (f"FeDLRT {row}", "clients C" * last, "saved (%)")
+        assert texts(right) == ("", "clients C" * last, "test accuracy (%)")
+        assert left.get_ylim()[1] == 100
+        assert within(right)
+    assert picture.axes[1].get_ylim() == picture.axes[3].get_ylim()
+    assert [label.get_text() for label in picture.axes[3].get_xticklabels()] == ["1", "32"]
+    assert picture.get_suptitle().replace("\n", " ") == vision.in_short(table)

@@ -9,6 +9,7 @@ from figures.figure import Settings
 from figures.hessian_picture import draw_samples
 from figures.hessian_spectra import (
     FMNIST,
+    SAMPLE_SIZES,
     SampleSizes,
     hessian_spectra,
     samples_found,
@@ -149,6 +150,21 @@ def test_every_panel_says_what_it_shows(table):
         assert panel.get_xscale() == "log"
     assert [panel.get_yscale() for panel in axes] == ["log", "log", "linear", "log", "log", "linear", "linear", "log"]
     assert all(within(panel) for panel in axes[2:7])
+
+
+def test_the_figure_is_of_fashion_mnist(monkeypatch, table):
+    asked = []
+
+    def load(name, root):
+        asked.append((name, root))
+        return stripes()
+
+    monkeypatch.setattr("figures.hessian_spectra.load", load)
+    monkeypatch.setitem(SAMPLE_SIZES, "quick", SIZES)
+    found = FMNIST.data(Settings(data_root="here"))
+    assert asked == [("fashion-mnist", "here")]
+    assert list(found.columns) == list(table.columns)
+    assert np.allclose(found.value, table.value, rtol=1e-6, atol=1e-12)
 
 
 def test_sentences(table):

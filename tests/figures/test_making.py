@@ -62,6 +62,7 @@ def test_files_and_manifest(tmp_path):
         path = made.paths[kind]
         assert manifest["files"][path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert "squaring" in texts
+    assert {"computing", "drawing"} <= set(texts)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == [".cache"]
     assert str(tmp_path) not in made.paths["manifest"].read_text()
 
@@ -149,6 +150,14 @@ def test_the_ledger():
     assert [figure.id for figure in select(["rmt/transition", "rmt/transition"])] == ["rmt/transition"]
     assert {figure.id for figure in select(["rmt/"])} == {id for id in ids if id.startswith("rmt/")}
     assert select() == all_figures()
+
+
+def test_two_figures_of_one_id_are_an_error(monkeypatch):
+    from figures import fedloru_toy
+
+    monkeypatch.setattr(fedloru_toy, "AGAIN", replace(fedloru_toy.FEDLORU_TOY, title="Another"), raising=False)
+    with pytest.raises(FigureError, match=r"two figures are called 'fedloru/toy', one of them in figures\.fedloru_toy"):
+        all_figures()
 
 
 def test_unknown_ids_name_near_ones():

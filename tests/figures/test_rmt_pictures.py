@@ -10,7 +10,12 @@ from rmt import SpikedModel
 
 
 @pytest.fixture(scope="module")
-def tables():
+def told():
+    return []
+
+
+@pytest.fixture(scope="module")
+def tables(told):
     sizes = {
         rmt_spectrum.SPECTRUM: (rmt_spectrum.SPECTRUM_SIZES, rmt_spectrum.SpectrumSizes(80, 3, 300, 4, 5)),
         rmt_stable_rank.STABLE_RANK: (
@@ -25,7 +30,7 @@ def tables():
     with pytest.MonkeyPatch.context() as patch:
         for of_scale, tiny in sizes.values():
             patch.setitem(of_scale, "quick", tiny)
-        return {figure.id: figure.data(Settings()) for figure in sizes}
+        return {figure.id: figure.data(Settings(progress=told.append)) for figure in sizes}
 
 
 def with_bars(name, x, mean, low, high):
@@ -70,6 +75,12 @@ def test_the_transition(tables):
         ("(c) the window of the transition", r"$(\theta-1)\,R^{1/3}$", r"$(\lambda_1-2)\,R^{2/3}$"),
         ("(d) the overlap there", r"$(\theta-1)\,R^{1/3}$", r"$\langle v_1,u_1\rangle^2\,R^{1/3}$"),
     ]
+
+
+def test_long_work_says_how_far_it_is(tables, told):
+    assert {f"R = {R}" for R in ("100", "1,000", "10,000")} <= set(told)
+    assert {"two clients", "bulk", "theta = 0.5", "theta = 2"} <= set(told)
+    assert {f"dense matrix {number} of 3" for number in (1, 2, 3)} <= set(told)
 
 
 def test_the_transition_s_table_is_of_these_points(tables):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from seen import band, curve, drawn, key, level, same, styled, texts
 
 from figures.experiment import RUN
 from figures.figure import Settings
@@ -99,3 +100,26 @@ def test_the_stated_differences_are_paired_over_seeds():
 )
 def test_a_plateau_around_55_per_cent_is_one_from_50_to_60(mean, half, says):
     assert plateau(mean, half) == says
+
+
+def test_the_picture_shows_means_and_ranges():
+    table = written({(clients, method): (0.01 * clients + 0.1 * place, 0.02 * clients + 0.1 * place)
+                     for clients in (5, 10) for place, method in enumerate(METHODS, start=1)})  # fmt: skip
+    picture = styled(draw_fig2, table)
+    assert key(picture) == [*METHODS, "constant answer"]
+    for axes, clients in zip(picture.axes, (5, 10), strict=True):
+        marks = [level(10.0)]
+        for method in METHODS:
+            by = 100 * table[(table.clients == clients) & (table.method == method)].groupby("round").value.agg(
+                ["mean", "min", "max"])  # fmt: skip
+            marks += [curve(method, by.index, by["mean"]), band(by.index, by["min"], by["max"])]
+        same(drawn(axes), marks)
+        told = "test accuracy (%)" * (clients == 5)
+        assert texts(axes) == (f"{clients} clients: {SLOPE}", "communication round", told)
+        assert axes.get_xlim() == (0, 2)
+    assert picture.get_suptitle().replace("\n", " ") == in_short(table)
+
+
+def test_a_plateau_is_taken_for_50_to_60_per_cent():
+    assert plateau(0.70, 0.01) == "contradicts"
+    assert plateau(0.60, 0.02) == "undecided"

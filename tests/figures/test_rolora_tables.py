@@ -29,6 +29,29 @@ def test_every_cell_is_drawn(figure, cells, recomputed):
     assert figure.found(table)
 
 
+@pytest.mark.parametrize("figure", TABLES, ids=lambda figure: figure.id)
+def test_rows_stand_in_the_order_of_the_paper(figure):
+    table = figure.data(SETTINGS)
+    axes = figure.draw(table).axes[0]
+    lines = {}
+    for text in axes.texts:
+        x, y = text.get_position()
+        lines.setdefault(y, {})[x] = text.get_text()
+    first = [lines[y][min(lines[y])].strip() for y in sorted(lines)][1:]
+    if set(table.setting) == {""}:
+        assert first == list(dict.fromkeys(table.column))
+        return
+    expected = []
+    for row in table.drop_duplicates(["setting", "method"]).itertuples():
+        expected += ([row.setting] if row.setting not in expected else []) + [row.method]
+    assert first == expected
+    for row in table[table.column == AVERAGE].itertuples():
+        y = next(y for y in sorted(lines) if y > first.index(row.setting) and row.method in lines[y][min(lines[y])])
+        right = list(dict(sorted(lines[y].items())).values())[-3:]
+        assert right[0].startswith(f"{row.published:.2f}")
+        assert right[1] == f"{row.recomputed:.2f}"
+
+
 def test_the_averages_that_differ_are_those_of_the_claim():
     table = TABLES[0].data(SETTINGS)
     off = table[(table.column == AVERAGE) & (table.difference.abs() > ROUNDING)]

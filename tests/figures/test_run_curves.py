@@ -109,6 +109,25 @@ def table_of(groups, spread=1.0, each=1e3, seeds=2):
     return pd.DataFrame(rows)
 
 
+def test_curves_stand_in_the_order_of_the_table_under_their_labels():
+    table = table_of(["b", "a"])
+    picture = draw_curves(table, "loss")
+    (legend,) = picture.legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == ["b (2 seeds)", "a (2 seeds)"]
+    for panel, scale, column in zip(picture.axes, (1, 1e3), ("round", "bytes"), strict=True):
+        for line, sample, label in zip(panel.get_lines(), legend.legend_handles, "ba", strict=True):
+            assert (line.get_color(), line.get_marker()) == (sample.get_color(), sample.get_marker())
+            assert list(line.get_xdata() * scale) == list(table[table.runs == label][column])
+
+
+def test_rounds_have_whole_ticks():
+    for rounds in (1, 2, 4):
+        table = table_of(["a"])
+        left = draw_curves(table[table["round"] <= rounds], "loss").axes[0]
+        assert all(float(tick).is_integer() for tick in left.get_xticks())
+
+
 @pytest.mark.parametrize(("spread", "scale"), [(1.1, "linear"), (3.0, "log")])
 def test_values_over_more_than_a_factor_of_ten_get_a_logarithmic_axis(spread, scale):
     assert draw_curves(table_of(["a"], spread), "loss").axes[0].get_yscale() == scale
