@@ -8,18 +8,38 @@ from typing import Any
 
 from torch import Tensor
 
-from algorithms.fedavg import FedAvg
-from algorithms.federation import Client, Clients, FederationError
-from algorithms.tree import weighted_sum
+from algorithms.descent import Descent
+from algorithms.federation import Client, Clients, Cohort, Federation, FederationError
+from algorithms.local_training import train_alone
+from algorithms.tree import Tree, weighted_sum
 
 
 @dataclass(frozen=True)
-class CentralTraining(FedAvg):
-    """The baseline: `FedAvg` of a single client, whose steps, batches and epochs are over all samples.
+class CentralTraining:
+    """The baseline: a single client, whose steps, batches and epochs are over all samples; nothing travels.
+
+    Its state is the weights.
 
     Attributes:
         local: Steps of a round; with one epoch, a round is a pass over all data.
     """
+
+    local: Descent
+
+    def start(self, fed: Federation, w: Tree) -> Tree:
+        """The state before the first round."""
+        return w
+
+    def round(self, fed: Federation, cohort: Cohort, w: Tree) -> Tree:
+        """One round."""
+        fed.equip(w=w)
+        fed.gather(train_alone, to=cohort, draw=self.local.draw, local=self.local)
+        trained: Tree = fed.personal(cohort[0])["w"]
+        return trained
+
+    def weights(self, w: Tree) -> Tree:
+        """The model."""
+        return w
 
     def gathered(
         self, clients: Clients | Sequence[Client], shares: Sequence[float] | None

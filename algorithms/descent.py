@@ -66,7 +66,14 @@ class Descent:
 
         Indices have shape ``(steps, batch)``; those of epochs are one tensor for each step. None for full batches, but
         where the client says that it is `random`, which needs numbers for every step.
+
+        Raises:
+            FederationError: Batches of a client that says that its loss is of the `whole` of its data.
         """
+        if self.batch is not None and getattr(client, "whole", False):
+            raise FederationError(
+                "clients know the whole of their data at once: there are no batches to take; leave batch out"
+            )
         if self.batch is None and not getattr(client, "random", False):
             return None
         count = int(client.samples)
@@ -92,6 +99,23 @@ class Descent:
         if not callable(self.learning_rate):
             return self.learning_rate
         return self.learning_rate(round - 1 if self.learning_rate.per == "round" else (round - 1) * steps + step)
+
+
+def require_fresh(settings: Descent, parameters: str) -> None:
+    """Refuses a personal state of the optimiser where its parameters are others in every round.
+
+    Args:
+        settings: Of the local steps.
+        parameters: What is new in every round, in words.
+
+    Raises:
+        FederationError: The state is personal.
+    """
+    if settings.optimiser_state == "personal":
+        raise FederationError(
+            f"{parameters} anew in every round, so that what an optimiser remembers belongs to others; leave "
+            "optimiser_state fresh"
+        )
 
 
 class Descended(NamedTuple):

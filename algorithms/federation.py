@@ -194,6 +194,7 @@ class Federation:
         Raises:
             FederationError: As `gather`; or the cohort has no weight.
         """
+        self._require_cohort(to)
         shares = self.shares(to)
         trip = self._next(work, to, draw, each, then, sent)
         with trip.naming_errors():
@@ -242,10 +243,18 @@ class Federation:
     def _next(
         self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]
     ) -> Trip:
+        self._require_cohort(to)
         self._trip += 1
         trip = self._trip_of(work, to, draw, each, then, sent)
         self.ledger.record(self._round, self._trip, "down", trip.name, *trip.down())
         return trip
+
+    def _require_cohort(self, to: Cohort) -> None:
+        if not to or min(to) < 0 or max(to) >= len(self.clients) or len(set(to)) < len(to):
+            raise FederationError(
+                f"round {self._round}: a cohort is some of the clients 0 to {len(self.clients) - 1}, each once, got "
+                f"{list(to)[:10]}"
+            )
 
     def _trip_of(
         self, work: Work, to: Cohort, draw: Draw | None, each: Each | None, then: Then | None, sent: Mapping[str, Any]

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from algorithms.adapter import AB, factorised, fitting
-from algorithms.descent import Descent, descend, takes_values
+from algorithms.descent import Descent, descend, require_fresh, takes_values
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
 from algorithms.flexlora import best_factors
 from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix, from_matrix
@@ -33,6 +33,9 @@ class FedHM:
             matrices.
         convolution: How a kernel is read as a matrix, see `algorithms.kernels`.
         cap: Lower the rank to the smaller side of a layer where it is above that; else such a rank is refused.
+
+    Raises:
+        FederationError: A personal state of the optimiser.
     """
 
     local: Descent
@@ -41,6 +44,9 @@ class FedHM:
     layers: str | None = None
     convolution: Convolution = CONVOLUTIONS[1]
     cap: bool = False
+
+    def __post_init__(self) -> None:
+        require_fresh(self.local, "FedHM cuts its factors out of the weights")
 
     def start(self, fed: Federation, w: Tree) -> Tree:
         """The state before the first round.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from algorithms.descent import Descent, descend, gradient
-from algorithms.federation import Client, Cohort, Federation, Memory, Reply
+from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
 from algorithms.tree import Tree
 
 
@@ -20,10 +20,22 @@ class FedLin:
     Attributes:
         local: Local steps.
         as_printed: Line 9 of the box as printed: the correction outside the bracket, with its sign.
+
+    Raises:
+        FederationError: Line 9 as printed with steps that are not plain ones of one size.
     """
 
     local: Descent
     as_printed: bool = False
+
+    def __post_init__(self) -> None:
+        local, given = self.local, self.local.learning_rate
+        stays = not callable(given) or given.per == "round"
+        if self.as_printed and not (local.optimiser is None and local.clip is None and stays):
+            raise FederationError(
+                "line 9 as printed is for plain steps at a rate that stays for a round; leave optimiser, clip and "
+                "schedules per step out"
+            )
 
     def start(self, fed: Federation, w: Tree) -> Tree:
         """The state before the first round."""

@@ -12,6 +12,7 @@ from typing import Literal
 import torch
 
 from algorithms.adapter import AB, LoRAState
+from algorithms.descent import require_fresh
 from algorithms.federation import Cohort, Federation, FederationError
 from algorithms.fedlora import LoRA
 from algorithms.tree import Tree
@@ -29,7 +30,8 @@ class FlexLoRA(LoRA):
         ranks: Of each client's factors, by its number, in place of the adapter's for all, which is the server's.
 
     Raises:
-        FederationError: An unknown split, or a rank that is not from 1 to the server's.
+        FederationError: An unknown split, a rank that is not from 1 to the server's, or a personal state of the
+            optimiser.
     """
 
     split: Split = "balanced"
@@ -41,6 +43,7 @@ class FlexLoRA(LoRA):
         outside = [rank for rank in self.ranks if not 1 <= rank <= self.adapter.rank]
         if outside:
             raise FederationError(f"ranks must be from 1 to the server's, {self.adapter.rank}, got {outside[0]}")
+        require_fresh(self.local, "FlexLoRA makes its factors of singular vectors")
 
     def start(self, fed: Federation, w: Tree) -> LoRAState:
         """The state before the first round; every client is told the frozen weights.

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from algorithms.adapter import AB, Adapter
-from algorithms.descent import descend
+from algorithms.descent import descend, require_fresh
 from algorithms.federation import Client, Cohort, Federation, FederationError, Memory, Reply
 from algorithms.fedloru import FedLoRU, FedLoRUState
 from algorithms.tree import Tree
@@ -43,12 +43,19 @@ class NestedFedLoRU(FedLoRU):
         client_ranks: One number for both, in place of `ranks`; a client with the rank of A and B trains these.
         nested_scale: $\alpha_A/r_A = \alpha_B/r_B$.
         send_products: The listing's reading: products travel; else the nested matrices do, as the text says.
+
+    Raises:
+        FederationError: As `FedLoRU`; or a personal state of the optimiser.
     """
 
     ranks: tuple[tuple[int, int] | None, ...] = ()
     client_ranks: tuple[int, ...] = ()
     nested_scale: float = 0.5
     send_products: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_fresh(self.local, "the nested factors start")
 
     def round(self, fed: Federation, cohort: Cohort, state: FedLoRUState) -> FedLoRUState:
         """One round.

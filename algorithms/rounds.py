@@ -13,6 +13,7 @@ from torch import Tensor
 from algorithms.alignment import Watched, alignment
 from algorithms.federation import Clients, Cohort, Executor, Federation, FederationError, FederationState
 from algorithms.ledger import Ledger
+from algorithms.low_rank import USV
 from algorithms.tree import Tree
 
 S = TypeVar("S")
@@ -113,6 +114,8 @@ def one_round(
         raise FederationError(
             f"round {number}: a decomposition failed, as it does for numbers that overflow; {_REMEDY}"
         ) from error
+    except NotImplementedError as error:
+        raise _unsupported(error) from error
 
 
 def go_on(
@@ -186,7 +189,10 @@ def rounds(
     if resume:
         before, done = resume[0].algorithm, resume[0].round
     else:
-        before, done = algorithm.start(fed, Tree(problem.start)), 0
+        try:
+            before, done = algorithm.start(fed, Tree(problem.start)), 0
+        except NotImplementedError as error:
+            raise _unsupported(error) from error
         metrics = _metrics(problem, algorithm, before, fed, 0, True)
         yield Step({**metrics, "alignment": nan} if aligned else metrics, RunState(0, before, fed.state), ledger)
     for number, state in enumerate(go_on(algorithm.round, fed, before, rounds - done, cohort), done + 1):
@@ -196,6 +202,13 @@ def rounds(
             metrics["alignment"] = alignment(algorithm, before, state, watched.taken(), _statistics(clients))
         before = state
         yield Step(metrics, RunState(number, state, fed.state), ledger)
+
+
+def _unsupported(error: NotImplementedError) -> NotImplementedError | FederationError:
+    """Decompositions are for single and double precision; what else is not implemented stays as it is."""
+    if "not implemented for" not in str(error):
+        return error
+    return FederationError(f"torch cannot compute this with numbers of this type ({error}); use float32 or float64")
 
 
 def _require_followed(algorithm: Algorithm, clients: Clients | Sequence[Any]) -> None:
@@ -224,8 +237,7 @@ def _metrics(
                     f"the {name} at the start is {value}; look at the network and its data, or lower heterogeneity"
                 )
             raise FederationError(f"round {number}: the {name} is {value}; {_REMEDY}")
-    bases = getattr(state, "U", None)
-    ranks = {"rank": float(max(U.shape[1] for U in bases.values()))} if bases is not None else {}
+    ranks = {"rank": float(max(U.shape[1] for U in state.U.values()))} if isinstance(state, USV) else {}
     return {
         "round": number,
         **found,

@@ -37,7 +37,7 @@ class Constant:
 
     Attributes:
         rate: Positive.
-        per: Makes no difference.
+        per: What is counted, `round` or `step`; makes no difference to a constant rate.
 
     Raises:
         FederationError: A value out of its range.

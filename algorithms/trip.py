@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -281,53 +281,72 @@ def fold(
         size: Of the parts; default: `part_size`.
 
     Raises:
-        FederationError: Uploads of several structures.
+        FederationError: Uploads of several structures or shapes, or of something else than tensors.
     """
     size = size or part_size(len(trip.cohort))
-    total: list[Any] | None = None
-    partial: list[Any] = []
-    form: Any = None
+    total: list[Tensor] | None = None
+    partial: list[Tensor] = []
+    form: Form | None = None
     receipts: list[Receipt] = []
     for number, share, reply in zip(trip.cohort, shares, replies, strict=True):
         made = reply.upload if trip.then is None else trip.then(reply.upload)
         receipts.append(Receipt.of(number, reply, () if trip.then is None else made))
-        leaves, structure = pytree.tree_flatten(made)
+        leaves, own = flattened(made, number)
         if form is not None:
-            require_same(structure, form, number)
-        form = structure
+            require_same(own, form, number)
+        form = own
         product = _times(leaves, share)
         partial = product if len(receipts) % size == 1 or size == 1 else add_up(partial, product)
         if len(receipts) % size == 0 or len(receipts) == len(trip.cohort):
             total = partial if total is None else add_up(total, partial)
-    return pytree.tree_unflatten(total or [], form), receipts
+    assert form is not None
+    return pytree.tree_unflatten(total or [], form.structure), receipts
 
 
-def require_same(structure: Any, form: Any, number: int) -> None:
+class Form(NamedTuple):
+    """What a message is but for its numbers: its structure, and shape and type of each tensor."""
+
+    structure: Any
+    leaves: tuple[tuple[torch.Size, torch.dtype], ...]
+
+
+def flattened(message: Any, number: int) -> tuple[list[Tensor], Form]:
+    """The tensors of what a client sent, of which a mean is taken, and its form.
+
+    Raises:
+        FederationError: There is something else than tensors.
+    """
+    leaves, structure = pytree.tree_flatten(message)
+    odd = [leaf for leaf in leaves if not isinstance(leaf, Tensor)]
+    if odd:
+        raise FederationError(
+            f"client {number} sent a {type(odd[0]).__name__}; a mean is of tensors, in trees, tuples and mappings"
+        )
+    return leaves, Form(structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves))
+
+
+def require_same(form: Form, other: Form, number: int) -> None:
     """Checks that a client sent what those before it did.
 
     Raises:
         FederationError: It did not.
     """
-    if structure != form:
-        raise FederationError(f"client {number} sent other things than those before it; a mean needs one structure")
+    if form != other:
+        raise FederationError(
+            f"client {number} sent other things than those before it; a mean needs one structure, and tensors of the "
+            "same shapes and types"
+        )
 
 
-def add_up(total: Sequence[Any], part: Sequence[Any]) -> list[Any]:
-    """The sums; in place where a sum is a tensor of the part's shape: the total is nobody else's."""
-    fitting = [isinstance(one, Tensor) and one.shape == other.shape for one, other in zip(total, part, strict=True)]
-    if total and all(fitting):
-        torch._foreach_add_(list(total), list(part))
-        return list(total)
-    return [
-        one.add_(other) if fits else torch.add(one, other)
-        for one, other, fits in zip(total, part, fitting, strict=True)
-    ]
+def add_up(total: list[Tensor], part: list[Tensor]) -> list[Tensor]:
+    """The sums, in place: the total is nobody else's."""
+    if total:
+        torch._foreach_add_(total, part)
+    return total
 
 
-def _times(leaves: Sequence[Any], share: float) -> list[Any]:
-    if leaves and all(isinstance(leaf, Tensor) for leaf in leaves):
-        return list(torch._foreach_mul(list(leaves), share))
-    return [leaf * share for leaf in leaves]
+def _times(leaves: list[Tensor], share: float) -> list[Tensor]:
+    return list(torch._foreach_mul(leaves, share)) if leaves else []
 
 
 def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:

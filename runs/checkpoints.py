@@ -77,7 +77,7 @@ class Checkpoints:
 
         Raises:
             OSError: It cannot be written; the one before it stays.
-            TypeError: The state holds what cannot be stored.
+            RunError: The state holds what cannot be stored.
         """
         state, number = checkpoint.state, checkpoint.state.round
         files: dict[str, bytes] = {}
@@ -110,6 +110,15 @@ class Checkpoints:
         _sync(self.folder)
         self._clients, self._digests = clients, content["files"]
         self._tidy(number)
+
+    def require_storable(self, state: RunState) -> None:
+        """Finds out before the first round whether a state can be saved.
+
+        Raises:
+            RunError: It holds what cannot be stored.
+        """
+        for part in (state.algorithm, state.federation.shared, state.federation.equipped):
+            plain(part, lambda tensor: None, self._kinds)
 
     @property
     def exist(self) -> bool:

@@ -15,7 +15,17 @@ from algorithms.federation import FederationError
 from algorithms.ledger import Entry, Ledger
 from algorithms.rounds import Step, rounds
 from runs.checkpoints import Checkpoint, Checkpoints
-from runs.plan import SETTINGS, Parts, Plan, earlier_digest, elsewhere, parts_of, stored_plan, write_plan
+from runs.plan import (
+    SETTINGS,
+    Parts,
+    Plan,
+    earlier_digest,
+    elsewhere,
+    parts_of,
+    require_same_given,
+    stored_plan,
+    write_plan,
+)
 from runs.settings import Conduct, RunError
 from runs.stored import named_types
 from runs.tables import Table, marked, rows_of
@@ -65,6 +75,8 @@ def train(
         earlier = earlier_digest(folder)
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
         before, tables = _standing(folder, plan, checkpoints, say) if replace is None else (None, {})
+        if before:
+            require_same_given(folder, parts.problem)
         ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
         made = rounds(
             parts.algorithm, parts.problem, rounds=plan.conduct.rounds, cohort=plan.settings["cohort"],
@@ -72,6 +84,8 @@ def train(
             evaluate_every=plan.conduct.evaluate_every, aligned=plan.settings["alignment"],
         )  # fmt: skip
         first = None if before else next(made)
+        if first is not None:
+            checkpoints.require_storable(first.state)
         require_writable(folder)
         if not locked:
             stack.enter_context(_alone(folder))
@@ -79,7 +93,7 @@ def train(
                 raise RunError(f"another run has begun in {folder}; name another with --out")
         if replace is not None:
             replace(_removed(folder, checkpoints))
-        write_plan(folder, plan, earlier if before and earlier != plan.digest else None)
+        write_plan(folder, plan, parts.problem, earlier if before and earlier != plan.digest else None)
         writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger))
         return writer.follow(first, made, progress)
 

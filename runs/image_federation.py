@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -15,7 +17,8 @@ from torch import Tensor, nn
 from algorithms.federation import FederationError
 from hessian.factories import data_of, model_of
 from hessian.symmetric import CurvatureError
-from runs.network_function import labelled
+from runs.network_checks import labelled
+from runs.network_function import drawn_from
 from runs.network_problem import NetworkProblem, network_problem
 from runs.settings import RunError, at_least
 from workloads.augmentation import Preparation
@@ -33,7 +36,7 @@ class ImageFederation:
 
     Attributes:
         data: Name of a data set, or module:function that returns ((inputs, labels), (test inputs, test labels)).
-        model: Name of a network, or module:function that returns one.
+        model: Name of a network, or module:function that returns one; what it draws from torch comes from the seed.
         clients: Number of clients.
         partition: How the samples are divided among them.
         side: Height and width to which images are averaged; default: as they are.
@@ -105,6 +108,11 @@ class ImageFederation:
                 raise RunError(f"samples must be from 1 to {len(train)}, got {self.samples}")
             train = train[held_out(len(train), len(train) - self.samples, seed)[0]]
 
+        module = self._network(x, classes, seed, device)
+        given = {"network": digest_of(module)} if ":" in self.model else {}
+        if ":" in self.data:
+            given["data"] = digest_of(x, y, *test)
+
         def chosen(indices: Indices) -> Split:
             which = torch.from_numpy(indices)
             return x[which].to(device), y[which].to(device)
@@ -112,8 +120,8 @@ class ImageFederation:
         parts, own = self.partition.parts(_labels(y)[train], self.clients, seed), None
         if self.own_share:
             parts, own = held_out_each(parts, self.own_share, seed)
-        return network_problem(
-            self._network(x, classes, seed).to(device),
+        made = network_problem(
+            module.to(device),
             chosen(train),
             parts,
             (test[0][: self.test_samples].to(device), test[1][: self.test_samples].to(device)),
@@ -124,6 +132,7 @@ class ImageFederation:
             rows=self.rows,
             name=f"{self.model} on {self.data}",
         )
+        return replace(made, given=given)
 
     def _splits(self, root: str | None) -> tuple[Split, Split, int]:
         """Training and test samples, and the number of classes."""
@@ -155,9 +164,10 @@ class ImageFederation:
         channels = x.shape[1] if x.ndim == 4 else 1
         return Preparation(self.crop, self.flip, (0.0,) * channels, (1.0,) * channels)
 
-    def _network(self, x: Tensor, classes: int, seed: int) -> nn.Module:
+    def _network(self, x: Tensor, classes: int, seed: int, device: torch.device) -> nn.Module:
         if ":" in self.model:
-            return model_of(self.model)
+            with drawn_from(seed, device):
+                return model_of(self.model)
         if x.ndim not in (3, 4):
             raise RunError(
                 f"{self.model} takes images, not inputs of shape {tuple(x.shape[1:])}; name a model of yours"
@@ -188,6 +198,19 @@ def _stamp(name: str, root: str | None) -> tuple[object, ...]:
     files = sorted(folder.iterdir()) if folder is not None else []
     states = [(path.name, path.stat()) for path in files]
     return (folder, *((file, state.st_size, state.st_mtime_ns) for file, state in states))
+
+
+def digest_of(*parts: nn.Module | Tensor) -> str:
+    """The first digits of a hash of tensors, or of the weights and layers of networks."""
+    found = hashlib.sha256()
+    for part in parts:
+        words = "" if isinstance(part, Tensor) else re.sub(r" at 0x[0-9a-f]+", "", repr(part))
+        found.update(words.encode())
+        for name, tensor in {"": part}.items() if isinstance(part, Tensor) else part.state_dict().items():
+            if isinstance(tensor, Tensor):
+                found.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
+                found.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
+    return found.hexdigest()[:12]
 
 
 def _device(name: str) -> torch.device:

@@ -7,7 +7,7 @@ augmentation and drop-out are drawn before the work.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,17 +17,8 @@ from torch import Tensor, nn
 from algorithms.federation import Federation, FederationError
 from algorithms.tree import Tree
 from algorithms.weights import Weight
-from runs.network_function import (
-    Batch,
-    Labelled,
-    Loss,
-    Network,
-    Statistics,
-    labelled,
-    network_of,
-    require_fit,
-    require_no_other_state,
-)
+from runs.network_checks import labelled, require_fit, require_no_other_state
+from runs.network_function import Batch, Labelled, Loss, Network, Statistics, network_of
 from workloads.augmentation import Offsets, Preparation
 from workloads.partition import Indices, Parts
 
@@ -165,6 +156,7 @@ class NetworkProblem:
         splits: What weights are evaluated on; names of numbers begin with the split's, but for `test`.
         own: Held-out samples of each client, for personal weights; none: all of the test split.
         rows: Samples evaluated at a time.
+        given: Digests of a network and of data that functions of the user's gave, by what it is.
     """
 
     name: str
@@ -173,6 +165,7 @@ class NetworkProblem:
     splits: Mapping[str, Labelled]
     own: Parts | None = None
     rows: int = ROWS
+    given: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def weights(self) -> None:

@@ -122,12 +122,13 @@ def parts_of(plan: Plan) -> Parts:
     return Parts(algorithm_of(plan.algorithm, plan.problem, values), problem, executor)
 
 
-def write_plan(folder: Path, plan: Plan, earlier: str | None = None) -> None:
+def write_plan(folder: Path, plan: Plan, problem: FederatedProblem, earlier: str | None = None) -> None:
     """Writes what a run is, how it is conducted, and the versions of what computes it.
 
     Args:
         folder: Of the run.
         plan: The run.
+        problem: Its problem, which knows digests of what functions of the user's gave it.
         earlier: Digest under which an earlier version began it.
 
     Raises:
@@ -137,6 +138,7 @@ def write_plan(folder: Path, plan: Plan, earlier: str | None = None) -> None:
         "algorithm": plan.algorithm, "problem": plan.problem, "settings": plan.told,
         "rounds": plan.conduct.rounds, "conduct": {name: getattr(plan.conduct, name) for name in STAYING},
         "versions": versions(), **({} if earlier is None else {"earlier": earlier}),
+        **({"given": dict(given)} if (given := _given(problem)) else {}),
     }  # fmt: skip
     write_whole({folder / SETTINGS: (json.dumps(content, indent=1) + "\n").encode()})
 
@@ -172,6 +174,27 @@ def stored_plan(folder: Path) -> Plan:
     except RunError as error:
         raise RunError(f"{path}: {error}; mend it, or start anew with --force") from error
     return plan
+
+
+def require_same_given(folder: Path, problem: FederatedProblem) -> None:
+    """Network and data that functions of the user's give are to be those with which a run began.
+
+    Raises:
+        RunError: Names what is another now.
+    """
+    stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8")).get("given", {})
+    changed = [name for name, digest in _given(problem).items() if stored.get(name, digest) != digest]
+    if changed:
+        raise RunError(
+            f"{folder} holds a run with another {' and other '.join(changed)}: what the function returns has changed "
+            "since; name another folder with --out, or start anew with --force"
+        )
+
+
+def _given(problem: FederatedProblem) -> Mapping[str, str]:
+    """Digests of what functions of the user's gave a problem, by what it is."""
+    found: Mapping[str, str] = getattr(problem, "given", {})
+    return found
 
 
 def earlier_digest(folder: Path) -> str | None:

@@ -19,6 +19,7 @@ from torch import Tensor
 import algorithms
 from algorithms.tree import Tree
 from algorithms.weights import Added, Factored
+from runs.settings import RunError
 
 FACTORS: Mapping[str, type] = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in (Added, Factored)}
 """What stands in place of a weight, by module and name."""
@@ -121,7 +122,7 @@ def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
         kinds: Named tuples that may stand in it.
 
     Raises:
-        TypeError: It holds what a state may not hold.
+        RunError: It holds what a state may not hold.
     """
     if isinstance(value, Tensor):
         return {"tensor": put(value)}
@@ -138,7 +139,7 @@ def plain(value: Any, put: Callable[[Tensor], Any], kinds: NamedTypes) -> Any:
         return {"list" if type(value) is list else "tuple": [plain(entry, put, kinds) for entry in value]}
     if value is None or type(value) in (bool, int, float, str):
         return {"value": value}
-    raise TypeError(
+    raise RunError(
         f"a state holds a {name}, which cannot be stored; keep tensors, numbers, texts, tuples, mappings, trees, "
         "factors and named tuples that are defined in the module of the algorithm"
     )
@@ -186,5 +187,5 @@ def _factors(name: str, parts: Sequence[Any]) -> Added | Factored:
 
 def _key(name: Any) -> Any:
     if type(name) not in (str, int):
-        raise TypeError(f"a state has a mapping with the key {name!r}; keys are texts or whole numbers")
+        raise RunError(f"a state has a mapping with the key {name!r}; keys are texts or whole numbers")
     return name

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -39,9 +39,10 @@ class ProductGram:
     B: Tensor
     c: Tensor
     samples: float = 1.0
+    whole: ClassVar[bool] = True
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The losses, ``(...)``; there are no batches."""
+        """The losses, ``(...)``."""
         W = w["W"]
         return (0.5 * (W * self._times(W)) - self.B * W).sum(dim=(-2, -1)) + self.c
 
@@ -99,6 +100,7 @@ class Coefficients:
     B: Tensor
     c: Tensor
     samples: float = 1.0
+    whole: ClassVar[bool] = True
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
         """The losses, ``(...)``."""

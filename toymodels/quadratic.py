@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -33,9 +33,10 @@ class Quadratic:
     B: Tensor
     c: Tensor
     samples: float = 1.0
+    whole: ClassVar[bool] = True
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss; there are no batches."""
+        """The loss."""
         W = w["W"]
         return 0.5 * (W * self._times(W)).sum() - (self.B * W).sum() + self.c
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -31,9 +31,10 @@ class Regressor:
     G: Tensor
     target: Tensor
     samples: float = 1.0
+    whole: ClassVar[bool] = True
 
     def loss(self, w: Mapping[str, Tensor], batch: Tensor | None = None) -> Tensor:
-        """The loss; there are no batches."""
+        """The loss."""
         off = w["W"] - self.target
         return (off * (self.G @ off)).sum()
 

@@ -24,12 +24,25 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 import torch
-from torch import multiprocessing
+from torch import Tensor, multiprocessing
 from torch.utils import _pytree as pytree
 
 from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
-from algorithms.trip import Cohort, Key, Receipt, Reply, Sequential, Trip, add_up, fold, part_size, require_same
+from algorithms.trip import (
+    Cohort,
+    Form,
+    Key,
+    Receipt,
+    Reply,
+    Sequential,
+    Trip,
+    add_up,
+    flattened,
+    fold,
+    part_size,
+    require_same,
+)
 from workloads.lifeline import end_with_pipe, uninterrupted, worker_environment
 
 
@@ -133,16 +146,18 @@ class Processes:
         Raises:
             FederationError: As `replies`.
         """
-        total: list[Any] = []
-        form: Any = None
+        total: list[Tensor] = []
+        form: Form | None = None
         receipts: list[Receipt] = []
         for packed, of_part in self._answers(trip, shares):
-            leaves, structure = pytree.tree_flatten(unpack(packed, own=form is None))
+            number = trip.cohort[len(receipts)]
+            leaves, own = flattened(unpack(packed, own=form is None), number)
             if form is not None:
-                require_same(structure, form, trip.cohort[len(receipts)])
-            total, form = leaves if form is None else add_up(total, leaves), structure
+                require_same(own, form, number)
+            total, form = leaves if form is None else add_up(total, leaves), own
             receipts += unpack(of_part, own=True)
-        return pytree.tree_unflatten(total, form), receipts
+        assert form is not None
+        return pytree.tree_unflatten(total, form.structure), receipts
 
     def tell(self, trip: Trip) -> None:
         """Nothing to do: it goes with the next trip."""

@@ -107,7 +107,7 @@ TRAVELS = {  # numbers per client in the second round, down and up, and its trip
     "rolora-exact": (m + n, m + n, 2),
     "fedhm": ((m + n) * r, (m + n) * r, 1),
     "local": (0, 0, 0),
-    "central": (m * n / 3, m * n / 3, 1),  # one client in place of three
+    "central": (0, 0, 0),
     "mfedloru": ((m + n) * r, m + r + r + n, 1),
 }
 

@@ -474,7 +474,7 @@ def test_more_that_does_not_serve():
 def test_one_sample_has_no_statistics():
     module = nn.Sequential(nn.Flatten(), nn.Linear(64, 4, dtype=torch.float64), nn.BatchNorm1d(4, dtype=torch.float64))
     with pytest.raises(
-        FederationError, match="round 1, local_descent: batch norm cannot train on a batch of one sample"
+        FederationError, match="round 1, local_descent: batch norm cannot normalise a batch of one sample"
     ):
         trained(problem(module, clients=SAMPLES), batch=1)
 

@@ -1,0 +1,167 @@
+"""What algorithms and federations refuse in one line, since its numbers would mean nothing."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from algorithms.adapter import Adapter
+from algorithms.central_training import CentralTraining
+from algorithms.descent import Descent
+from algorithms.executors.processes import Processes
+from algorithms.fedavg import FedAvg
+from algorithms.federation import Federation, FederationError, Reply, Sequential
+from algorithms.fedhm import FedHM
+from algorithms.fedlin import FedLin
+from algorithms.fedlrt import FeDLRT
+from algorithms.flexlora import FlexLoRA
+from algorithms.mfedloru import NestedFedLoRU
+from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.optimisers import Sgd
+from algorithms.rounds import rounds
+from algorithms.schedules import Cosine
+from algorithms.tree import Tree
+from toymodels.quadratic import random_quadratics
+from toymodels.regression import regression
+
+STEP = Descent(1, 0.5)
+
+
+def quadratics(clients=3):
+    return random_quadratics((4, 3), clients, np.random.default_rng(0))
+
+
+def remembering(optimiser_state):
+    return Descent(2, 0.1, optimiser=Sgd(0.9), optimiser_state=optimiser_state)
+
+
+@pytest.mark.parametrize("make", [
+    lambda local: FedHM(local, 2),
+    lambda local: FlexLoRA(local, Adapter(2)),
+    lambda local: NestedFedLoRU(local, Adapter(2), 2, ranks=((1, 1),) * 3),
+])  # fmt: skip
+def test_no_optimiser_remembers_factors_that_are_new_in_every_round(make):
+    with pytest.raises(FederationError, match=r"anew in every round.*leave optimiser_state fresh"):
+        make(remembering("personal"))
+    assert list(rounds(make(remembering("fresh")), quadratics(), rounds=1))[-1].state.round == 1
+
+
+@pytest.mark.parametrize("local", [
+    Descent(2, 0.1, optimiser=Sgd(0.9)),
+    Descent(2, 0.1, clip=1.0),
+    Descent(2, Cosine(0.1, period=4, per="step")),
+])  # fmt: skip
+def test_line_9_as_printed_is_for_plain_steps_of_one_size(local):
+    with pytest.raises(FederationError, match="plain steps at a rate that stays for a round"):
+        FedLin(local, as_printed=True)
+    FedLin(local)
+    FedLin(Descent(2, Cosine(0.1, period=4)), as_printed=True)
+
+
+def test_nothing_travels_in_central_training():
+    steps = list(rounds(CentralTraining(Descent(3, 0.1)), quadratics(), rounds=3))
+    assert [(step.metrics["bytes_down"], step.metrics["bytes_up"]) for step in steps] == [(0, 0)] * 4
+    assert steps[-1].metrics["loss"] < steps[0].metrics["loss"]
+
+
+def test_an_optimiser_goes_on_in_central_training_where_its_state_is_personal():
+    def last(state):
+        algorithm = CentralTraining(Descent(2, 0.05, optimiser=Sgd(0.9), optimiser_state=state))
+        return list(rounds(algorithm, quadratics(), rounds=2))[-1].metrics["loss"]
+
+    def once():
+        return list(rounds(CentralTraining(Descent(4, 0.05, optimiser=Sgd(0.9))), quadratics(), rounds=1))[-1]
+
+    assert last("personal") == once().metrics["loss"] != last("fresh")
+
+
+def answer(client, memory, found):
+    return Reply(upload=found[int(memory.number)])
+
+
+SENT = {
+    "nothing": ((torch.ones(2), None), "client 1 sent a NoneType; a mean is of tensors"),
+    "a number": ((torch.ones(2), 1.0), "client 1 sent a float; a mean is of tensors"),
+    "another shape": ((torch.ones(2), torch.ones(1)), "client 1 sent other things .* same shapes and types"),
+    "another type": ((torch.ones(2), torch.ones(2).double()), "client 1 sent other things .* same shapes and types"),
+    "another structure": ((torch.ones(2), (torch.ones(2),)), "client 1 sent other things"),
+}
+
+
+@pytest.mark.parametrize("executor", [Sequential, lambda: Processes(2)], ids=["one process", "two workers"])
+@pytest.mark.parametrize("case", SENT)
+def test_a_mean_is_of_tensors_of_one_form(case, executor):
+    found, message = SENT[case]
+    executor = executor()
+    fed = Federation(quadratics(2).clients, executor=executor)
+    try:
+        with pytest.raises(FederationError, match=message):
+            fed.mean(answer, to=(0, 1), found=found)
+    finally:
+        getattr(executor, "close", lambda: None)()
+
+
+@pytest.mark.parametrize("cohort", [(3,), (-1,), (0, 0), ()])
+@pytest.mark.parametrize("ask", ["mean", "gather"])
+def test_a_cohort_is_some_of_the_clients_each_once(ask, cohort):
+    fed = Federation(quadratics().clients)
+    with pytest.raises(FederationError, match="a cohort is some of the clients 0 to 2, each once"):
+        getattr(fed, ask)(answer, to=cohort, found=[torch.ones(1)] * 3)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A state of one's own whose tensor is called U."""
+
+    U: torch.Tensor
+
+
+class Own(FedAvg):
+    def start(self, fed, w):
+        return Basis(w["W"])
+
+    def round(self, fed, cohort, state):
+        return Basis(super().round(fed, cohort, Tree(W=state.U))["W"])
+
+    def weights(self, state):
+        return Tree(W=state.U)
+
+
+def test_only_states_in_factors_have_a_rank():
+    found = list(rounds(Own(STEP), quadratics(), rounds=1))[-1]
+    assert "rank" not in found.metrics
+    assert "rank" in list(rounds(FeDLRT(STEP, 2), quadratics(), rounds=1))[-1].metrics
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("make", [lambda: FeDLRT(STEP, 2), lambda: NaiveFeDLRT(STEP, 2), lambda: FedHM(STEP, 2)])
+def test_decompositions_of_short_numbers_are_refused(make, dtype):
+    class Short:
+        samples = 1.0
+
+        def loss(self, w, batch=None):
+            return (w["W"] ** 2).sum()
+
+    class Problem:
+        clients, weights = (Short(),), None
+
+        @property
+        def start(self):
+            return {"W": torch.ones(3, 3, dtype=dtype)}
+
+        @property
+        def measures(self):
+            return {}
+
+        def loss(self, w):
+            return 1.0
+
+    with pytest.raises(FederationError, match=r"numbers of this type .* use float32 or float64"):
+        list(rounds(make(), Problem(), rounds=1))
+
+
+@pytest.mark.parametrize("made", [quadratics, lambda: regression(3, 2, 2, np.random.default_rng(0))])
+def test_a_problem_without_samples_takes_no_batches(made):
+    with pytest.raises(FederationError, match=r"round 1.* there are no batches to take"):
+        list(rounds(FedAvg(Descent(1, 0.1, batch=1)), made(), rounds=1))

@@ -1,0 +1,193 @@
+"""Networks, data and states of a user's own: seeds reach them, changes are noticed, what does not serve is named."""
+
+import json
+import sys
+from types import ModuleType
+
+import pytest
+import torch
+from torch import nn
+
+from algorithms.federation import FederationError
+from rankproof import main
+from runs.network_problem import network_problem
+from runs.plan import SETTINGS, parts_of, planned
+from workloads.partition import Even
+
+MODULE = """
+import dataclasses
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from algorithms.fedavg import FedAvg
+from algorithms.tree import Tree
+
+WIDTH, SHIFT, ACTIVATION = 4, 0.0, nn.ReLU
+
+
+def network():
+    return nn.Sequential(nn.Linear(6, WIDTH), ACTIVATION(), nn.Linear(WIDTH, 2))
+
+
+def data():
+    x = torch.randn(24, 6, generator=torch.Generator().manual_seed(0)) + SHIFT
+    return (x, (x[:, 0] > 0).long()), (x, (x[:, 0] > 0).long())
+
+
+@dataclasses.dataclass
+class Held:
+    w: Tree
+
+
+@dataclasses.dataclass(frozen=True)
+class Own(FedAvg):
+    def start(self, fed, w):
+        return Held(w)
+
+    def weights(self, state):
+        return state.w
+"""
+
+
+@pytest.fixture
+def mine(monkeypatch):
+    module = ModuleType("mine_of_this_test")
+    exec(MODULE, module.__dict__)
+    for kind in (module.Held, module.Own):
+        kind.__module__ = module.__name__
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return module
+
+
+GIVEN = {"model": "mine_of_this_test:network", "clients": 2, "batch": 4, "epochs": 1}
+DATA = "mine_of_this_test:data"
+
+
+def start(seed):
+    return parts_of(planned("fedavg", DATA, {**GIVEN, "seed": seed})).problem.start
+
+
+def test_the_seed_of_a_run_reaches_the_network_of_a_function(mine):
+    state = torch.get_rng_state()
+    weights = [start(seed)["0.weight"] for seed in (0, 0, 1)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def run(folder, rounds, *more):
+    words = [word for name, value in GIVEN.items() for word in (f"--{name}", str(value))]
+    return main(["train", "fedavg", "--data", DATA, *words, "--rounds", str(rounds), "--out", str(folder), *more])
+
+
+@pytest.mark.parametrize(("name", "value", "what"), [
+    ("WIDTH", 5, "network"), ("ACTIVATION", nn.Tanh, "network"), ("SHIFT", 0.5, "data"),
+])  # fmt: skip
+def test_another_network_or_other_data_do_not_go_on_with_a_run(mine, tmp_path, capsys, name, value, what):
+    assert run(tmp_path / "run", 2) == 0
+    stored = json.loads((tmp_path / "run" / SETTINGS).read_text())
+    assert set(stored["given"]) == {"network", "data"}
+    before = (tmp_path / "run" / "metrics.csv").read_bytes()
+    setattr(mine, name, value)
+    capsys.readouterr()
+    assert run(tmp_path / "run", 3) == 2
+    assert f"holds a run with another {what}: what the function returns has changed" in capsys.readouterr().err
+    assert (tmp_path / "run" / "metrics.csv").read_bytes() == before
+    setattr(mine, name, {"WIDTH": 4, "ACTIVATION": nn.ReLU, "SHIFT": 0.0}[name])
+    assert run(tmp_path / "run", 3) == 0
+    assert (tmp_path / "run" / "metrics.csv").read_bytes().startswith(before)
+
+
+def test_a_state_that_cannot_be_stored_is_named_before_the_first_round(mine, tmp_path, capsys):
+    words = ["--model", GIVEN["model"], "--clients", "2", "--steps", "1", "--rounds", "1"]
+    assert main(["train", "mine_of_this_test:Own", "--data", DATA, *words, "--out", str(tmp_path / "run")]) == 2
+    assert "a state holds a mine_of_this_test.Held, which cannot be stored" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def problem(module, *, loss=nn.functional.cross_entropy, y=None, statistics="averaged", count=24, rows=1000):
+    x = torch.randn(count, 6, generator=torch.Generator().manual_seed(0))
+    y = (x[:, 0] > 0).long() if y is None else y
+    return network_problem(
+        module, (x, y), Even().parts(range(len(x)), 2, 0), (x, y), loss=loss, statistics=statistics, rows=rows
+    )
+
+
+def zero_head():
+    module = nn.Sequential(nn.Linear(6, 2))
+    nn.init.zeros_(module[0].weight)
+    nn.init.zeros_(module[0].bias)
+    return module
+
+
+LOSSES = {
+    "a sum": (nn.CrossEntropyLoss(reduction="sum"), "their sum; divide it by the number of samples"),
+    "weights of classes": (nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0])), "neither that nor their sum"),
+    "ignored targets": (nn.CrossEntropyLoss(ignore_index=1), "neither that nor their sum"),
+    "a maximum": (lambda out, y: (out[:, 0] - y).abs().max(), "neither that nor their sum"),
+    "a mean over pairs": (lambda out, y: ((out[:, :1] - y.to(out.dtype)) ** 2).mean(), "neither that nor their sum"),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_that_is_no_mean_over_samples_is_refused(name):
+    loss, message = LOSSES[name]
+    with pytest.raises(FederationError, match=f"must be the mean of its samples' losses, and is {message}"):
+        problem(zero_head(), loss=loss)
+
+
+@pytest.mark.parametrize("loss", [
+    nn.CrossEntropyLoss(),
+    nn.CrossEntropyLoss(label_smoothing=0.1),
+    lambda out, y: nn.functional.mse_loss(out[:, 0], y.to(out.dtype)),
+    lambda out, y: nn.functional.binary_cross_entropy(out.softmax(1)[:, 1], y.to(out.dtype)),
+    lambda out, y: nn.functional.binary_cross_entropy(out[:, 1], y.to(out.dtype)),  # refuses what is no probability
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_means_over_samples_are_taken(loss, dtype):
+    module = nn.Sequential(nn.Linear(6, 2), nn.Softmax(dim=1)).to(dtype)
+    x = torch.randn(24, 6, generator=torch.Generator().manual_seed(0)).to(dtype)
+    y = (x[:, 0] > 0).long()
+    network_problem(module, (x, y), Even().parts(y.numpy(), 2, 0), (x, y), loss=lambda out, y: loss(out, y))
+
+
+@pytest.mark.parametrize("loss", [nn.functional.cross_entropy, nn.CrossEntropyLoss()])
+def test_a_label_beyond_the_outputs_is_named_whatever_way_the_loss_is_written(loss):
+    y = torch.zeros(24, dtype=torch.long)
+    y[7] = 2
+    with pytest.raises(FederationError, match="sample 7 of the training data has label 2"):
+        problem(nn.Linear(6, 2), loss=loss, y=y)
+
+
+def test_lazy_layers_without_weights_are_named():
+    with pytest.raises(FederationError, match="a lazy layer of the network has no weights yet; call the network once"):
+        problem(nn.Sequential(nn.LazyLinear(3), nn.ReLU(), nn.Linear(3, 2)))
+
+
+def normed():
+    return nn.Sequential(nn.Linear(6, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 2))
+
+
+def test_no_part_of_an_evaluation_is_of_one_sample():
+    made = problem(normed(), statistics="batch", count=25, rows=8)  # parts of 8, 8, 8 and 1
+    assert set(made.evaluate(made.start)) == {"loss", "accuracy"}
+    with pytest.raises(FederationError, match="batch norm cannot normalise a batch of one sample"):
+        problem(normed(), statistics="batch", rows=1).evaluate(made.start)
+
+
+def test_a_norm_in_evaluation_mode_stays_as_it_is():
+    module = normed().train()
+    module[1].eval()
+    made = problem(module)
+    assert made.clients.network.statistics == frozenset()
+    assert not made.clients.network.joint
+    client = made.clients[0]
+    whole = client.loss(made.start)
+    by_hand = nn.functional.cross_entropy(
+        module(made.clients.data.x[client.indices]), made.clients.data.y[client.indices]
+    )
+    torch.testing.assert_close(whole, by_hand)
+    # A whole network in evaluation mode is as saved networks are: training puts it into training mode.
+    assert problem(normed().eval()).clients.network.statistics == {"1.running_mean", "1.running_var"}
