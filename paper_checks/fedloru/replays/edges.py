@@ -9,32 +9,65 @@ from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
 
-@replay("fedloru-v2/eq-26-27")
-def eq_26_27(values: Values) -> Violation:
-    r"""Independent entries from one law: $\pm a\sigma$ with probability $p = R^{-3/2}/a^2$, Gaussian otherwise.
+def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
+    r"""R, the probability p of a large entry, and what is assumed of the law of all entries.
 
-    A large entry in row i and column j gives Rayleigh quotients $(X_{ii}+X_{jj})/2 \pm a\sigma$, hence
-    $\max(\lambda_1, -\lambda_R) \ge a\sigma$. The large entries touch $O(\sqrt R)$ of the R rows, so the limiting
-    density is that of the Gaussian part, whose entries have variance $(1 - R^{-1/2})/(1-p)$ of $\sigma^2/R$.
+    Independent entries from one law: $\pm a\sigma$ with probability $p = R^{-3/2}/a^2$, Gaussian otherwise. The large
+    entries touch $O(\sqrt R)$ of the R rows, so the limiting density is that of the Gaussian part, whose entries have
+    variance $(1 - R^{-1/2})/(1-p)$ of $\sigma^2/R$.
     """
     R, (size, edge) = int(values["R"]), fractions(values, "size", "edge")
     root = isqrt(R)
     p = 1 / (size**2 * root**3)
-    pairs = R * (R - 1) // 2
     left_over = (1 - p * size**2 * R) / (1 - p)  # variance of the Gaussian part, in units of sigma^2 / R
-    share = 2 * p * pairs / R
-    assumes = (
+    share = p * (R - 1)
+    assumes = [
         Hypothesis("R, against the square of its root", R, "=", root**2),
         Hypothesis("p, a probability", p, "<", 1),
         Hypothesis("share of the rows with large entries", share, "<=", Fraction(1, 100)),
         Hypothesis("variance of the Gaussian part", left_over, ">=", Fraction(49, 50)),
         Hypothesis("large entries over sigma, against U", size, ">", edge),
         Hypothesis("U over sigma", edge, "=", 2),
-    )
-    # P(none) = (1 - p)^pairs <= exp(-x) <= 1 / (1 + x + x^2/2 + ...) with x = p * pairs.
-    series = sum((p * pairs) ** k / factorial(k) for k in range(12))
-    event = f"P(max(lambda_1, -lambda_R) >= {float(size):g} sigma s)"
-    return Violation(1 - 1 / series, Fraction(1, 2), assumes=assumes, reads=f"{event}, from below, against 1/2")
+    ]
+    return R, p, assumes
+
+
+def without_large(p: Fraction, pairs: int) -> Fraction:
+    """P(no large entry among some) = (1 - p)^pairs <= exp(-x) <= 1/(1 + x + x^2/2 + ...), x = p * pairs."""
+    return 1 / sum((p * pairs) ** k / factorial(k) for k in range(12))
+
+
+@replay("fedloru-v2/eq-26-27")
+def eq_26_27(values: Values) -> Violation:
+    r"""A large entry in row i and column j gives the Rayleigh quotients $(X_{ii}+X_{jj})/2 \pm a\sigma$.
+
+    Hence $\max(\lambda_1, -\lambda_R) \ge a\sigma$.
+    """
+    R, p, assumes = rare_entries(values)
+    event = f"P(max(lambda_1, -lambda_R) >= {float(values['size']):g} sigma s)"
+    return Violation(1 - without_large(p, R * (R - 1) // 2), Fraction(1, 2), assumes=assumes,
+                     reads=f"{event}, from below, against 1/2")  # fmt: skip
+
+
+@replay("fedloru-v2/eq-29")
+def eq_29(values: Values) -> Violation:
+    r"""A large entry in each of $m = p + q + 1$ blocks of indices gives m orthonormal vectors, $3\sigma$ on each.
+
+    What joins them, and the diagonal, has variance at most $\sigma^2/R$ in each of $m^2$ places and does not depend on
+    where the large entries are; by Markov's inequality its Frobenius norm exceeds half of $a\sigma - U/s_N$ with
+    probability at most $m^2/R$ over the square of that. So $\lambda_m(\epsilon_N) > U_N$ by a fixed amount, and
+    $\lambda_{p+1}(H_N) \ge \lambda_{p+1+q}(\epsilon_N)$ by (25).
+    """
+    R, p, assumes = rare_entries(values)
+    size, edge = fractions(values, "size", "edge")
+    positive, negative = int(values["positive"]), int(values["negative"])
+    assumes += [Hypothesis("p", positive, ">=", 0), Hypothesis("q", negative, ">=", 0)]
+    blocks = max(positive, 0) + max(negative, 0) + 1
+    block, room = R // blocks, (size - edge) / 2
+    joined = Fraction(blocks**2, R) / room**2 if room else Fraction(1)
+    event = f"P(lambda_{positive + 1}(H_N) >= {float(edge + room):g} sigma s)"
+    return Violation(1 - blocks * without_large(p, block * (block - 1) // 2) - joined, Fraction(1, 2), assumes=assumes,
+                     reads=f"{event}, from below, against 1/2")  # fmt: skip
 
 
 def noise(sigma: Fraction, s: Fraction) -> list[Hypothesis]:

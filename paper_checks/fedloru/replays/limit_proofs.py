@@ -104,7 +104,7 @@ def outliers(z: Any, threshold: Any) -> Steps:
     ]
 
 
-@proof("fedloru-v2/eq-29", edge="2", first=1)
+@proof("fedloru-v2/eq-29@for-wigner-matrices", edge="2", first=1)
 def eq_29(values: Values) -> Proof:
     """Weyl's inequalities between two eigenvalues of the noise with fixed indices."""
     steps = past_the_outliers(rational(values["edge"]), int(values["first"]))

@@ -1,11 +1,11 @@
-"""Appendix A.3: eigenvalues at the edges of the bulk (eq. 26 to 28), and the Weyl steps of the earlier versions."""
+"""Appendix A.3: eigenvalues at the edges of the bulk (eq. 26 to 29)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.fedloru.spectral.eigenvalues import Setting
 from paper_checks.fedloru.spectral.noise import FIXED_LAWS
-from paper_checks.fedloru.spectral.weyl import Pair, Row, judge_rows, measure_hessians
 from paper_checks.methods.limit import Ladder, judge_limit
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.probability import Counted, Law, judge_probability
@@ -149,10 +148,10 @@ def _edge_events(
 EDGES = Setting((2.0, -2.0), 2.0, 0.5)  # one spike of either sign, far above the threshold
 
 
-def measure_fixed_indices(context: Context) -> dict[str, Ladder]:
+def measure_fixed_indices(context: Context, dimensions: tuple[int, int] = (10**4, 10**6)) -> dict[str, Ladder]:
     """The first eigenvalues at either end, for one spike of either sign, by the index counted from the top."""
     rng, rungs = context.rng("banded"), []
-    for R in (10**4, 10**6):
+    for R in dimensions:
         draws = [draw_banded(EDGES.model(), R, rng, top=len(INDICES), bottom=len(INDICES))
                  for _ in range(context.size(16, 80))]  # fmt: skip
         rungs.append((R, np.array([[*d.top(len(INDICES)), *d.bottom(len(INDICES))] for d in draws])))
@@ -168,7 +167,8 @@ def measure_fixed_indices(context: Context) -> dict[str, Ladder]:
     control=Form(r"The first half, $\liminf \lambda_i(H_N) \ge U_N$.", {"second": ""}),
     correction=Form(
         r"$\liminf \lambda_i(H_N) \ge U_N$ and $\limsup \lambda_{R+1-i}(H_N) \le L_N$ for all fixed $i \ge 1$ (the "
-        r"index of eq. 26), with equality for $i > p$ and $i > q$. With the printed index, $U_N \le L_N$.",
+        r"index of eq. 26), with equality for $i > p$ and $i > q$ if the noise is a Wigner matrix, as for (29). With "
+        r"the printed index, $U_N \le L_N$.",
         {"second": "lambda_R+1-", "equal": True},
         mutants=({"second": "lambda_"}, {"edge": 2.05}, {"edge": 1.95}, {"past": 0}),
     ),
@@ -212,101 +212,66 @@ def eq_28(ladders: dict[str, Ladder], second: str = "lambda_", edge: float = 2.0
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Decomposed:
-    """A Hessian, its noise and their sum by eigenvalues in decreasing order; the pair is None for diagonal matrices."""
-
-    true: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    both: NDArray[np.float64]
-    error: float
-    pair: Pair | None
-    diagonals: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+FAR_OUT = RARE_SIZE - 0.5  # in units of sigma s: what the eigenvalues of several large entries exceed
 
 
-def measure_weyl_steps(context: Context) -> list[Decomposed]:
-    """Every pair of small diagonal matrices with p = q = 1 up to order, then drawn pairs with any p + q <= R."""
-    found = []
-    for R in (4, 5):
-        for middle in combinations_with_replacement((1, 0, -1), R - 2):
-            true = (1, *middle, -1)
-            for noise in product((0, 1), repeat=R) if R == 4 else ((1,) * k + (0,) * (R - k) for k in range(R + 1)):
-                if not any(noise):
-                    continue
-                both = np.sort(np.add(true, noise))[::-1].astype(float)
-                found.append(Decomposed(np.array(true, float), np.sort(noise)[::-1].astype(float), both, 0.0, None,
-                                        (true, noise)))  # fmt: skip
-    for pair in measure_hessians(context)[: context.size(60, 1000)]:
-        found.append(Decomposed(*pair.eigenvalues(), pair))
-    return found
+def far_probability(R: int, positive: int, negative: int) -> float:
+    r"""Probability, from below, that $\lambda_{p+1}(H_N) \ge 2.5\sigma s_N$, whatever the p + q spikes.
+
+    In each of $m = p + q + 1$ blocks of $R/m$ indices let there be a large entry $X_{ij}$ with $i < j$. The $(e_i \pm
+    e_j)/\sqrt2$, of its sign, are m orthonormal vectors on which $\epsilon_N/s_N$ is $3\sigma I + E$. The entries of
+    E lie on the diagonal or between the blocks, and so do not depend on the choice; $E\|E\|_F^2 \le m^2\sigma^2/R$.
+    """
+    blocks = positive + negative + 1
+    size = R // blocks
+    lacking = blocks * np.exp(0.5 * size * (size - 1.0) * np.log1p(-rare_rate(R)))
+    return float(1.0 - lacking - blocks**2 / R / (RARE_SIZE - FAR_OUT) ** 2)
 
 
 @claim(
-    "fedloru-v1/eq-20-22",
-    where="v1 Appendix A.2, eqs. (20) to (22); iclr Appendix A.2, eqs. (16) to (18)",
-    says=r"For $p < i < R-q$: $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon)$ "
-    r"for $i = j+k-1 \le R$, and $\lambda_i(H_N) \le \lambda_{R+i-j}(H_{\mathrm{true}}) + \lambda_{R+i-k}(\epsilon)$ "
-    r"for $i = j+k-R \ge 1$; hence $\lambda_{i+q}(\epsilon) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon)$ for all "
-    "$i$.",
-    measure=measure_weyl_steps,
-    control=Form("The first line and the conclusion.", {"second": 0}),
-    correction=Form(
-        r"The second line with the opposite sign, $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + "
-        r"\lambda_{R+i-k}(\epsilon)$, as the conclusion uses it and v2 prints it; both lines for all $1 \le i \le R$.",
-        {"second": -1, "interior": False},
-        mutants=({"second": 1}, {"first": -1}, {"first_shift": -1}, {"second_shift": 1}, {"p_shift": -1},
-                 {"q_shift": -1}),
-        asks="neither",
+    "fedloru-v2/eq-29",
+    where="Appendix A.3, eq. (29)",
+    says=r"By combining (25), (27) and (28), for all fixed $i > p$ (respectively $i \ge q$): $\lambda_i(H_N) \to U_N$ "
+    r"(respectively $\lambda_{R-i}(H_N) \to L_N$).",
+    measure=partial(measure_fixed_indices, dimensions=(10**6, 10**8)),
+    readings=(
+        Reading(
+            "from the limiting density",
+            r"(29) for independent entries of mean 0 and variance $\sigma^2/R$ whose limiting spectral density is "
+            r"$\mu_N$.",
+            why="It rests on (27), which is said to follow from the limiting density; eq. (1) asks for no more of the "
+            "entries.",
+        ),
+        Reading(
+            "for Wigner matrices",
+            r"(29) for entries that are $R^{-1/2}$ times a fixed law of mean 0, variance $\sigma^2$ and finite fourth "
+            "moment.",
+            {"laws": ("gaussian",)},
+            r"Appendix A calls $X^R$ a Wigner matrix.",
+            ({"first": 0}, {"edge": 2.005}, {"edge": 1.995}),
+        ),
     ),
-    uses=("fedloru-v2/lem-A.3", "fedloru-v2/eq-21-25"),
-    also=("fedloru-iclr/eq-16-18",),
-    importance="detail",
-    because=r"The second inequality has the wrong sign: Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
-    "prints it.",
-    expect=("corrected", "proof"),
-)  # fmt: skip
-def eq_20_22(found: list[Decomposed], first: int = 1, second: int = 1, interior: bool = True, first_shift: int = 0,
-             second_shift: int = 0, p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:  # fmt: skip
-    """All three lines at all indices; 1 reads "at most", -1 "at least", 0 leaves the line out."""
-    rows: list[Row] = []
-    for at in found:
-        R, room = len(at.both), tighten * (np.abs(at.true).max() + np.abs(at.noise).max())
-        p, q = int((at.true > 0).sum()), int((at.true < 0).sum())
-        for place, sign, i, bound in _weyl_lines(at, first, second, first_shift, second_shift):
-            if not interior or p < i < R - q:
-                if at.pair is None and sign * (at.both[i - 1] - bound) + room > 0:
-                    return _diagonal_violation(at, place, at.both[i - 1], bound)
-                if at.pair is not None:
-                    rows.append(Row(sign * at.both[i - 1] + room, sign * bound, at.error, at.pair, f"{place}, i={i}"))
-        p, q = p + p_shift, q + q_shift
-        if at.pair is None or min(p, q) < 0:
-            continue
-        for i in range(1, R + 1):
-            if i + q <= R:
-                rows.append(Row(at.noise[i + q - 1] + room, at.both[i - 1], at.error, at.pair, f"lower, i={i}"))
-            if i - p >= 1:
-                rows.append(Row(at.both[i - 1] + room, at.noise[i - p - 1], at.error, at.pair, f"upper, i={i}"))
-    return judge_rows(rows, f"{len(found)} Hessians of dimension 1 to 6, {len(rows)} inequalities", "all three lines")
-
-
-def _weyl_lines(
-    at: Decomposed, first: int, second: int, first_shift: int, second_shift: int
-) -> Iterator[tuple[str, int, int, float]]:
-    """Name of the line with j and k, its direction, the index i on its left side, and its right side."""
-    R = len(at.both)
-    for j, k in product(range(1, R + 1), repeat=2):
-        bound = float(at.true[k - 1] + at.noise[j - 1])  # 1 + i - j = k in the first line, R + i - j = k in the second
-        for line, sign, i, shift in (("first", first, j + k - 1, first_shift),
-                                     ("second", second, j + k - R, second_shift)):  # fmt: skip
-            if sign and 1 <= i <= R and 1 <= i + shift <= R:
-                yield f"{line} line, j={j}, k={k}", sign, i + shift, bound
-
-
-def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -> Evidence:
-    line, j, k = place.replace(" line", "").replace("j=", "").replace("k=", "").split(", ")
-    true, noise = at.diagonals
-    witness = {"line": line, "j": int(j), "k": int(k), "H_true": list(true), "epsilon": list(noise)}
-    return Evidence(
-        False, "diagonal matrices with entries -1, 0, 1", place, f"left {left:g}, right {right:g}",
-        -abs(left - right), witness=witness,
+    uses=("fedloru-v2/eq-21-25", "fedloru-v2/eq-26-27"),
+    because="A few large entries keep the limiting density and move every fixed eigenvalue beyond the edge; Wigner "
+    "matrices have none.",
+    expect=("depends on the reading", "proof"),
+)
+def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1,
+          laws: tuple[str, ...] = ("gaussian", RARE.name)) -> Evidence:  # fmt: skip
+    """Fixed indices past one spike at either end, ``first`` = 0 with it; then the law with a few large entries."""
+    predicted = {name: edge * EDGES.noise * (-1.0 if "R" in name else 1.0) for name in ladders if int(name[-1]) > first}
+    limits = judge_limit(
+        {name: ladders[name] for name in predicted}, predicted,
+        scope=f"one spike at {EDGES.spikes[0] / EDGES.noise:g} sigma s at either end, Gaussian noise; "
+        f"{', '.join(predicted)}",
     )  # fmt: skip
+    if RARE.name not in laws:
+        return limits
+    R = RARE_DIMENSIONS[-1]
+    far = judge_probability(
+        Law(far_probability(R, 1, 1), 1e-9) if edge < FAR_OUT else Law(Fraction(0)), 0.0, 0.5,
+        what=f"lambda_2(H_N) >= {FAR_OUT:g} sigma s, rare entries, one spike of either sign",
+        scope="the probability from below, by a large entry in each of three blocks",
+        witness={"R": R, "size": RARE_SIZE, "edge": edge, "positive": 1, "negative": 1},
+    )  # fmt: skip
+    return judge_parts((limits, far))

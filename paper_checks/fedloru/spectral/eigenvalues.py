@@ -1,4 +1,4 @@
-"""Section 3.1 and Appendix A.3: limits of eigenvalues and eigenvectors (Proposition 3.1, eq. 5, 29)."""
+"""Section 3.1 and Appendix A.3: limits of eigenvalues and eigenvectors (Proposition 3.1, eq. 5)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.banded import draw_banded
 from rmt.closed_laws import Semicircle
-from rmt.spiked import SpikedModel, wigner_outlier
+from rmt.spiked import SpikedModel
 
 
 @dataclass(frozen=True)
@@ -288,15 +288,16 @@ def measure_bulk(context: Context) -> Ordered:
         Reading(
             "fixed index",
             r"For every fixed $i > p$, $\lambda_i(H_N) \to U_N$, and for every index at a fixed distance from the "
-            "other end the limit is $L_N$.",
+            "other end the limit is $L_N$. For Wigner matrices; for other noise see eq-29.",
             {"fixed_only": True},
             "Its proof ends with eq. (29), for all fixed i.",
             ({"edge": 2.1},),
         ),
     ),
     correction=Form(
-        r"For fixed $i > p$, $\lambda_i \to U_N$, and mirrored from below; for $i = \lfloor cR\rfloor$, $0 < c < 1$, "
-        r"$\lambda_i$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$, inside the bulk.",
+        r"For Wigner matrices and fixed $i > p$, $\lambda_i \to U_N$, and mirrored from below; for $i = \lfloor "
+        r"cR\rfloor$, $0 < c < 1$, $\lambda_i$ converges to the $(1-c)$-quantile of the semicircle on $[L_N, U_N]$, "
+        "inside the bulk.",
         {"interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"edge": 2.02}),
     ),
@@ -327,50 +328,4 @@ def prop_3_1_bulk(data: Ordered, interior: str = "edges", edge: float = 2.0, fix
         scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s; fixed indices, and shares "
         f"{', '.join(f'{share:g}' for share in data.shares.values())} of the spectrum",
         settings={name: {"sigma": BULK.sigma, "s": BULK.s, "share": data.shares.get(name, 0.0)} for name in predicted},
-    )  # fmt: skip
-
-
-def measure_past_outliers(context: Context) -> dict[str, Ladder]:
-    """The first eigenvalues at either end for one spike of either sign, far above the threshold."""
-    ladders = {}
-    for end, sign in (("top", 1.0), ("bottom", -1.0)):
-        model = SpikedModel((sign * 2.0 * BULK.noise,), Semicircle(BULK.sigma), BULK.s)
-        rng = context.rng(end)
-        rungs = []
-        for R in (10**4, 10**6, 10**8):
-            found = [draw_banded(model, R, rng, **{end: 3}) for _ in range(context.size(12, 60))]
-            rungs.append((R, np.array([d.top(3) if end == "top" else d.bottom(3) for d in found])))
-        for index in range(3):
-            name = f"lambda_{index + 1}" if end == "top" else f"lambda_R-{index}"
-            ladders[name] = Ladder(tuple((R, values[:, index]) for R, values in rungs))
-    return ladders
-
-
-@claim(
-    "fedloru-v2/eq-29",
-    where="Appendix A.3, eq. (29)",
-    says=r"For all fixed $i > p$ (respectively $i \ge q$): $\lambda_i(H_N) \to U_N$ (respectively "
-    r"$\lambda_{R-i}(H_N) \to L_N$).",
-    measure=measure_past_outliers,
-    mutants=[{"first": 0}, {"edge": 2.005}, {"edge": 1.995}],
-    uses=("fedloru-v2/eq-21-25",),
-    expect=("holds", "proof"),
-)
-def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1) -> Evidence:
-    """Fixed indices past one spike at either end; ``first`` = 0 would include the outlier itself."""
-
-    def predict(edge: float, first: int) -> Predictions:
-        found = {}
-        for name in ladders:
-            sign, index = (1.0, int(name[7:]) - 1) if "R" not in name else (-1.0, int(name[9:]))
-            outlier = wigner_outlier(2.0 * BULK.noise, BULK.noise)
-            found[name] = sign * (edge * BULK.noise if index >= first else outlier)
-        return found
-
-    predicted = predict(edge, first)
-    if first == 1:  # eq. 29 says nothing about the outliers themselves
-        predicted = {name: value for name, value in predicted.items() if name not in ("lambda_1", "lambda_R-0")}
-    return judge_limit(
-        {name: ladders[name] for name in predicted}, predicted,
-        scope=f"one spike at {BULK.spikes[0] / BULK.noise:g} sigma s at either end; {', '.join(predicted)}",
     )  # fmt: skip

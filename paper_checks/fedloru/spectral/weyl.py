@@ -1,14 +1,16 @@
-"""Appendix A.1 and A.3: Weyl's inequalities and what they give for the Hessian (Lemma A.3, eq. 21 to 25)."""
+"""Appendix A.1 and A.3: Weyl's inequalities and what they give for the Hessian (Lemma A.3, eq. 21 to 25; v1 too)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 from hypothesis import strategies
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.inequality import judge_inequality
@@ -174,3 +176,103 @@ def eq_21_25(pairs: list[Pair], p_shift: int = 0, q_shift: int = 0, tighten: flo
         f"{len(pairs)} Hessians of dimension 1 to 6 with every p + q <= R, {len(rows)} inequalities",
         "eq. (25) at every index",
     )
+
+
+@dataclass(frozen=True)
+class Decomposed:
+    """A Hessian, its noise and their sum by eigenvalues in decreasing order; the pair is None for diagonal matrices."""
+
+    true: NDArray[np.float64]
+    noise: NDArray[np.float64]
+    both: NDArray[np.float64]
+    error: float
+    pair: Pair | None
+    diagonals: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+
+
+def measure_weyl_steps(context: Context) -> list[Decomposed]:
+    """Every pair of small diagonal matrices with p = q = 1 up to order, then drawn pairs with any p + q <= R."""
+    found = []
+    for R in (4, 5):
+        for middle in combinations_with_replacement((1, 0, -1), R - 2):
+            true = (1, *middle, -1)
+            for noise in product((0, 1), repeat=R) if R == 4 else ((1,) * k + (0,) * (R - k) for k in range(R + 1)):
+                if not any(noise):
+                    continue
+                both = np.sort(np.add(true, noise))[::-1].astype(float)
+                found.append(Decomposed(np.array(true, float), np.sort(noise)[::-1].astype(float), both, 0.0, None,
+                                        (true, noise)))  # fmt: skip
+    for pair in measure_hessians(context)[: context.size(60, 1000)]:
+        found.append(Decomposed(*pair.eigenvalues(), pair))
+    return found
+
+
+@claim(
+    "fedloru-v1/eq-20-22",
+    where="v1 Appendix A.2, eqs. (20) to (22); iclr Appendix A.2, eqs. (16) to (18)",
+    says=r"For $p < i < R-q$: $\lambda_i(H_N) \le \lambda_{1+i-j}(H_{\mathrm{true}}) + \lambda_{1+i-k}(\epsilon)$ "
+    r"for $i = j+k-1 \le R$, and $\lambda_i(H_N) \le \lambda_{R+i-j}(H_{\mathrm{true}}) + \lambda_{R+i-k}(\epsilon)$ "
+    r"for $i = j+k-R \ge 1$; hence $\lambda_{i+q}(\epsilon) \le \lambda_i(H_N) \le \lambda_{i-p}(\epsilon)$ for all "
+    "$i$.",
+    measure=measure_weyl_steps,
+    control=Form("The first line and the conclusion.", {"second": 0}),
+    correction=Form(
+        r"The second line with the opposite sign, $\lambda_i(H_N) \ge \lambda_{R+i-j}(H_{\mathrm{true}}) + "
+        r"\lambda_{R+i-k}(\epsilon)$, as the conclusion uses it and v2 prints it; both lines for all $1 \le i \le R$.",
+        {"second": -1, "interior": False},
+        mutants=({"second": 1}, {"first": -1}, {"first_shift": -1}, {"second_shift": 1}, {"p_shift": -1},
+                 {"q_shift": -1}),
+        asks="neither",
+    ),
+    uses=("fedloru-v2/lem-A.3", "fedloru-v2/eq-21-25"),
+    also=("fedloru-iclr/eq-16-18",),
+    importance="detail",
+    because=r"The second inequality has the wrong sign: Weyl's lower bound is $\lambda_i(H_N) \ge \ldots$, as v2 "
+    "prints it.",
+    expect=("corrected", "proof"),
+)  # fmt: skip
+def eq_20_22(found: list[Decomposed], first: int = 1, second: int = 1, interior: bool = True, first_shift: int = 0,
+             second_shift: int = 0, p_shift: int = 0, q_shift: int = 0, tighten: float = 0.0) -> Evidence:  # fmt: skip
+    """All three lines at all indices; 1 reads "at most", -1 "at least", 0 leaves the line out."""
+    rows: list[Row] = []
+    for at in found:
+        R, room = len(at.both), tighten * (np.abs(at.true).max() + np.abs(at.noise).max())
+        p, q = int((at.true > 0).sum()), int((at.true < 0).sum())
+        for place, sign, i, bound in _weyl_lines(at, first, second, first_shift, second_shift):
+            if not interior or p < i < R - q:
+                if at.pair is None and sign * (at.both[i - 1] - bound) + room > 0:
+                    return _diagonal_violation(at, place, at.both[i - 1], bound)
+                if at.pair is not None:
+                    rows.append(Row(sign * at.both[i - 1] + room, sign * bound, at.error, at.pair, f"{place}, i={i}"))
+        p, q = p + p_shift, q + q_shift
+        if at.pair is None or min(p, q) < 0:
+            continue
+        for i in range(1, R + 1):
+            if i + q <= R:
+                rows.append(Row(at.noise[i + q - 1] + room, at.both[i - 1], at.error, at.pair, f"lower, i={i}"))
+            if i - p >= 1:
+                rows.append(Row(at.both[i - 1] + room, at.noise[i - p - 1], at.error, at.pair, f"upper, i={i}"))
+    return judge_rows(rows, f"{len(found)} Hessians of dimension 1 to 6, {len(rows)} inequalities", "all three lines")
+
+
+def _weyl_lines(
+    at: Decomposed, first: int, second: int, first_shift: int, second_shift: int
+) -> Iterator[tuple[str, int, int, float]]:
+    """Name of the line with j and k, its direction, the index i on its left side, and its right side."""
+    R = len(at.both)
+    for j, k in product(range(1, R + 1), repeat=2):
+        bound = float(at.true[k - 1] + at.noise[j - 1])  # 1 + i - j = k in the first line, R + i - j = k in the second
+        for line, sign, i, shift in (("first", first, j + k - 1, first_shift),
+                                     ("second", second, j + k - R, second_shift)):  # fmt: skip
+            if sign and 1 <= i <= R and 1 <= i + shift <= R:
+                yield f"{line} line, j={j}, k={k}", sign, i + shift, bound
+
+
+def _diagonal_violation(at: Decomposed, place: str, left: float, right: float) -> Evidence:
+    line, j, k = place.replace(" line", "").replace("j=", "").replace("k=", "").split(", ")
+    true, noise = at.diagonals
+    witness = {"line": line, "j": int(j), "k": int(k), "H_true": list(true), "epsilon": list(noise)}
+    return Evidence(
+        False, "diagonal matrices with entries -1, 0, 1", place, f"left {left:g}, right {right:g}",
+        -abs(left - right), witness=witness,
+    )  # fmt: skip
