@@ -305,14 +305,15 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
 @claim(
     "fedloru-v2/eq-61-62",
     where="Appendix B, eqs. (61) and (62), with the aggregation before them",
-    says=r"The server aggregates $A_{t+1} = \sum_{k=1}^Kp^{(k)}A_{t,E}^{(k)}$, $B_{t+1}$ likewise, and $A_{t+1} - "
-    r"A_t = -\eta E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{A,t}^{(k)}$, $B_{t+1} - B_t = -\eta "
-    r"E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{B,t}^{(k)}$ with $\tilde\Delta$ of (59).",
+    says=r"After all clients complete local training, the server aggregates $A_{t+1} = \sum_{k=1}^K"
+    r"p^{(k)}A_{t,E}^{(k)}$, $B_{t+1}$ likewise, and $A_{t+1} - A_t = -\eta E\sum_{k=1}^Kp^{(k)}"
+    r"\tilde\Delta_{A,t}^{(k)}$, $B_{t+1} - B_t = -\eta E\sum_{k=1}^Kp^{(k)}\tilde\Delta_{B,t}^{(k)}$ with "
+    r"$\tilde\Delta$ of (59).",
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
     correction=Form(
-        r"The same with $\tilde\Delta$ over $i = 0..E-1$, and the sums over the cohort with weights that sum to 1 "
-        r"over it: over all clients only if all take part.",
+        r"The same with $\tilde\Delta$ over $i = 0..E-1$. (If only a cohort trains, with the sums over it and weights "
+        r"that sum to 1 over it.)",
         {"begins": 0, "over": "cohort"},
         ({"begins": 1}, {"over": "all"}, {"scale": 1.001}, {"normalised": False}),
     ),
@@ -337,9 +338,9 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
         after = run.mean.A["W"], run.mean.B["W"]
         for name, at, before in (("A", 0, setting.A), ("B", 1, setting.B)):
             told = torch.stack([share * mean.steps[k, begins][at] for k in chosen]).sum(dim=0)
-            step = (before - after[at]) / (setting.rate * setting.steps)
+            told = -setting.rate * setting.steps * told
             near, first = (1e-2, FIRST_ORDER) if far else (1e-9, "")
-            promises.append(same(f"change of {name}", told, step, setting.case, near, first))
+            promises.append(same(f"change of {name}", told, after[at] - before, setting.case, near, first))
     return judge_promises(promises, ROUNDS)
 
 

@@ -63,8 +63,8 @@ def eq_WT(values: Values) -> Violation:
                      "the formula from what the clients hold")  # fmt: skip
 
 
-def step_and_told(values: Values, where: str) -> Violation:
-    """The mean step in A of E local steps on L w^2/2, against the mean of the gradients over i = 1..E."""
+def mean_step(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
+    """How far the mean step in A of E local steps on L w^2/2 is from the gradients' mean over i = 1..E; and eta E."""
     L, zone, W, A, B, rate = fractions(values, "L", "zone", "W", "A", "B", "rate")
     E, start, weights, later = followed(values, "steps"), A, list[Fraction](), list[Fraction]()
     assumes = assuming(
@@ -78,21 +78,23 @@ def step_and_told(values: Values, where: str) -> Violation:
         if i < E:
             A, B = A - rate * slope * B, B - rate * slope * A
     assumes += (Hypothesis("largest |w|, where the loss is quadratic", max(map(abs, weights)), "<=", zone),)
-    return Violation(
-        abs((start - A) / (rate * E) - sum(later, Fraction(0)) / E), 0, assumes=assumes, reads=QUADRATIC + where
-    )
+    return abs((start - A) / (rate * E) - sum(later, Fraction(0)) / E), rate * E, assumes
 
 
 @replay("fedloru-v2/eq-59-60")
 def eq_59_60(values: Values) -> Violation:
     """The whole move of A over eta E against the mean gradient with the printed indices."""
-    return step_and_told(values, "mean step of A")
+    apart, _, assumes = mean_step(values)
+    return Violation(apart, 0, assumes=assumes,
+                     reads=QUADRATIC + "distance of the mean step in A from the printed mean")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-61-62")
 def eq_61_62(values: Values) -> Violation:
-    """The same for the server, which has one client of weight 1."""
-    return step_and_told(values, "one client; change of A")
+    """The change of A at the server, which has one client of weight 1: eta E times the mean step."""
+    apart, scale, assumes = mean_step(values)
+    return Violation(scale * apart, 0, assumes=assumes,
+                     reads=QUADRATIC + "one client; distance of the change of A from the printed one")  # fmt: skip
 
 
 @replay("fedloru-v2/claim-B3-just")
