@@ -32,7 +32,7 @@ THEORY_HEADLINES = (
     Headline(
         "Independent entries of the stated variance are not enough for the edges; a Wigner matrix, with a fixed law of "
         "finite fourth moment, is.",
-        ("fedloru-v2/prop-3.1-dist", "fedloru-v2/eq-26-27"),
+        ("fedloru-v2/prop-3.1-dist", "fedloru-v2/eq-26-27", "fedloru-v2/eq-29"),
     ),
     Headline(
         r"The noise falls like $M^{-1/2}$. What decoupled models are is left open; a client that samples from the "
@@ -90,8 +90,8 @@ CONVERGENCE_HEADLINES = (
         ("fedloru-v2/alg-1", "fedloru-v2/alg-1-init-momentum", "fedloru-v2/claim-reinit"),
     ),
     Headline(
-        r"What the boxes return lacks the scales with which the model was trained, and the factors that are not "
-        r"accumulated yet.",
+        "What the boxes return lacks the scales that training has, and the factors that are not accumulated yet; where "
+        "W is the updated one, the sum counts twice.",
         ("fedloru-v2/alg-2", "fedloru-v2/alg-3", "fedloru-v2/alg-4", "fedloru-v2/eq-WT"),
     ),
     Headline(

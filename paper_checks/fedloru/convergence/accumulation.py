@@ -192,7 +192,9 @@ def judge_box(
             promises += [same(name, followed.rounds[t - 1].starts_from["W"], followed.model(t)["W"], case)
                          for t in ends if t < T]  # fmt: skip
         if "returned" in keep:
-            promises.append(same("the returned model is the last one trained", returned, followed.model(T)["W"], case))
+            promises.append(
+                same("the returned model is the one reached in the last round", returned, followed.model(T)["W"], case)
+            )
         if "text" in keep:
             rounds = ends + last if text_rounds == "tau" else list(range(1, T + 1))
             text = summed(run.alpha**text_power * scale, rounds)
@@ -206,9 +208,9 @@ ONE_PROMISE = Form(
 )
 CORRECTED_CONSTANTS = {"restart": "random", "leftover": True, "text_power": 1, "text_rounds": "tau"}
 CORRECTED = Form(
-    r"The listing returns the model that it trained if the factors restart at $AB = 0$ after each accumulation and the "
-    r"current $\alpha A_TB_T$ is added to what is returned unless $\tau$ divides T; the formula of the text is that "
-    r"model if it has $\alpha$ and sums over the rounds that $\tau$ divides, and over T.",
+    "The listing returns the model reached in round T, after averaging, if the factors restart at $AB = 0$ after "
+    r"each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless $\tau$ divides T; the "
+    r"formula of the text is that model if it has $\alpha$ and sums over the rounds that $\tau$ divides, and over T.",
     CORRECTED_CONSTANTS,
     ({"restart": "momentum"}, {"leftover": False}, {"text_power": 0}, {"text_rounds": "all"}, {"scale": 1.001}),
 )

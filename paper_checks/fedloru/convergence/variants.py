@@ -22,7 +22,7 @@ from paper_checks.context import Context
 from paper_checks.fedloru.convergence.accumulation import SCOPE, Run, by_hand, draw_runs, executed
 from paper_checks.methods.promises import Promise, judge_promises, same
 
-PERSONAL = {"L": 1.0, "U": 0.5, "personal_alpha": 2.0}
+PERSONAL = {"L": 1.0, "U": 1.0, "personal_alpha": 2.0}
 """Personal factors of the run by hand, and their scale."""
 
 
@@ -53,7 +53,7 @@ class Last:
         products: Sum of the accumulated products, without alpha.
         leftover: Product of the factors that are not accumulated yet, zero if tau divides T.
         personal: The personal product, zero without one.
-        trained: The model of client 0 in the last round, after averaging.
+        reached: The model of client 0 in the last round, after averaging.
         alphas: Scales of the shared and of the personal product.
         jumps: For every accumulation but the last: the model the next round starts from, and the one reached.
         uploads: Numbers sent in a round by one client, counted and expected.
@@ -65,7 +65,7 @@ class Last:
     products: Tensor
     leftover: Tensor
     personal: Tensor
-    trained: Tensor
+    reached: Tensor
     alphas: tuple[float, float]
     jumps: tuple[tuple[Tensor, Tensor], ...]
     uploads: tuple[float, float]
@@ -97,16 +97,16 @@ def _last(
     run: Run, algorithm: FedLoRU, fed: Federation, start: FedLoRUState, model: Callable[[FedLoRUState], Tree]
 ) -> Last:
     """Executes the rounds; what is personal and what is sent is left to the caller."""
-    products, leftover, jumps, trained = torch.zeros_like(run.W), torch.zeros_like(run.W), [], run.W
+    products, leftover, jumps, last = torch.zeros_like(run.W), torch.zeros_like(run.W), [], run.W
     for reached, after in executed(run, algorithm, fed, start._replace(factors=run.factors)):
-        trained, product = model(reached)["W"], reached.factors.A["W"] @ reached.factors.B["W"]
+        last, product = model(reached)["W"], reached.factors.A["W"] @ reached.factors.B["W"]
         accumulates = reached.rounds % run.tau == 0
         products = products + product if accumulates else products
         leftover = torch.zeros_like(product) if accumulates else product
         if accumulates and reached.rounds < run.rounds:
-            jumps.append((model(after)["W"], trained))
+            jumps.append((model(after)["W"], last))
     case = None if run.case is None else {**run.case, "restart": algorithm.restart}
-    return Last(case, run.W, fed.state.shared["base"]["W"], products, leftover, torch.zeros_like(run.W), trained,
+    return Last(case, run.W, fed.state.shared["base"]["W"], products, leftover, torch.zeros_like(run.W), last,
                 (run.alpha, 1.0), tuple(jumps), (0.0, 0.0))  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def judge_return(
     endings: tuple[Last, ...], *, power: int, personal_power: int, leftover: bool, scale: float, keep: tuple[str, ...],
     scope: str = SCOPE,
 ) -> Evidence:  # fmt: skip
-    """What a box returns against what was trained.
+    """What a box returns against the model that was reached.
 
     Args:
         endings: the ends of the runs.
@@ -128,10 +128,13 @@ def judge_return(
     promises = []
     for last in endings:
         alpha, own = last.alphas
+        rest = alpha * last.leftover if leftover else torch.zeros_like(last.leftover)
         if "returned" in keep:
-            rest = alpha * last.leftover if leftover else torch.zeros_like(last.leftover)
             returned = last.start + scale * alpha**power * last.products + rest + own**personal_power * last.personal
-            promises.append(same("the returned model is the one trained", returned, last.trained, last.case))
+            promises.append(same(REACHED, returned, last.reached, last.case))
+        if "updated" in keep:
+            name = "W as updated, the factors not accumulated yet and the personal product are that model"
+            promises.append(same(name, last.copy + rest + own**personal_power * last.personal, last.reached, last.case))
         if "copies" in keep:
             copied = last.start + scale * alpha * last.products
             promises.append(
@@ -146,6 +149,7 @@ def judge_return(
     return judge_promises(promises, scope)
 
 
+REACHED = "the returned model is the one that client 0 reached in the last round, after averaging"
 PROMISES = ("returned", "continue", "copies", "uploads")
 COPIES = Form("Every client's W ends as $W + \\alpha\\sum_{\\tau|t}A_tB_t$.", {"keep": ("copies",)})
 RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"scale": 1.001})
@@ -154,20 +158,23 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
 @claim(
     "fedloru-v2/alg-2",
     where="Appendix C.2, Algorithm 2",
-    says=r"Client k trains $W + \alpha_gAB + \alpha_pL^{(k)}U^{(k)}$, sends A and B only, and returns "
-    r"$W + \sum_{\tau|t}A_tB_t + L_T^{(k)}U_T^{(k)}$.",
+    says=r"Client k trains $L^{(k)}$, $U^{(k)}$ and then A, B in $W + \alpha_gAB + \alpha_pL^{(k)}U^{(k)}$ and sends "
+    r"A and B only; the server averages them, $A_t \leftarrow \sum_kp^{(k)}A_t^{(k)}$ and $B_t$ likewise; every "
+    r"$\tau$ rounds each client assigns $W \leftarrow W + \alpha_gA_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t + "
+    r"L_T^{(k)}U_T^{(k)}$. The text: inference is based on $W + \alpha_pL_T^{(k)}U_T^{(k)}$.",
     measure=run_personal,
     control=COPIES,
     correction=Form(
-        r"It returns the model that it trained with the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t + "
-        r"\alpha_pL_T^{(k)}U_T^{(k)}$ (plus $\alpha_gA_TB_T$ unless $\tau$ divides T), if the factors restart at "
-        r"$AB = 0$; as in the text's formula for inference.",
-        {"restart": "random", "power": 1, "personal_power": 1, "leftover": True},
+        r"With W the model at the start and the scales in place, $W + \alpha_g\sum_{\tau|t}A_tB_t + "
+        r"\alpha_pL_T^{(k)}U_T^{(k)}$ (plus $\alpha_gA_TB_T$ unless $\tau$ divides T) is the model that client k "
+        "reaches in round T, after averaging, if the factors restart at $AB = 0$. With W as the box has updated it "
+        r"the sum is counted twice, and the text's $W + \alpha_pL_T^{(k)}U_T^{(k)}$ (plus the same) is that model.",
+        {"restart": "random", "power": 1, "personal_power": 1, "leftover": True, "keep": (*PROMISES, "updated")},
         (*RETURN_MUTANTS, {"personal_power": 0}),
     ),
     kind="algorithm",
-    because="The returned model lacks both scales with which it was trained, and the factors that are not "
-    "accumulated yet.",
+    because="The returned model lacks both scales and the factors that are not accumulated yet; with the updated W, "
+    "the sum counts twice.",
     expect=("corrected", "search"),
 )
 def alg_2(endings: Endings, restart: str = "momentum", power: int = 0, personal_power: int = 0, leftover: bool = False,
@@ -205,18 +212,20 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
     "fedloru-v2/alg-3",
     where="Appendix C.3, Algorithm 3",
     says=r"Clients train nested factors of ranks $r_A, r_B < r$ (or opt out) and send these, the server recovers A, B "
-    r"and averages; returned is $W + \sum_{\tau|t}A_tB_t$.",
+    r"and averages; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha A_tB_t$. Returned is $W + "
+    r"\sum_{\tau|t}A_tB_t$.",
     measure=run_nested,
     control=COPIES,
     correction=Form(
-        r"It returns the model that was trained as $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ "
-        r"divides T), if the factors restart at $AB = 0$; a client sends $r_A(m + r) + r_B(n + r)$ numbers.",
-        {"restart": "random", "power": 1, "leftover": True},
+        r"With W the model at the start, $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ divides "
+        "T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as the box "
+        "has updated it, W alone (plus the same). A client sends $r_A(m + r) + r_B(n + r)$ numbers.",
+        {"restart": "random", "power": 1, "leftover": True, "keep": (*PROMISES, "updated")},
         RETURN_MUTANTS,
     ),
     kind="algorithm",
-    because=r"The returned model lacks the scale $\alpha$ with which it was trained, and the factors that are not "
-    "accumulated yet.",
+    because=r"The returned model lacks $\alpha$ and the factors that are not accumulated yet; with the updated W, the "
+    "sum counts twice.",
     expect=("corrected", "search"),
 )
 def alg_3(endings: Endings, restart: str = "momentum", power: int = 0, leftover: bool = False, scale: float = 1.0,
@@ -266,7 +275,8 @@ def run_pfedlora(context: Context) -> list[Served]:
     measure=run_pfedlora,
     control=Form("Only W is sent, all of it.", {"keep": ("sent",)}),
     correction=Form(
-        r"With the scale in place it returns the model that it trained: $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$.",
+        r"With the scale in place, $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$, it is the model that client k reaches in round "
+        "T, after averaging.",
         {"personal_power": 1},
         ({"personal_power": 0}, {"personal_power": 2}, {"scale": 1.001}),
     ),
@@ -281,7 +291,7 @@ def alg_4(runs: list[Served], personal_power: int = 0, scale: float = 1.0,
     for one in runs:
         if "returned" in keep:
             returned = scale * (one.W + one.alpha**personal_power * one.personal)
-            promises.append(same("the returned model is the one trained", returned, one.model, one.case))
+            promises.append(same(REACHED, returned, one.model, one.case))
         if "sent" in keep:
             promises.append(Promise("a client sends W", one.sent, one.size))
     return judge_promises(promises, f"{SCOPE}; personal scales 1/4 and 2; both variants")

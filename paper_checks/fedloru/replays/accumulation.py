@@ -9,7 +9,7 @@ from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, followed, fractions
 
 ONE_WEIGHT = "one weight w = W + alpha A B with loss (w - target)^2/2, one step of both factors a round; "
-TRAINED = "distance of the returned model from the trained one"
+REACHED = "distance of the returned model, W that of the start, from the one reached in round T"
 
 
 @dataclass
@@ -102,7 +102,7 @@ def alg_2(values: Values) -> Violation:
     return Violation(
         abs(W_0 + products + L * U - trained), 0, assumes=assumes,
         reads="w = W + alpha A B + personal_alpha L U with loss (w - target)^2/2, a step in L, U, then in A, B; "
-        + TRAINED,
+        + REACHED,
     )  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def alg_3(values: Values) -> Violation:
         if t % tau == 0:
             run.W += run.alpha * run.A * run.B
             products += run.A * run.B
-    return Violation(abs(W_0 + products - trained), 0, assumes=assumes, reads=ONE_WEIGHT + TRAINED)
+    return Violation(abs(W_0 + products - trained), 0, assumes=assumes, reads=ONE_WEIGHT + REACHED)
 
 
 @replay("fedloru-v2/alg-4")
@@ -131,5 +131,5 @@ def alg_4(values: Values) -> Violation:
         W -= rate * (W + own * L * U - target)  # eq. (85)
     return Violation(
         abs(L * U - own * L * U), 0, assumes=[Hypothesis("T", T, ">=", 1), Hypothesis("learning rate", rate, ">", 0)],
-        reads="w = W + personal_alpha L U with loss (w - target)^2/2, a step in L, U, then in W; " + TRAINED,
+        reads="w = W + personal_alpha L U with loss (w - target)^2/2, a step in L, U, then in W; " + REACHED,
     )  # fmt: skip
