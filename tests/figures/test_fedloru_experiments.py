@@ -90,6 +90,12 @@ def test_the_paper_s_scale_is_as_printed():
     assert all(entry.source for entry in LEFT_OUT)
 
 
+def test_the_laptop_s_steps_are_those_of_the_paper():
+    laptop, paper = SIZES["laptop"].federation, SIZES["paper"].federation
+    same = ("epochs", "batch", "momentum", "optimiser", "schedule", "schedule_minimum")
+    assert {name: laptop[name] for name in same} == {name: paper[name] for name in same}
+
+
 def test_shares_are_those_that_are_printed():
     for data, printed in (("fashion-mnist", (44, 33, 22)), ("cifar-100", (41, 31, 21))):
         network = network_of(SIZES["paper"], data)

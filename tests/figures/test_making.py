@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rankproof
 from figures import make as making
 from figures.figure import Figure, FigureError, Settings
 from figures.ledger import all_figures, select
@@ -150,6 +151,18 @@ def test_the_ledger():
     assert [figure.id for figure in select(["rmt/transition", "rmt/transition"])] == ["rmt/transition"]
     assert {figure.id for figure in select(["rmt/"])} == {id for id in ids if id.startswith("rmt/")}
     assert select() == all_figures()
+
+
+def test_the_list_is_lines_or_json(capsys):
+    chosen = select(["rmt/"])
+    assert rankproof.main(["figure", "--list", "rmt/"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [figure.id for figure in chosen]
+    assert rankproof.main(["figure", "--list", "--json", "rmt/"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == [{"id": f.id, "title": f.title, "datasets": list(f.datasets)} for f in chosen]
+    assert rankproof.main(["figure", "--json", "rmt/transition"]) == 2
+    assert "name --list too" in capsys.readouterr().err
 
 
 def test_two_figures_of_one_id_are_an_error(monkeypatch):
