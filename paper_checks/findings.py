@@ -14,7 +14,7 @@ from pathlib import Path
 
 from paper_checks.arguments import Argument, argument_of
 from paper_checks.card import STATED, counted, sentence_case, shortened
-from paper_checks.claim import FAILING, Claim, Importance
+from paper_checks.claim import FAILING, Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
 from paper_checks.paper import Page, Paper
 from paper_checks.replay import Replayed, Stored, replay_in_fresh_process, replays_of, stored
@@ -130,22 +130,29 @@ def proof_pages(paper: Paper) -> dict[str, str]:
     """A page in Markdown for every proof of a paper, by its name in ``docs/proofs``."""
     replays = replays_of(paper.package)
     claims = {claim.id: claim for claim in paper.claims()}
-    files = [file for id in claims for file in stored(paper.folder, id) if file.kind == "certificate"]
+    on_file = [file for id in claims for file in stored(paper.folder, id)]
+    refuted = {file.id for file in on_file if file.kind == "witness"}
+    files = [file for file in on_file if file.kind == "certificate"]
     answers = replay_in_fresh_process(paper.package, files)
     return {
-        _proof_name(file.id): _proof_page(claims[file.claim], file, argument_of(replays[file.id, file.kind]), answer)
+        _proof_name(file.id): _proof_page(
+            claims[file.claim], file, file.id in refuted, argument_of(replays[file.id, file.kind]), answer
+        )
         for file, answer in zip(files, answers, strict=True)
     }
 
 
-def _proof_page(claim: Claim, file: Stored, argument: Argument, answer: Replayed) -> str:
-    kind = "as corrected; it does not hold as printed" if claim.expect == "corrected" else "as printed"
-    reading = claim.readings[claim.file_ids().index(file.id)]
+def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, answer: Replayed) -> str:
+    """The page of a proof: of the correction where its reading has a witness, of the reading itself where not."""
+    reading = _reading_of(claim, file)
+    kind = f"as read: {reading.name}" if reading.says else "as printed"
+    says = ("As read", reading.says)
+    if refuted:
+        kind = f"as corrected; it does not hold {kind}"
+        assert claim.correction is not None, f"{file.id} has a witness, and a proof of no correction"
+        says = ("As corrected", claim.correction.says)
     lines = [f"# Proof of {claim.id}", "", f"{claim.where}; {kind}.", "", f"> {_mathematics(claim.says)}"]
-    if reading.says:
-        lines += ["", f"Read as: {reading.name}.", "", f"> {_mathematics(reading.says)}"]
-    if claim.correction is not None:
-        lines += ["", "As corrected:", "", f"> {_mathematics(claim.correction.says)}"]
+    lines += ["", f"{says[0]}:", "", f"> {_mathematics(says[1])}"] if says[1] else []
     if answer.proves:
         constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
         lines += ["", f"Constants of this statement, and sizes of the machine's steps: {constants}."]
@@ -180,11 +187,12 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
     yield f"{kind}{claim.where}{also}. **{claim.expect.capitalize()}**{_mathematics(_because(claim)).rstrip('.')}."
     yield ""
     yield f"> {_mathematics(claim.says)}"
-    yield from _readings(claim, {file.id for file, _ in replayed if file.kind == "witness"})
+    refuted = {file.id for file, _ in replayed if file.kind == "witness"}
+    yield from _readings(claim, refuted)
     for file, answer in replayed:
         if file.kind == "witness":
             yield ""
-            yield f"Witness{_of_reading(file)}: {_values(file.values)}. Replayed: {_rounded(answer.detail)}."
+            yield f"Witness{_named(claim, file)}: {_values(file.values)}. Replayed: {_rounded(answer.detail)}."
     if claim.expect in ("corrected", "depends on the reading") and claim.correction is not None:
         yield ""
         yield f"Found: {_mathematics(claim.correction.says)}"
@@ -197,7 +205,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
     for file, answer in replayed:
         if file.kind == "certificate":
             yield ""
-            found = ", as found" if claim.expect == "corrected" else _of_reading(file)
+            found = ", as found" if file.id in refuted else _named(claim, file)
             link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
             yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
     if claim.seen_in:
@@ -217,8 +225,13 @@ def _readings(claim: Claim, refuted: Collection[str]) -> Iterator[str]:
         yield f"| {' | '.join(_mathematics(cell).replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _of_reading(file: Stored) -> str:
-    return f", {file.reading.replace('-', ' ')}" if file.reading else ""
+def _reading_of(claim: Claim, file: Stored) -> Reading:
+    return claim.readings[claim.file_ids().index(file.id)]
+
+
+def _named(claim: Claim, file: Stored) -> str:
+    """Which reading a file is of, where the claim has several."""
+    return f", {_reading_of(claim, file).name}" if len(claim.readings) > 1 else ""
 
 
 def _file(figure: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 from paper_checks.claim import FAILING
 from paper_checks.findings import PARTS, findings_page, proof_pages
 from paper_checks.ledger import PAPERS
+from paper_checks.replay import stored_path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = [(paper, page) for paper in PAPERS for page in paper.pages]
@@ -54,3 +55,30 @@ def test_every_proof_has_its_current_page(paper):
         argument = argument.split("## What a machine verifies")[0]
         assert len(argument.split()) >= 25, f"{name} is no argument"
         assert text.count("$`") == text.count("`$")
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.package)
+def test_a_proof_says_which_statement_it_proves(paper):
+    """The correction if its reading has a witness on file; else that reading, or what is printed, and no other."""
+    pages = proof_pages(paper)
+    for claim in paper.claims():
+        for reading, id in zip(claim.readings, claim.file_ids(), strict=True):
+            text = pages.pop(id.replace("/", "--").replace("@", "--"), None)
+            if text is None:
+                continue
+            kind = f"as read: {reading.name}" if reading.says else "as printed"
+            if stored_path(paper.folder, id, "witness").exists():
+                kind = f"as corrected; it does not hold {kind}"
+            assert f"; {kind}." in text.splitlines()[2], id
+            assert ("\nAs corrected:" in text) == kind.startswith("as corrected"), id
+            assert ("\nAs read:" in text) == kind.startswith("as read"), id
+    assert not pages
+
+
+def test_an_entry_tells_a_proof_of_the_correction_from_one_of_a_reading():
+    """Lemma A.1 b) fails as printed; its correction and one reading are proved."""
+    paper, page = next((paper, page) for paper, page in PAGES if page.name == "fedloru-spectral-theory")
+    text = findings_page(paper, page, DOCS)
+    entry = text.split("#### fedloru-v2/lem-A.1b\n")[1].split("####")[0]
+    assert "Proved, as found ([the proof](proofs/fedloru-v2--lem-A.1b.md))" in entry
+    assert "Proved, vaguely ([the proof](proofs/fedloru-v2--lem-A.1b--vaguely.md))" in entry
