@@ -8,7 +8,7 @@ from fractions import Fraction
 import sympy
 
 from algorithms.rolora import RoLoRA
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import LITERAL, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
@@ -104,20 +104,47 @@ def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) ->
     return judge_half(points, "A", weight, synchronised, "3")
 
 
+TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
+"""Two clients whose adapters are numbers."""
+
+
 @claim(
     "rolora/eq-4",
     where="Section 4, eq. (4)",
     says=r"In the even round $\frac1N\sum_i\Delta W_i^{2t+2} = \frac1N(A_1^{t+1}B_1^{t+1} + \cdots + "
     r"A_N^{t+1}B_N^{t+1}) = \frac1N(A_1^{t+1} + \cdots + A_N^{t+1})B^{t+1}$.",
     measure=points_of,
-    mutants=[{"synchronised": False}, {"weight": 1.01}],
+    readings=(
+        LITERAL,
+        Reading(
+            "B distributed",
+            r"(4) with $B_i^{t+1} = B^{t+1}$ for every client i, the mean that the server distributes before the even "
+            "round.",
+            {"of": "distributed"},
+            "The text after (4) says that the server distributes it, and that clients freeze it in the even round.",
+            ({"synchronised": False}, {"weight": 1.01}),
+        ),
+    ),
     uses=("rolora/alg-1",),
     importance="result",
-    expect=("holds", "proof"),
+    because=r"In (3) and Algorithm 1 $B_i^{t+1}$ is a client's own update, before the mean is taken; these differ.",
+    expect=("depends on the reading", "proof"),
 )
-def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
-    """With B the same at all clients; without that it fails."""
-    return judge_half(points, "B", weight, synchronised, "4")
+def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of: str = "updates") -> Evidence:
+    """With B the same at all clients; without that it fails.
+
+    Args:
+        points: entries.
+        weight: of the right side.
+        synchronised: whether all clients have the same B, where it is distributed.
+        of: whether $B_i^{t+1}$ is the client's update of (3), or what the server distributes.
+    """
+    if of == "distributed":
+        return judge_half(points, "B", weight, synchronised, "4")
+    As, Bs = ([Fraction(number) for number in TWO_UPDATES[name]] for name in ("A", "B"))
+    left = sum(A * B for A, B in zip(As, Bs, strict=True)) / 2
+    line = Promise("(4)", left, Fraction(weight) * sum(As) / 2 * sum(Bs) / 2, case=TWO_UPDATES)
+    return judge_promises([line], "two clients whose A and B are numbers")
 
 
 @claim(

@@ -109,6 +109,10 @@ def scope(steps: list[Step]) -> str:
     return f"{len(steps)} iterations of Algorithm 2: 1 to 4 clients, d up to 20, m from 5 to 200, s from 0.001 to 1"
 
 
+MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0", "uu": "3/4", "s": "1/2"}
+"""Samples whose gradient is its mean over all samples."""
+
+
 @claim(
     "rolora/eq-81",
     where="Appendix A.3, eqs. (81) to (85)",
@@ -116,12 +120,39 @@ def scope(steps: list[Step]) -> str:
     r"a^*b^{*\top})\bar b + \eta P(\ldots) = Pa(1 - 2\eta\bar b^\top\bar b) + \eta P(E[\nabla_al] - \nabla_al)$ with "
     r"$P = I_d - a^*(a^*)^\top$, by $E[\nabla_al] = 2(a\bar b^\top - a^*b^{*\top})\bar b$ and $Pa^* = 0$.",
     measure=lambda context: generic_points(context, sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta"), 3),
-    mutants=[{"factor": 1.0}, {"sign": -1}],
+    readings=(
+        LITERAL,
+        Reading(
+            "expectation of (49)",
+            r"(81) to (85) with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$ throughout; given "
+            r"$\bar b$, it is the expectation for samples that $\bar b$ is independent of.",
+            {"of": "given b"},
+            "(83) puts (49) for the expectation.",
+            ({"factor": 1.0}, {"sign": -1}),
+        ),
+    ),
     uses=("rolora/eq-48",),
-    expect=("holds", "proof"),
+    because=r"$\bar b$ is made of the same samples: (49), which (83) puts for the mean gradient, is another vector.",
+    expect=("depends on the reading", "proof"),
 )
-def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1) -> Evidence:
-    """Any gradient in the place of the sampled one, any a, b and b*, and a unit a*."""
+def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "all") -> Evidence:
+    """Any gradient in the place of the sampled one, any a, b and b*, and a unit a*.
+
+    Args:
+        points: values of the entries.
+        factor: printed as 2.
+        sign: of the last term.
+        of: whether the expectation is over all samples of Algorithm 2, or the expression (49).
+    """
+    if of == "all":
+        own, s = own_samples(MEAN_GRADIENT), Fraction(MEAN_GRADIENT["s"])
+        (cosine, sine), (_, across) = own.truth, own.gradient  # along a it is 0; P a has -sine, P u the cosine
+        left = -sine - s * cosine * across
+        right = -sine * (1 - 2 * s * own.b**2) + s * cosine * (own.mean[1] - across)
+        return judge_promises(
+            [Promise("(83) to (85)", float(left), float(right), 1e-12, case=MEAN_GRADIENT)],
+            "one client of Algorithm 2 in the plane; (81) and (82) hold for any vector in the place of the expectation",
+        )
     u, a0, a1, b0, b1, o0, o1, n0, n1, eta = sympy.symbols("u a0 a1 b0 b1 o0 o1 n0 n1 eta")
     truth = sympy.Matrix([2 * u, 1 - u**2]) / (1 + u**2)
     a, b, own, nabla = (sympy.Matrix(pair) for pair in ((a0, a1), (b0, b1), (o0, o1), (n0, n1)))
@@ -131,10 +162,6 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1) -> Evidence:
     right = P * a * (1 - rational(factor) * eta * (b.T * b)[0]) + sign * eta * P * (mean - nabla)
     lines = [Equation(f"entry {k}", left[k], right[k]) for k in range(2)]
     return judge_identity(lines, points, "two dimensions, any vectors but a unit a*")
-
-
-MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0", "uu": "3/4", "s": "1/2"}
-"""Samples whose gradient is its mean over all samples."""
 
 
 @claim(
@@ -147,7 +174,8 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
         LITERAL,
         Reading(
             "expectation of (49)",
-            r"(86) to (89) with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$.",
+            r"(86) to (89) with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$; given $\bar b$, it "
+            r"is the expectation for samples that $\bar b$ is independent of.",
             {"of": "given b"},
             "(86) follows from (85), which puts (49) for the expectation.",
             ({"second": 0.5}, {"factor": 1.9}),
@@ -194,7 +222,10 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
     expect=("holds", "proof"),
 )
 def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
-    """With the bound (76) of the proof; the one printed in Lemma A.10 would not do."""
+    """With the bound (76) of the proof; the one printed in Lemma A.10 would not do.
+
+    (49) stands for the expectation here; on the event of (62) any vector might (``eq-65``).
+    """
     promises = []
     for step in steps:
         factor = (step.level + one) ** 2 if form == "proof" else step.level**2 + step.level

@@ -33,7 +33,10 @@ from paper_checks.rolora.own_samples import own_samples
     expect=("holds", "proof"),
 )
 def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Evidence:
-    """The square in full, (103), and without the term of second order, (106)."""
+    """The square in full, (103), and without the term of second order, (106).
+
+    In (106) any vector may stand for the expectation: it is subtracted and added.
+    """
     promises = []
     for one in steps:
         linear = 1.0 - factor * one.s * (one.along + one.slope)
@@ -178,7 +181,8 @@ VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu
         LITERAL,
         Reading(
             "expectation of (49)",
-            r"(110) to (115) with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$.",
+            r"(110) to (115) with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$; given $\bar b$, it "
+            r"is the expectation for samples that $\bar b$ is independent of.",
             {"of": "given b"},
             "(110) puts (49) for the expectation.",
             ({"sign": -1}, {"linear": 0.9}),

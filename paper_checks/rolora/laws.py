@@ -132,9 +132,20 @@ def plane_tail(room: float, m: int) -> float:
     most = room / sqrt(1.0 - room**2)
     t = np.linspace(0.0, most, 4001)
     apart = np.sqrt(np.maximum(room**2 * (1.0 + t**2) - t**2, 0.0))
+    return float(np.log(np.exp(student_tail(most, m)) + _schur_beyond(apart, t, m)))
+
+
+def across_tail(room: float, m: int) -> float:
+    r"""The same for $u^\top(S - I)v$, from below: without T beyond 50."""
+    t = np.linspace(0.0, min(50.0, 20.0 / sqrt(m)), 4001)
+    return float(np.log(_schur_beyond(room * np.sqrt(1.0 + t**2), t, m)))
+
+
+def _schur_beyond(apart: Array, t: Array, m: int) -> float:
+    """Probability that R is that far from 1 at a T of that size, which lies on the grid."""
     missing = chi2.sf(m * (1.0 + apart), m - 1) + chi2.cdf(m * (1.0 - apart), m - 1)
     density = np.exp(log(2.0) - betaln(0.5, 0.5 * m) - 0.5 * (m + 1.0) * np.log1p(t**2))
-    return float(np.log(np.exp(student_tail(most, m)) + np.trapezoid(density * missing, t)))
+    return float(np.trapezoid(density * missing, t))
 
 
 def integral(function: Callable[[float], float], low: float, high: float) -> float:

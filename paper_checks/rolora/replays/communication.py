@@ -1,4 +1,4 @@
-"""Replays of the claims in ``communication``."""
+"""Replays of the claims in ``communication`` and ``alternating``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
+
+
+@replay("rolora/eq-4")
+def eq_4(values: Values) -> Violation:
+    """Adapters of one number: the mean of the products against that of the A_i times that of the B_i, which is B."""
+    As, Bs = ([Fraction(number) for number in values[name]] for name in ("A", "B"))
+    assumes = assuming(Hypothesis("clients", len(As), ">=", 2), Hypothesis("local updates of B", len(Bs), "=", len(As)))
+    N = len(As)
+    products = sum((A * B for A, B in zip(As, Bs, strict=True)), Fraction(0)) / N
+    aggregated = sum(As, Fraction(0)) * sum(Bs, Fraction(0)) / N**2
+    return Violation(abs(products - aggregated), 0, assumes=assumes, given={"left": products, "right": aggregated},
+                     reads="A_i, and B_i of (3), of each client; distance of both sides of (4)")  # fmt: skip
 
 
 @replay("rolora/table-4")

@@ -75,6 +75,24 @@ def eq_117(values: Values) -> Violation:
     )  # fmt: skip
 
 
+@replay("rolora/eq-81")
+def eq_81(values: Values) -> Violation:
+    """Both sides along the unit vector v across a*, for which P a = -sine v and P u = cosine v; a'grad is 0."""
+    assumes, at = own_samples(values)
+    cosine, sine, s = fractions(values, "cosine", "sine", "s")
+    left = -sine - s * cosine * at["across"]
+    right = -sine * (1 - 2 * s * at["b"] ** 2) + s * cosine * (at["mean"] - at["across"])
+    assumes += (
+        Hypothesis("eta |b*|^2", s, ">", 0),
+        Hypothesis("eta |b*|^2", s, "<=", 1),
+    )
+    return Violation(
+        abs(left - right), 0, assumes=assumes, given={"P a+": left, "(85)": right},
+        reads="one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; distance of "
+        "both sides of (85)",
+    )  # fmt: skip
+
+
 @replay("rolora/eq-86")
 def eq_86(values: Values) -> Violation:
     """The step along P a, before it is normalised, in the plane; |grad - mean grad| is 0."""

@@ -101,6 +101,23 @@ def eq_50(values: Values) -> Violation:
                      "|grad - mean grad|^2 and the square of (51)")  # fmt: skip
 
 
+@replay("rolora/eq-52")
+def eq_52(values: Values) -> Violation:
+    """The norm of a summand for w = u is at least the size of its mean, as E exp(|x|/t) >= 1 + |E x|/t.
+
+    The m summands are alike, so that each has the mean of w'(grad - 2 M b)/2: across a half of -2 cosine sine (1 - 1/m)
+    + 2 cosine sine, since b is cosine on average.
+    """
+    assumes, at = own_samples(values)
+    cosine, sine = fractions(values, "cosine", "sine")
+    assumes += (Hypothesis("b, for which (58) is 0", at["b"], "=", 0),)
+    return Violation(
+        abs(at["mean"] + 2 * cosine * sine) / 2, 0, assumes=assumes,
+        reads="one client, w = u, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; the "
+        "norm of (52) from below, and (58) for any constant",
+    )  # fmt: skip
+
+
 @replay("rolora/eq-62")
 def eq_62(values: Values) -> Violation:
     """One client in the plane, a* nearly across a: a lower bound of the probability, against (64) for c_5 >= 1/30.

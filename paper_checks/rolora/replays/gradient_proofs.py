@@ -92,7 +92,7 @@ def flaw_of_plane() -> str:
     return "" if checks and non_negative(scaled(r - r**2)) else "the plane"
 
 
-@proof("rolora/eq-52", c2="8/3", c4="4.1093617075557")
+@proof("rolora/eq-52@samples-independent-of-b", c2="8/3", c4="4.1093617075557")
 def eq_52(values: Values) -> Proof:
     r"""(53) is the triangle inequality, by convexity; (54) the norm of a constant; (55) as (22) to (24).
 
@@ -178,10 +178,11 @@ def flaw_of_deviation(one: Any, power: Any = 1) -> str:
 
 @proof("rolora/eq-65", one="1", power="1")
 def eq_65(values: Values) -> Proof:
-    r"""(65) is Lemma A.7 and (66) the event of (62); with the matrix of (67) in (68) the rest is elementary.
+    r"""(65) is Lemma A.7 and (66) the event of (62), whatever vector stands for the expectation in both.
 
-    $ag^\top = aa^\top a^*b^{*\top}$ gives (67); (68), (70) and (71) are triangle inequalities, (69) norms of rank one,
-    (72) is $\|g\| \le \|b^*\|$, (74) the event of (42), and (75) $(\delta^t)^2 \le \delta^t$.
+    With the matrix of (67) in (68) the rest is elementary. $ag^\top = aa^\top a^*b^{*\top}$ gives (67); (68), (70) and
+    (71) are triangle inequalities, (69) norms of rank one, (72) is $\|g\| \le \|b^*\|$, (74) the event of (42), and
+    (75) $(\delta^t)^2 \le \delta^t$.
     """
     flaw = flaw_of_net(sympy.Integer(1)) or flaw_of_deviation(rational(values["one"]), rational(values["power"]))
     return Proof(not flaw, flaw or "an identity of matrices, norms of rank one, and signs of coefficients")
@@ -189,6 +190,6 @@ def eq_65(values: Values) -> Proof:
 
 @proof("rolora/eq-90", one="1")
 def eq_90(values: Values) -> Proof:
-    r"""$\eta$ times (76), on the events of (42) and (62)."""
+    r"""$\eta$ times (76), on the events of (42) and (62), whatever vector stands for the expectation in (62)."""
     flaw = flaw_of_deviation(rational(values["one"]))
     return Proof(not flaw, flaw or r"(76), times $\eta$")

@@ -22,7 +22,10 @@ from paper_checks.rolora.replays.concentration_proofs import (
     normal_quotient,
     surely,
 )
+from paper_checks.rolora.replays.freezing_proofs import N, m
 from paper_checks.rolora.replays.gradient_proofs import flaw_of_deviation
+from paper_checks.rolora.replays.moment_proofs import PRODUCT, SCALE, alpha, flaw_of_moments
+from paper_checks.rolora.replays.moment_proofs import mean as own_moment
 from paper_checks.stored_values import Values
 
 level, tilde, h, s = sympy.symbols("level tilde h s", nonnegative=True)
@@ -184,13 +187,39 @@ def eq_107_thresholds(values: Values) -> Proof:
                  "for two fixed vectors; constants by intervals")  # fmt: skip
 
 
+def flaw_of_own_mean() -> str:
+    r"""Why (116) does not hold for the mean over all samples of Algorithm 2, of which $m \ge \max\{q, 3\}$; else empty.
+
+    There $a^\top E[\nabla_al] = \frac{4(N - 1)}{N^2m(m-2)}(\delta^t)^2\|b^*\|^2$, by the moments of Appendix A.4.1, and
+    twice that is at most $4\epsilon'\|b^*\|^2$: $\frac{N-1}{N^2} \le \frac14$, $m - 2 \ge \frac m3$, and $m \ge q \ge
+    2\log2/\epsilon_2^2 > 1/\epsilon_2^2$ with $\epsilon_2 < \epsilon'$.
+    """
+    one, square = own_moment(SCALE), own_moment(SCALE**2)
+    product, both = own_moment(PRODUCT), own_moment(SCALE * PRODUCT)
+    others = N - 1
+    # E of b^2 |z_1|^2 and of b z_1'(X_1 a*), b the mean of the s_i.
+    squares = (both + 2 * others * one * product + m * (others * square + others * (N - 2) * one**2)) / N**2
+    slope = 2 / m * (squares - (both + others * one * product) / N)
+    stated = 4 * others / (N**2 * m * (m - 2)) * (1 - alpha**2)
+    # 8 (N - 1) / (N^2 m (m - 2)) <= 8 / 4 * 3 / m^2 <= 6 eps_2^4 / (2 log 2)^2 <= 4 eps_2.
+    return flaw_of_moments() or flaw_of(
+        the_mean=sympy.simplify(slope - stated) == 0,
+        the_clients=sympy.expand(N**2 - 4 * others - (N - 2) ** 2) == 0,
+        the_samples=surely(4 * (2 * LOG_2) ** 2 - 6),
+    )
+
+
 @proof("rolora/eq-116", first="4", second="4", one="1")
 def eq_116(values: Values) -> Proof:
-    r"""(106), (107) to (109) with $\tilde\epsilon$, and (110) to (115)."""
+    r"""(106), (107) to (109) with $\tilde\epsilon$, and (110) to (115).
+
+    These take (49) for the expectation. For that over all samples, $2\eta a^\top E[\nabla_al]$ is even smaller.
+    """
     second = rational(values["second"])
     flaw = first_flaw(
         flaw_of_first(rational(values["first"]), rational(values["one"])),
         flaw_of_slope(sympy.Integer(1)),
         flaw_of(the_second_factor=second >= 4),
+        flaw_of_own_mean(),
     )
     return Proof(not flaw, flaw or "(106), (109) with the threshold of (116), and (115)")
