@@ -32,6 +32,15 @@ def test_no_other_number_is_exact(side):
     assert not outcome(4, 1, error=side if not isinstance(side, float) else math.nan).confirmed
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [(Fraction(1, 10**4), "0.3601 > 0.36 (exact)"), (Fraction(1, 10**8), "0.36000001 > 0.36 (exact)"),
+     (Fraction(1, 10**40), "0.36 + 1e-40 > 0.36 (exact)")],
+)  # fmt: skip
+def test_two_sides_that_differ_are_not_told_alike(more, told):
+    assert outcome(Fraction(36, 100) + more, Fraction(36, 100)).detail == told
+
+
 @pytest.mark.parametrize("side", [math.nan, math.inf, -math.inf])
 def test_sides_and_errors_are_finite(side):
     assert not outcome(side, 1.0, 1e-9).confirmed
