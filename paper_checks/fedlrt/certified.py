@@ -89,7 +89,7 @@ def certificates() -> dict[str, dict[str, Any]]:
             "kappa": "1.2072",
             "constants": {"1/12": "13.35", "1/24": "25.28", "1/94": "96", "1/2": "96"},
         },
-        "fedlrt/cor-2-proof": {"kappa": "1.2072", "at": "1/24", "constant": "25.3"},
+        "fedlrt/cor-2-proof": {"kappa": "1.2072", "constant": "96", "share": "82"},
         "fedlrt/assumption-1": {"factor": "2"},
         "fedlrt/thm-11-combine": {"loss": "2", "half": "1/2"},
         "fedlrt/thm-1": {"certificates": [c.as_json() for c in drifts], "further_steps": [100, *FURTHER_STEPS]},

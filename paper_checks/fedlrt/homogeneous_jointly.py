@@ -81,7 +81,7 @@ def measure_test(context: Context) -> Test:
     mutants=[{"rate": 1.0}],
     readings=(
         *read_in("the step is admitted for all C, the rank is found in the first quarter of the run and never "
-                 "underestimated, a run comes within $10^{-5}$, and in fewer rounds than FedLin.",
+                 "underestimated, the run comes within $10^{-5}$, and in fewer rounds than FedLin.",
                  "plain", "dx", "uniform"),
         Reading(UNIT_START.name, "The step is admitted for all C, and: " + UNIT_START.says, UNIT_START.constants,
                 UNIT_START.why),

@@ -22,8 +22,9 @@ from toymodels.legendre import BASES, homogeneous
 CLIENTS = (1, 2, 4, 8, 16, 32)
 RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
 SETTING = (
-    "n = 20, target of rank 4 from normal factors, 10,000 points dealt evenly, s = 20, rate 1e-3, normal start of "
-    "size 0.01 cut to rank 8 if no other is named, tail after the last kept value below tau = 0.1 of the norm"
+    "n = 20, target AB/sqrt(20) of rank 4 with normal factors, 10,000 points dealt evenly, s = 20, rate 1e-3, start of "
+    "normal entries times 0.01/sqrt(20), or another size if one is named, cut to rank 8, tail after the last kept "
+    "value below tau = 0.1 of the norm"
 )
 NORMALISED = {
     "plain": ("value 1 at 1", "polynomials of value 1 at 1",
@@ -36,10 +37,20 @@ NORMALISED = {
 """Name of the reading, what it says, and why, by basis."""
 
 
-def read_in(statement: str, *bases: str) -> tuple[Reading, ...]:
-    """A statement with each normalisation; the first is the judge's default."""
+def started(size: str) -> str:
+    """What a statement on a run needs beside the normalisation: law and scale of the target, the start."""
+    return (
+        r", $W_r = AB/\sqrt{20}$ with standard normal $A \in \mathbb R^{20 \times 4}$, "
+        r"$B \in \mathbb R^{4 \times 20}$, and a start of normal entries of standard deviation "
+        rf"${size}/\sqrt{{20}}$ cut to rank 8"
+    )
+
+
+def read_in(statement: str, *bases: str, run: bool = True) -> tuple[Reading, ...]:
+    """A statement with each normalisation, for a run also with its target and start; the first is the default."""
+    start, left = (started("0.01"), " Law of $W_r$ and start are not given either.") if run else ("", "")
     return tuple(
-        Reading(name, f"With {says}: {statement}", {"basis": basis} if place else {}, why)
+        Reading(name, f"With {says}{start}: {statement}", {"basis": basis} if place else {}, why + left)
         for place, (basis, (name, says, why)) in enumerate((basis, NORMALISED[basis]) for basis in bases)
     )
 
@@ -48,8 +59,7 @@ FEW = 200
 """Rounds that "a few" may be at most."""
 UNIT_START = Reading(
     "value 1 at 1 with a start of size 1",
-    f"With polynomials of value 1 at 1 and a normal start of size 1 the rank is 4 within {FEW} rounds and never below "
-    "it.",
+    f"With polynomials of value 1 at 1{started('1')}: the rank is 4 within {FEW} rounds and never below it.",
     {"basis": "plain, size 1"},
     "The text gives no size of the random start; a few rounds are counted, not a share of the run.",
 )
@@ -158,7 +168,7 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     r"step-size restriction of Theorem 2, $\lambda \le \frac1{12Ls_*}$.",
     measure=find_smoothness,
     mutants=[{"steps": 100}],
-    readings=read_in("the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform"),
+    readings=read_in("the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform", run=False),
     hypotheses=(Dropped("points spread uniformly among the clients", {"basis": "plain, by region"}),),
     best={"rate": Best(4.0e-3, "searched: the largest admitted with value 1 at 1, 4.04e-3 to 4.06e-3 by the points")},
     because="With orthonormal polynomials the curvature of some clients exceeds what the step admits; plain ones pass.",

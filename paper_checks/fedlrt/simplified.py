@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from algorithms.descent import Descent
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.convergence import LIMIT, Run, as_run
 from paper_checks.fedlrt.traces import Array, descent_constant, run_of, with_slope
 from paper_checks.fedlrt.truncation_steps import E1, bowl
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.units import judge_units
 
 _ROUNDING = 1e-11
 SMALL = 0.1
@@ -283,70 +282,89 @@ def cor_1(
 
 
 def measure_brackets(context: Context) -> Sequence[tuple[Fraction, Fraction]]:
-    """Values of L and delta."""
+    """Values of L and delta, also where L is about as small as the correction allows."""
     deltas = [Fraction(1, 10), Fraction(1, 20), Fraction(1, 100), Fraction(1, 3), Fraction(1)]
-    return [(L, delta) for delta in deltas for L in (Fraction(1), Fraction(10), Fraction(1, 2), Fraction(1, 100))]
+    shares = (Fraction(1, 82), Fraction(1, 90))
+    return [
+        (L, delta) for delta in deltas
+        for L in (Fraction(1), Fraction(10), Fraction(1, 2), Fraction(1, 100), *(delta**2 * share for share in shares))
+    ]  # fmt: skip
+
+
+PLUGGED = (
+    r"gives $\|\nabla_{\tilde S}L(W_r^t)\|^2 \le 96L(L(W_r^t) - L(W_r^{t+1}) + L\vartheta)$ for all $\delta \ll 1$."
+)
 
 
 @claim(
     "fedlrt/cor-2-proof",
     where="Appendix G.2, proof of Corollary 2",
-    says=r"Plugging $\lambda s_* = \frac1{12L+\delta^2}$ into the bound of Theorem 4 gives $\|\nabla_{\tilde "
-    r"S}L(W_r^t)\|^2 \le 96L(L(W_r^t) - L(W_r^{t+1}) + L\vartheta)$, with $\frac14 - \delta^2 \le \frac14$ "
-    r"and $\frac1{12L+\delta^2} \le \frac1{12L}$.",
+    says=r"After the inequality of Theorem 4: with $\lambda s_* = \frac1{12L+\delta^2}$, that is "
+    r"$\lambda = \frac1{s_*(12L+\delta^2)} \le \frac1{Ls_*}$, which obeys the learning rate requirement of Theorem 2, "
+    r"plugging this learning rate into (38) gives $\|\nabla_{\tilde S}L(W_r^t)\|^2 \le 96L(L(W_r^t) - L(W_r^{t+1}) + "
+    r"L\vartheta)$, where $\frac14 - \delta^2 \le \frac14$ and $\frac1{12L+\delta^2} \le \frac1{12L}$ are used.",
     measure=measure_brackets,
+    readings=(
+        Reading(
+            "(38)",
+            r"Plugging $\lambda s_* = \frac1{12L+\delta^2}$ into (38), the inequality of Theorem 2, " + PLUGGED,
+            why="Printed is (38).",
+        ),
+        Reading(
+            "the inequality of Theorem 4",
+            r"Plugging $\lambda s_* = \frac1{12L+\delta^2}$ into the inequality of "
+            "Theorem 4 " + PLUGGED,
+            {"form": "Theorem 4"},
+            r"The proof begins with it, it has no number, and the $\delta^2$ that is used stands in it only.",
+            ({"form": "Theorem 4", "constant": 1.0},),
+        ),
+    ),
     control=Form(
-        r"With $\lambda s_* = 1/(24L)$, $\delta \le 1/2$ and no last term in the bracket.",
-        {"rate": "24 L", "last": 0.0, "most": 0.5},
+        r"With $\lambda s_* = 1/(24L)$, $\delta \le 1/2$ and no last term in the bracket of Theorem 4.",
+        {"form": "Theorem 4", "rate": "24 L", "last": 0.0, "most": 0.5},
     ),
     correction=Form(
-        r"With $\lambda s_* = 1/(24L)$ the corrected Theorem 4 gives 25.3 instead of 96, for all $\delta \le 1$; the "
-        r"bracket of the printed one at the printed rate is $\delta^2(2 - 12L - \delta^2)/(12L + \delta^2)$, negative "
-        r"as soon as $L \ge 1/6$. $12L + \delta^2$ adds a number to a reciprocal learning rate, as does "
-        r"$\delta^2 + \delta^2s_*\lambda$ the other way round.",
-        {"rate": "24 L", "form": "root", "constant": 25.3},
-        mutants=({"constant": 25.0}, {"rate": "12 L + delta^2"}, {"root": 3.0}),
+        r"At the printed rate the corrected Theorem 4, with its hypothesis at the start of the round "
+        r"($\frac1C\sum_c\|\nabla_{\hat S}L_c(\tilde W_r)\|^2 \le \delta^2\|\nabla_{\tilde S}L(\tilde W_r)\|^2$, "
+        r"$\delta \le 1$), gives $\|\nabla_{\tilde S}L(W_r^t)\|^2 \le 96L(L(W_r^t) - L(W_r^{t+1}) + "
+        r"\vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2\vartheta^2)$ where $L \ge \delta^2/82$. (12L is one over a "
+        r"learning rate and $\delta^2$ a number: which L are meant depends on the unit in which the loss is measured.)",
+        {"form": "root", "least": 1 / 82},
+        mutants=({"constant": 95.0}, {"least": 1 / 90}, {"root": 3.0}),
     ),
     vary=("constant",),
+    hypotheses=(Dropped(r"$L \ge \delta^2/82$", {"least": 0.0}),),
     uses=("fedlrt/thm-4",),
-    because=r"At this rate the bracket of Theorem 4 is negative as soon as $L \ge 1/6$: no descent is left to divide "
-    "by.",
+    because=r"At this rate the bracket of (38) is $\delta^2/(12L+\delta^2)$, too small; Theorem 4's is negative from "
+    r"$L = 1/6$ on.",
     expect=("corrected", "proof"),
 )
 def cor_2_proof(
     cases: Sequence[tuple[Fraction, Fraction]],
     constant: float = 96.0,
     rate: str = "12 L + delta^2",
-    form: str = "printed",
+    form: str = "(38)",
     last: float = 1.0,
     root: float = 1.0,
     most: float = 1.0,
+    least: float = 0.0,
 ) -> Evidence:
-    """The rate times the bracket must be at least 1/(96 L); then the units of the rate: 1/L is one of a step."""
-
-    def whole(L: Fraction, delta: Fraction) -> Fraction:
-        return 1 / (24 * L) if rate == "24 L" else 1 / (12 * L + delta**2)
-
+    """The rate times the bracket must be at least 1/(96 L); ``least`` is L over the square of delta."""
     left, right = [], []
-    cases = [case for case in cases if case[1] <= most]
-    for L, delta in cases:
-        x = float(whole(L, delta) * L)
-        square = float(delta) ** 2
-        bracket = (
-            1.0 - root * descent_constant(None, float(delta)) * x if form == "root"
-            else 1.0 - square - 12.0 * x + last * square * float(whole(L, delta))
-        )  # fmt: skip
+    kept = [(L, delta) for L, delta in cases if delta <= most and float(L / delta**2) >= least * (1.0 - 1e-12)]
+    for L, delta in kept:
+        whole = float(1 / (24 * L) if rate == "24 L" else 1 / (12 * L + delta**2))
+        x, square = whole * float(L), float(delta) ** 2
+        bracket = {
+            "(38)": 1.0 - 12.0 * x,
+            "Theorem 4": 1.0 - square - 12.0 * x + last * square * whole,
+            "root": 1.0 - root * descent_constant(None, float(delta)) * x,
+        }[form]
         left.append(1.0)
         right.append(constant * x * bracket)
-    units = judge_units(
-        {"s lambda": lambda p: (p["whole"], whole(p["L"], p["delta"]))}, {"whole": -1, "L": 1},
-        [{"whole": Fraction(1, 24), "L": Fraction(1), "delta": Fraction(1, 10)}], "units of L",
-    )  # fmt: skip
-    evidence = judge_inequality(
+    return judge_inequality(
         np.array(left), np.array(right), 1e-12, compare=False,
-        case=lambda index: {"L": str(cases[0][0]), "delta": str(cases[0][1])},
-        scope=f"{len(cases)} values of L and delta; the learning rate 1/({rate}) "
-        + ("scales with 1/L" if units.ok else "does not scale with 1/L"),
-        printed=f"1 <= {constant:g} s lambda L times the {form} bracket",
+        case=lambda index: {"L": str(kept[0][0]), "delta": str(kept[0][1])},
+        scope=f"{len(kept)} values of L and delta at the learning rate 1/({rate})",
+        printed=f"1 <= {constant:g} s lambda L times the bracket, {form}",
     )  # fmt: skip
-    return evidence if not evidence.ok or units.ok else units

@@ -31,7 +31,7 @@ TOO_MUCH = {
     "thm-4": ({"largest": "6/5"}, {"largest": "2"}, {"certificates": []}, {"square": "1/3"}, {"least": "99/100"}),
     "eq-46": ({"largest": "1"}, {"limit": "3/2"}),
     "cor-1": ({"kappa": "6/5"}, {"constants": {"1/12": "13"}}, {"constants": {}}, {"constants": {"1": "96"}}),
-    "cor-2-proof": ({"constant": "25.2"}, {"at": "1/12"}, {"kappa": "1"}),
+    "cor-2-proof": ({"constant": "95"}, {"share": "90"}, {"kappa": "1"}),
     "assumption-1": ({"factor": "1"},),
     "thm-11-combine": ({"loss": "1"}, {"half": "2/5"}),
 }

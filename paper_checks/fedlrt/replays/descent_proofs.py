@@ -190,26 +190,29 @@ def cor_1(values: Values) -> Proof:
                  r"$s_*\lambda L$")  # fmt: skip
 
 
-@proof("fedlrt/cor-2-proof", kappa="1.2072", at="1/24", constant="25.3")
+@proof("fedlrt/cor-2-proof", kappa="1.2072", constant="96", share="82")
 def cor_2_proof(values: Values) -> Proof:
-    r"""The constant at the rate 1/24, and the printed bracket at the printed rate.
+    r"""The corrected Theorem 4 at the printed rate; and both printed brackets there.
 
-    The corrected Theorem 4 has $\kappa \le \frac12(1 + \sqrt2) < 1.2072$ for all $\delta \le 1$, so that $25.3\,x(1 -
-    \kappa x) \ge 1$ at $x = \frac1{24}$. At $s\lambda = 1/(12L + \delta^2)$ the printed bracket is
-    $\delta^2(2 - 12L - \delta^2)/(12L + \delta^2)$, an identity.
+    With $x = s_*\lambda L = L/(12L + \delta^2)$ it has $\frac xL(1 - \kappa x)\|\nabla_{\tilde S}L\|^2 \le L(W_r^t) -
+    L(W_r^{t+1})$ plus the cost of truncation, $\kappa \le \frac12(1 + \sqrt2) < 1.2072$ for all $\delta \le 1$. Where
+    $L \ge \delta^2/82$, x lies between $\frac1{94}$ and $\frac1{12}$. At both ends $96x(1 - \kappa x) \ge 1$, and so
+    between them, as the left side is concave in x. At $s_*\lambda = 1/(12L + \delta^2)$ the bracket of (38) is
+    $\delta^2/(12L + \delta^2)$ and that of Theorem 4 is $\delta^2(2 - 12L - \delta^2)/(12L + \delta^2)$, identities.
     """
     L, delta = sympy.symbols("L delta", positive=True)
     rate = 1 / (12 * L + delta**2)
-    bracket = 1 - delta**2 - 12 * rate * L + delta**2 * rate
-    stated = delta**2 * (2 - 12 * L - delta**2) / (12 * L + delta**2)
-    kappa, at, constant = Fraction(values["kappa"]), Fraction(values["at"]), Fraction(values["constant"])
+    of_38 = 1 - 12 * rate * L - delta**2 * rate
+    of_theorem_4 = 1 - delta**2 - 12 * rate * L + delta**2 * rate - delta**2 * (2 - 12 * L - delta**2) * rate
+    kappa, constant, share = Fraction(values["kappa"]), Fraction(values["constant"]), Fraction(values["share"])
+    ends = [1 / (12 + share), Fraction(1, 12)]
     flaw = first_flaw(
-        "" if sympy.simplify(bracket - stated) == 0 else "the printed bracket",
+        "" if sympy.simplify(of_38) == 0 and sympy.simplify(of_theorem_4) == 0 else "the printed brackets",
         "" if _kappa_is_below(kappa) else "kappa can be larger",
-        "" if at == Fraction(1, 24) and constant * at * (1 - kappa * at) >= 1 else "the constant",
+        "" if share > 0 and all(constant * x * (1 - kappa * x) >= 1 for x in ends) else "the constant",
     )  # fmt: skip
-    return Proof(not flaw, flaw or "the bracket as an identity, and the constant for every kappa that the corrected "
-                 "Theorem 4 has")  # fmt: skip
+    return Proof(not flaw, flaw or "the constant for every learning rate and every kappa that the corrected Theorem 4 "
+                 "has; the printed brackets as identities")  # fmt: skip
 
 
 @proof("fedlrt/assumption-1", factor="2")

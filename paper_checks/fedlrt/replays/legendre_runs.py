@@ -131,7 +131,10 @@ def one_client(size: float, rounds: int) -> Reached:
     return Reached(fedlrt(start, 8, slopes([H], [target]), "simplified", 20, 0.1, rounds), target, H)
 
 
-PLAIN = "n = 20, target of rank 4, one client, value 1 at 1, tau = 0.1, start of rank 8 and size"
+PLAIN = (
+    "n = 20, target AB/sqrt(20) with normal factors of rank 4, one client, value 1 at 1, tau = 0.1, start of rank 8 "
+    "and size"
+)
 
 
 def rank_below(values: Values) -> Violation:
