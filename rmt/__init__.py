@@ -6,14 +6,18 @@ from rmt.closed_laws import AtomicLaw, MarchenkoPastur, PointMass, Semicircle
 from rmt.comparison import Comparison, distribution_distance
 from rmt.covariance import SpikedCovariance
 from rmt.covariance_draws import CovarianceDraw, draw_covariance, draw_covariance_matrix_free
+from rmt.covariance_sum import CovarianceSum
 from rmt.dense import ENTRY_LAWS, DenseDraw, EntryLaw, draw_dense
 from rmt.free import FreeSum
 from rmt.general_laws import DensityLaw, RTransformLaw
+from rmt.joint_population import JointPopulation
 from rmt.laws import Law
 from rmt.matrix_free import MatrixFreeDraw, draw_matrix_free
 from rmt.sample_size import stable_rank_gap
 from rmt.separable import SeparableLaw
 from rmt.spiked import Outlier, SpikedModel, StableRank
+from rmt.spiked_sum import SpikedSum, SumOutlier
+from rmt.sum_draws import SumDraw, draw_sum
 from rmt.tracy_widom import TracyWidom1
 
 __all__ = [
@@ -23,10 +27,12 @@ __all__ = [
     "ClientGradients",
     "Comparison",
     "CovarianceDraw",
+    "CovarianceSum",
     "DenseDraw",
     "DensityLaw",
     "EntryLaw",
     "FreeSum",
+    "JointPopulation",
     "Law",
     "MarchenkoPastur",
     "MatrixFreeDraw",
@@ -37,7 +43,10 @@ __all__ = [
     "SeparableLaw",
     "SpikedCovariance",
     "SpikedModel",
+    "SpikedSum",
     "StableRank",
+    "SumDraw",
+    "SumOutlier",
     "TracyWidom1",
     "TwoClients",
     "alignment_by_rank",
@@ -47,6 +56,7 @@ __all__ = [
     "draw_covariance_matrix_free",
     "draw_dense",
     "draw_matrix_free",
+    "draw_sum",
     "draw_two_clients",
     "rows_needed",
     "stable_rank_gap",

@@ -22,18 +22,16 @@ from rmt.spiked import check_dimension, power_of_two
 
 
 @dataclass(frozen=True, eq=False)
-class CovarianceDraw:
-    """A draw of the model with dimension P and m weighted samples.
+class WeightedSamples:
+    r"""$\frac1m\sum_t \tau_t y_t y_t^T$ of m samples of dimension P.
 
     Attributes:
-        model: the model it was drawn from.
-        population: eigenvalues of the population, (P,): the spikes first, then quantiles of the bulk.
-        weights: of the samples, (m,), quantiles of their law.
+        population: eigenvalues of the population, (P,).
+        weights: of the samples, (m,), of either sign.
         samples: standard normal samples, (m, P), or none in the matrix-free form.
         rotations: of the matrix-free form, on m and on P coordinates.
     """
 
-    model: SpikedCovariance
     population: NDArray[np.float64]
     weights: NDArray[np.float64]
     samples: NDArray[np.float64] | None
@@ -58,25 +56,10 @@ class CovarianceDraw:
     def operator(self) -> LinearOperator:
         """The matrix as a scipy operator."""
         P = len(self.population)
-        return LinearOperator((P, P), matvec=self._product, dtype=float)
+        return LinearOperator((P, P), matvec=self.product, dtype=float)
 
-    def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        r"""Largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
-        P = len(self.population)
-        if not 1 <= count < P:
-            raise ValueError(f"count must lie between 1 and P - 1 = {P - 1}, got {count}")
-        if self.samples is not None:
-            values, vectors = eigh(self.matrix, subset_by_index=(P - count, P - 1), check_finite=False)
-        else:
-            # ARPACK stops on an absolute tolerance below 1e-11: let it see numbers of order 1.
-            unit = power_of_two(self.weights) * power_of_two(self.population)
-            start = np.ones(P)
-            values, vectors = eigsh(self.operator() * (1.0 / unit), k=count, which="LA", v0=start, tol=1e-10)
-            values = values * unit
-        order = np.argsort(values)[::-1]
-        return values[order], vectors[: len(self.model.spikes), order].T ** 2
-
-    def _product(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    def product(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The matrix times a vector (P,)."""
         root, m = np.sqrt(self.population), len(self.weights)
         right = root * np.asarray(vector, dtype=float).reshape(-1)
         if self.samples is not None:
@@ -101,6 +84,33 @@ class CovarianceDraw:
         return np.sqrt(law.quantile((np.arange(shorter) + 0.5) / shorter))
 
 
+@dataclass(frozen=True, eq=False)
+class CovarianceDraw(WeightedSamples):
+    """A draw of the model: the spikes first, then quantiles of the bulk, and quantiles of the weights.
+
+    Attributes:
+        model: the model it was drawn from.
+    """
+
+    model: SpikedCovariance
+
+    def top_overlaps(self, count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r"""Largest eigenvalues, decreasing, and $|\langle v_j, u_i\rangle|^2$, shape ``(count, spikes)``."""
+        P = len(self.population)
+        if not 1 <= count < P:
+            raise ValueError(f"count must lie between 1 and P - 1 = {P - 1}, got {count}")
+        if self.samples is not None:
+            values, vectors = eigh(self.matrix, subset_by_index=(P - count, P - 1), check_finite=False)
+        else:
+            # ARPACK stops on an absolute tolerance below 1e-11: let it see numbers of order 1.
+            unit = power_of_two(self.weights) * power_of_two(self.population)
+            start = np.ones(P)
+            values, vectors = eigsh(self.operator() * (1.0 / unit), k=count, which="LA", v0=start, tol=1e-10)
+            values = values * unit
+        order = np.argsort(values)[::-1]
+        return values[order], vectors[: len(self.model.spikes), order].T ** 2
+
+
 def draw_covariance(model: SpikedCovariance, P: int, rng: np.random.Generator) -> CovarianceDraw:
     """Draws Gaussian samples of the model.
 
@@ -113,14 +123,14 @@ def draw_covariance(model: SpikedCovariance, P: int, rng: np.random.Generator) -
         ValueError: P out of range, or no sample left.
     """
     population, weights = _placed(model, P)
-    return CovarianceDraw(model, population, weights, rng.standard_normal((len(weights), len(population))), None)
+    return CovarianceDraw(population, weights, rng.standard_normal((len(weights), len(population))), None, model)
 
 
 def draw_covariance_matrix_free(model: SpikedCovariance, P: int, rng: np.random.Generator) -> CovarianceDraw:
     """Draws the model for products with vectors, as `draw_covariance` otherwise."""
     population, weights = _placed(model, P)
     rotations = Rotation.draw(len(weights), rng), Rotation.draw(len(population), rng)
-    return CovarianceDraw(model, population, weights, None, rotations)
+    return CovarianceDraw(population, weights, None, rotations, model)
 
 
 def _placed(model: SpikedCovariance, P: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -27,11 +27,11 @@ from scipy.optimize import brentq
 from .checks import finite, positive, reals, representable, require, unwrapped, whole
 from .closed_laws import AtomicLaw, PointMass
 from .continuation import descend
+from .counting import quantiles
 from .laws import Law
 from .spiked import power_of_two
 
 Atoms = AtomicLaw | PointMass
-STEPS = 200
 EPS = float(np.finfo(float).eps)
 
 
@@ -290,27 +290,14 @@ class SeparableLaw(Law):
         for _, mass in self.atoms:
             at = (flat > self._negative_mass) & (flat <= self._negative_mass + mass)
             low[at], high[at] = 0.0, 0.0
-        x = low + (high - low) / 2
-        a = np.full(flat.shape, -1j)
-        active = np.flatnonzero(low < high)
-        for step in range(STEPS):
-            here = x[active]
-            a[active], b = self._solve(here + 0j, a[active])
-            excess = 1 - self._above(here + 0j, a[active], b) - flat[active]
-            density = -self._population_sum(here + 0j, a[active], 1, 0).imag / (self.ratio * np.pi)
-            enough = excess >= 0
-            high[active], low[active] = np.where(enough, here, high[active]), np.where(enough, low[active], here)
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                new = here - excess / density
-            middle = low[active] + (high[active] - low[active]) / 2
-            inside = (new > low[active]) & (new < high[active]) & (step % 4 < 3)  # every fourth step halves
-            narrow = high[active] - low[active] <= 4e-16 * np.maximum(np.abs(middle), 1e-6 * (upper - lower))
-            met = (np.abs(excess) < 1e-14) & (density > 0)
-            x[active] = np.where(met, here, np.where(narrow, high[active], np.where(inside, new, middle)))
-            active = active[~(met | narrow)]
-            if not len(active):
-                break
-        return unwrapped((np.where(low < high, x, high) * self._unit).reshape(levels.shape))
+
+        def counted(here: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            a, b = self._solve(here + 0j, guess)
+            density = -self._population_sum(here + 0j, a, 1, 0).imag / (self.ratio * np.pi)
+            return 1 - self._above(here + 0j, a, b), density, a
+
+        x = quantiles(flat, low, high, counted, np.full(flat.shape, -1j))
+        return unwrapped((x * self._unit).reshape(levels.shape))
 
     def _raw_moments(self, n: int) -> np.ndarray:
         """Moments 0 to n in the law's own units."""

@@ -1,0 +1,291 @@
+r"""Laws of sums of weighted sample covariances, $S = \sum_g \frac1{m_g}\sum_{t\le m_g}\tau_{gt}\,y_{gt}y_{gt}^T$.
+
+The samples of group g are $N(0, \Lambda_g)$, all independent. Weights of a second group that are negative make S a
+difference of two covariances, as a Hessian is of the positive and the negative parts of its samples. With
+$a = (a_1, \dots, a_G)$ the resolvent behaves like $Q = (z - \sum_g a_g\Lambda_g)^{-1}$,
+
+.. math:: a_g = \int \frac{\tau}{1 - \tau b_g}\,W_g(d\tau), \qquad b_g = \frac1{m_g}\mathrm{tr}\,\Lambda_g Q.
+
+For Im z > 0 all of them lie in the lower half-plane, and are unique there: the iteration maps a product of half-planes
+strictly into itself (Earle and Hamilton 1970). They are the stationary point of
+$\log\det(z - \sum_g a_g\Lambda_g) + \sum_g m_g(\int\log(1-\tau b_g) + a_g b_g)$, whose imaginary part on the axis
+counts the eigenvalues above. One group is `SeparableLaw`; multiples of the identity make a free sum.
+
+Sources: Couillet, Debbah and Silverstein (2011) for several groups; Hachem, Loubaton and Najim (2007).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rmt.checks import finite, positive, reals, require, unwrapped
+from rmt.closed_laws import AtomicLaw
+from rmt.counting import quantiles
+from rmt.joint_population import JointPopulation
+from rmt.laws import Law
+from rmt.separable import Atoms
+from rmt.spiked import power_of_two
+from rmt.sum_equations import SumEdge, SumEquations
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Outside:
+    r"""The numbers of the law at a point outside the support.
+
+    Attributes:
+        a: (G,).
+        slope: their derivatives by the point, (G,), never positive.
+        squares: $\int\tau^2/(1-\tau b_g)^2$, (G,).
+        traces: of $\Lambda_g Q \Lambda_h Q$, (G, G).
+    """
+
+    a: Array
+    slope: Array
+    squares: Array
+    traces: Array
+
+    def negated(self) -> Outside:
+        """At the opposite point of the opposite law."""
+        return Outside(-self.a, self.slope, self.squares, self.traces)
+
+
+@dataclass(frozen=True, eq=False)
+class CovarianceSum(Law):
+    r"""Limit law of a sum of weighted covariances, as all numbers of directions and samples grow in proportion.
+
+    Accuracy: transforms 1e-12 and distribution function 1e-11 away from edges, edges 1e-10, in units of the largest
+    eigenvalue; close to an edge, and to an atom at 0, rounding is felt as its root.
+
+    Args:
+        population: the covariances $\Lambda_g$.
+        weights: law of the weights of each group, of either sign.
+        samples: $m_g$, in the units of the population's counts.
+
+    Raises:
+        ValueError: numbers of groups that differ, weights that do not consist of atoms or vanish, no samples.
+
+    >>> from rmt import AtomicLaw, PointMass
+    >>> population = JointPopulation.of([[1.0, 0.5]], [100.0])
+    >>> law = CovarianceSum(population, (PointMass(1.0), PointMass(-1.0)), (400.0, 400.0))
+    >>> round(law.mean, 12), law.atoms
+    (0.5, ())
+    """
+
+    population: JointPopulation
+    weights: tuple[Atoms, ...]
+    samples: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        G = self.population.groups
+        counted = f"got {G} covariances, {len(self.weights)} laws of weights, {len(self.samples)} numbers of samples"
+        require(len(self.weights) == len(self.samples) == G, f"every group needs weights and samples, {counted}")
+        for law in self.weights:
+            require(isinstance(law, Atoms), f"weights must be an AtomicLaw or a PointMass, got {type(law).__name__}")
+            require(any(location for location, _ in law.atoms), "weights must not be 0 altogether")
+        for count in self.samples:
+            positive("a number of samples", count)
+        finite("the product of the largest eigenvalue and the largest weight", self._unit)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The convex hull (L, U) of the support."""
+        left, right = self.edges
+        return left.z * self._unit, right.z * self._unit
+
+    @cached_property
+    def atoms(self) -> tuple[tuple[float, float], ...]:
+        """The kernel: directions that no covariance has, or that no sample reaches."""
+        nonzero = np.array([sum(p for x, p in law.atoms if x) for law in self.weights])
+        kernel = 1.0 - self.population.rank(nonzero * self.samples) / self.population.dimension
+        return ((0.0, kernel),) if kernel > 1e-13 else ()
+
+    @property
+    def edge_stieltjes(self) -> tuple[float, float]:
+        """The one-sided limits (g(L-), g(U+)), infinite at an atom."""
+        found = []
+        for edge, infinite in zip(self.edges, (-np.inf, np.inf), strict=True):
+            at = self._equations.at(np.array([edge.z + 0j]), edge.b[None] + 0j) if edge.singular else None
+            found.append(infinite if at is None else float(at.trace[0].real) / self.population.dimension / self._unit)
+        return found[0], found[1]
+
+    @cached_property
+    def edges(self) -> tuple[SumEdge, SumEdge]:
+        """Both ends of the support."""
+        below, above = self._mirrored._equations.upper_edge(), self._equations.upper_edge()
+        return SumEdge(-below.z, -below.b, below.singular), above
+
+    @cached_property
+    def _mirrored(self) -> CovarianceSum:
+        """The law of -X."""
+        return CovarianceSum(self.population, tuple(_negated(law) for law in self.weights), self.samples)
+
+    @property
+    def frobenius_squared(self) -> float:
+        r"""Expected $\|S\|_F^2$ for Gaussian samples, in the units of the counts: exact, not a limit.
+
+        $\|\sum_g\bar\tau_g\Lambda_g\|_F^2 + \sum_g \epsilon_g(\|\Lambda_g\|_F^2 + (\mathrm{tr}\Lambda_g)^2)$ with
+        $\epsilon_g = \int\tau^2/m_g$.
+        """
+        return self._squares(1.0)
+
+    def moment(self, n: int, about: float = 0.0) -> float:
+        """The moment, n >= 0: the first two exactly, others by quadrature."""
+        if n not in (1, 2):
+            return super().moment(n, about)
+        dimension = self.population.dimension
+        first = float(self._mean_weights @ self.population.traces) / dimension
+        if n == 1:
+            return first - about
+        return self._squares(0.0) / dimension - 2.0 * about * first + about * about
+
+    def subordination(self, z: ArrayLike) -> tuple[Any, Any]:
+        """The numbers (a, b), each (..., G), for complex z with Im z >= 0 (limit from above)."""
+        points = np.asarray(z, dtype=complex)
+        low = points[points.imag < 0]
+        require(low.size == 0, f"z must lie in the upper half-plane, got {low[:1]}")
+        b = self._equations.solve(points.ravel() / self._unit)
+        a, _ = self._equations.lift(b)
+        shape, (weight_units, _) = (*points.shape, self.population.groups), self._units
+        return (a * weight_units).reshape(shape), (b / weight_units).reshape(shape)
+
+    def outside(self, x: float) -> Outside:
+        """The numbers at a point of the axis outside the support.
+
+        Raises:
+            ValueError: a point of the support.
+        """
+        lower, upper = self.support
+        require(not lower <= x <= upper, f"x must lie outside the support [{lower}, {upper}], got {x}")
+        if x < lower:
+            return self._mirrored.outside(-x).negated()
+        z, zeros = x / self._unit, np.zeros(len(self.samples))
+        found = self._equations.on_axis(z, zeros)
+        if found is None:  # closer to the edge than rounding lets the iteration come
+            found = self.edges[1].b, 0.0
+        points, b = np.array([z + 0j]), found[0][None] + 0j
+        (a, squares), (weight_units, _) = self._equations.lift(b), self._units
+        second = self._equations.population.resolvent(points, a).second[0].real
+        return Outside(
+            (a[0].real * weight_units), self._equations.slopes(points, b)[0].real * weight_units / self._unit,
+            squares[0].real * weight_units**2, second / np.outer(weight_units, weight_units),
+        )  # fmt: skip
+
+    def shares(self, x: ArrayLike, directions: ArrayLike) -> Array:
+        """What eigenvectors at x have of directions of the block: the mean square, times the dimension.
+
+        Args:
+            x: points inside the spectrum, (n,).
+            directions: of the block, unit columns, (r, k).
+
+        Returns:
+            (n, k).
+        """
+        z = np.atleast_1d(reals("x", x)) / self._unit + 0j
+        b = self._equations.solve(z)
+        a, _ = self._equations.lift(b)
+        population = self._equations.population
+        part = population.shares(z, a, np.asarray(directions, dtype=float))
+        return np.asarray(part / -population.resolvent(z, a).trace.imag[:, None] * population.dimension)
+
+    def quantile(self, p: ArrayLike) -> Any:
+        """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
+        levels = reals("p", p)
+        bad = levels[(levels < 0) | (levels > 1)]
+        require(bad.size == 0, f"p must lie in [0, 1], got {bad[:1]}")
+        flat, (lower, upper) = levels.ravel(), (edge.z for edge in self.edges)
+        low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
+        for _, mass in self.atoms:
+            at = (flat > self._negative_mass) & (flat <= self._negative_mass + mass)
+            low[at], high[at] = 0.0, 0.0
+
+        def counted(here: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            z = here + 0j
+            b = self._equations.solve(z, guess)
+            density = -self._equations.at(z, b).trace.imag / self.population.dimension / np.pi
+            return 1.0 - self._equations.above(z, b), density, b
+
+        start = np.full((len(flat), self.population.groups), -1j)
+        return unwrapped((quantiles(flat, low, high, counted, start) * self._unit).reshape(levels.shape))
+
+    def scaled(self, s: float) -> CovarianceSum:
+        """The law of s X, s > 0."""
+        factors = np.full(self.population.groups, positive("s", s))
+        return CovarianceSum(self.population.scaled(factors), self.weights, self.samples)
+
+    @cached_property
+    def _units(self) -> tuple[Array, Array]:
+        """Powers of two next to the largest weight and the largest eigenvalue of each group."""
+        weights = [power_of_two([location for location, _ in law.atoms]) for law in self.weights]
+        return np.array(weights), np.array([power_of_two([value]) for value in self.population.largest])
+
+    @property
+    def _unit(self) -> float:
+        weights, eigenvalues = self._units
+        return float((weights * eigenvalues).max())
+
+    @cached_property
+    def _equations(self) -> SumEquations:
+        """In units in which products are of order 1, and weights too."""
+        weights, _ = self._units
+        atoms = [np.array(law.atoms).T for law in self.weights]
+        scaled = tuple((places / unit, shares) for (places, shares), unit in zip(atoms, weights, strict=True))
+        return SumEquations(
+            self.population.scaled(weights / self._unit), scaled, np.array(self.samples, dtype=float), bool(self.atoms)
+        )
+
+    @cached_property
+    def _mean_weights(self) -> Array:
+        return np.array([law.mean for law in self.weights])
+
+    def _squares(self, finite_size: float) -> float:
+        mean, squares = self._mean_weights, np.array([law.moment(2) for law in self.weights])
+        products = self.population.products()
+        scatter = self.population.traces**2 + finite_size * np.diag(products)
+        return float(mean @ products @ mean + (squares / np.array(self.samples)) @ scatter)
+
+    @cached_property
+    def _negative_mass(self) -> float:
+        """Mass below 0, where the numbers may be singular."""
+        if all(law.support[0] >= 0 for law in self.weights):
+            return 0.0
+        # Beside a kernel there is a gap, and the numbers grow like 1/z.
+        z = np.array([-(1e-8 if self.atoms else 1e-13) * self._equations.width + 0j])
+        return float(1.0 - self._equations.above(z, self._equations.solve(z))[0])
+
+    def _stieltjes(self, z: np.ndarray) -> np.ndarray:
+        above = z.imag >= 0
+        points = np.where(above, z, z.conj()) / self._unit
+        g = self._equations.at(points, self._equations.solve(points)).trace / self.population.dimension / self._unit
+        return np.where(above, g, g.conj())
+
+    def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
+        above = z.imag >= 0
+        points = np.where(above, z, z.conj()) / self._unit
+        found, slope = self._equations.at(points, b := self._equations.solve(points)), self._equations.slopes(points, b)
+        # tr Q^2 by the distance of two points would cancel: tr Q (1 - sum a' Lambda) Q, from the traces at hand.
+        squares = self._equations.square_trace(points, b)
+        g = -(squares - (slope * found.slope).sum(axis=1)) / self.population.dimension / self._unit / self._unit
+        return np.where(above, g, g.conj())
+
+    def _pdf(self, x: np.ndarray) -> np.ndarray:
+        return np.maximum(-self._stieltjes(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
+
+    def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
+        flat = x.ravel() / self._unit
+        kernel = sum(mass for _, mass in self.atoms)
+        below = np.full(flat.shape, self._negative_mass)
+        elsewhere = flat != 0.0
+        z = flat[elsewhere] + 0j
+        below[elsewhere] = 1 - self._equations.above(z, self._equations.solve(z)) - kernel * (z.real > 0)
+        return below.reshape(x.shape)
+
+
+def _negated(law: Atoms) -> AtomicLaw:
+    return AtomicLaw([-location for location, _ in law.atoms], [mass for _, mass in law.atoms])

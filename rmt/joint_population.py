@@ -1,0 +1,168 @@
+r"""Several covariance matrices of one space, as sums of weighted covariances see them: by traces of a resolvent.
+
+$\Lambda_1, \dots, \Lambda_G$ share most of their eigenvectors; in a block of a few directions they need not. What a sum
+of samples with these covariances knows of them are traces with $Q = (z - \sum_g a_g \Lambda_g)^{-1}$.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rmt.checks import require
+
+Array = NDArray[np.float64]
+TOLERANCE = 1e-12
+"""What is below this share of the largest entry or eigenvalue of a block is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Resolvent:
+    r"""Traces at points (n,).
+
+    Attributes:
+        trace: of Q, (n,).
+        first: of $\Lambda_g Q$, (n, G).
+        slope: of $\Lambda_g Q^2$, (n, G).
+        second: of $\Lambda_g Q \Lambda_h Q$, (n, G, G).
+    """
+
+    trace: np.ndarray
+    first: np.ndarray
+    slope: np.ndarray
+    second: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class JointPopulation:
+    r"""G covariance matrices that commute but for a block.
+
+    Attributes:
+        atoms: eigenvalues in shared directions, (n, G), none negative.
+        counts: how many directions have them, (n,), positive.
+        block: the matrices in the other directions, (G, r, r), positive semidefinite; r = 0 for none.
+
+    Raises:
+        ValueError: shapes that do not fit, negative eigenvalues, or nothing at all.
+    """
+
+    atoms: Array
+    counts: Array
+    block: Array
+
+    @classmethod
+    def of(cls, atoms: ArrayLike, counts: ArrayLike, block: ArrayLike | None = None) -> JointPopulation:
+        """From whatever makes arrays; without a block by default."""
+        found = np.asarray(atoms, dtype=float)
+        require(found.ndim == 2, f"atoms must be (n, G), got {found.shape}")
+        given = np.zeros((found.shape[1], 0, 0)) if block is None else np.asarray(block, dtype=float)
+        return cls(found, np.asarray(counts, dtype=float), given)
+
+    def __post_init__(self) -> None:
+        shapes = f"got atoms {self.atoms.shape}, counts {self.counts.shape} and block {self.block.shape}"
+        require(self.atoms.ndim == 2 and self.atoms.shape[1] > 0, f"atoms must be (n, G), {shapes}")
+        require(self.counts.shape == self.atoms.shape[:1], f"every atom needs one count, {shapes}")
+        size = self.block.shape[-1]
+        require(self.block.shape == (self.groups, size, size), f"the block must be (G, r, r), {shapes}")
+        for name, part in (("atoms", self.atoms), ("counts", self.counts), ("block", self.block)):
+            require(bool(np.isfinite(part).all()), f"{name} must be finite")
+        require(bool((self.counts > 0).all()), f"counts must be positive, got {self.counts.min(initial=1.0)}")
+        least = float(self.atoms.min(initial=0.0))
+        require(least >= 0, f"eigenvalues of a covariance are never negative, got {least}; weights may be")
+        uneven = np.abs(self.block - self.block.transpose(0, 2, 1)).max(initial=0.0)
+        require(bool(uneven <= TOLERANCE * np.abs(self.block).max(initial=0.0)), "the block must be symmetric")
+        for values in np.linalg.eigvalsh(self.block) if size else ():
+            require(values[0] >= -TOLERANCE * values[-1], f"the block has a negative eigenvalue, {values[0]}")
+        require(bool((self.largest > 0).all()), "no covariance may be 0 altogether")
+
+    @property
+    def groups(self) -> int:
+        """G."""
+        return self.atoms.shape[1]
+
+    @property
+    def dimension(self) -> float:
+        """Number of directions."""
+        return float(self.counts.sum()) + self.block.shape[-1]
+
+    @property
+    def largest(self) -> Array:
+        """Largest eigenvalue of each, (G,)."""
+        block = np.linalg.eigvalsh(self.block)[:, -1] if self.block.size else np.zeros(self.groups)
+        return np.maximum(self.atoms.max(axis=0, initial=0.0), block)
+
+    @property
+    def traces(self) -> Array:
+        """Trace of each, (G,)."""
+        return self.counts @ self.atoms + np.trace(self.block, axis1=1, axis2=2)
+
+    def products(self) -> Array:
+        r"""Traces of $\Lambda_g \Lambda_h$, (G, G)."""
+        return np.asarray((self.atoms.T * self.counts) @ self.atoms + np.einsum("gij,hji->gh", self.block, self.block))
+
+    def scaled(self, factors: Array) -> JointPopulation:
+        """Each matrix times a positive factor, (G,)."""
+        return JointPopulation(self.atoms * factors, self.counts, self.block * factors[:, None, None])
+
+    def rank(self, capacities: Array) -> float:
+        """Largest rank of a sum of matrices of the given ranks, (G,), each in the range of its covariance."""
+        everything = range(self.groups)
+        subsets = chain.from_iterable(combinations(everything, size) for size in range(self.groups + 1))
+        return float(min(self._reach(set(everything) - set(cut)) + sum(capacities[list(cut)]) for cut in subsets))
+
+    def _reach(self, groups: set[int]) -> float:
+        """Dimension of the span of the ranges of some of the matrices."""
+        chosen = sorted(groups)
+        reached = float(self.counts[(self.atoms[:, chosen] > 0).any(axis=1)].sum())
+        if self.block.size and chosen:
+            reached += float(np.linalg.matrix_rank(self.block[chosen].sum(axis=0), hermitian=True))
+        return reached
+
+    def smallest(self, z: float, a: Array) -> float:
+        r"""Smallest eigenvalue of $z - \sum_g a_g\Lambda_g$ for real numbers."""
+        least = float((z - self.atoms @ a).min(initial=np.inf))
+        if self.block.size:
+            inner = z * np.eye(self.block.shape[-1]) - np.tensordot(a, self.block, 1)
+            least = min(least, float(np.linalg.eigvalsh(inner)[0]))
+        return least
+
+    def resolvent(self, z: np.ndarray, a: np.ndarray) -> Resolvent:
+        """Traces at z (n,) with the numbers a (n, G)."""
+        inverse = 1.0 / (z[:, None] - a @ self.atoms.T)
+        once, twice = inverse * self.counts, inverse**2 * self.counts
+        pairs = (self.atoms[:, :, None] * self.atoms[:, None, :]).reshape(len(self.atoms), -1)
+        trace, first, slope = once.sum(axis=1), once @ self.atoms, twice @ self.atoms
+        second = (twice @ pairs).reshape(len(z), self.groups, self.groups)
+        if self.block.size:
+            Q = self._inverse(z, a)
+            turned = self.block[None] @ Q[:, None]
+            trace = trace + np.trace(Q, axis1=1, axis2=2)
+            first = first + np.trace(turned, axis1=2, axis2=3)
+            slope = slope + np.einsum("ngij,nji->ng", turned, Q)
+            second = second + np.einsum("ngij,nhji->ngh", turned, turned)
+        return Resolvent(trace, first, slope, second)
+
+    def angle(self, z: np.ndarray, a: np.ndarray) -> Array:
+        r"""Imaginary part of $\log\det(z - \sum_g a_g\Lambda_g)$ for Im z >= 0, Im a <= 0, from 0 at infinity, (n,)."""
+        total = np.maximum(-a.imag, 0.0) @ self.atoms.T + np.maximum(z.imag, 0.0)[:, None]
+        angle = np.arctan2(total, z.real[:, None] - a.real @ self.atoms.T) @ self.counts
+        if self.block.size:
+            values = np.linalg.eigvals(self._inner(z, a))
+            # The imaginary part of the matrix is positive, and so are those of its eigenvalues but for rounding.
+            angle = angle + np.arctan2(np.maximum(values.imag, 0.0), values.real).sum(axis=1)
+        return np.asarray(angle)
+
+    def shares(self, z: np.ndarray, a: np.ndarray, directions: Array) -> Array:
+        """Imaginary part of $-v^T Q v$ for directions of the block (r, k): (n, k)."""
+        Q = self._inverse(z, a)
+        return np.asarray(-np.einsum("ik,nij,jk->nk", directions, Q, directions).imag)
+
+    def _inner(self, z: np.ndarray, a: np.ndarray) -> np.ndarray:
+        identity = np.eye(self.block.shape[-1])
+        return np.asarray(z[:, None, None] * identity - np.tensordot(a, self.block, 1))
+
+    def _inverse(self, z: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return np.asarray(np.linalg.inv(self._inner(z, a)))

@@ -1,0 +1,158 @@
+r"""Outliers of sums of weighted covariances: Hessians of few samples, which are differences of such.
+
+In a few directions the covariances are blocks $B_1, \dots, B_G$, which need not commute; in all others they are a bulk,
+which alone sets the numbers $a_g(z)$ of `CovarianceSum`. Outside the support of the bulk they decrease, so that
+$z - \sum_g a_g(z) B_g$ increases, and
+
+.. math:: \Big(z - \sum_g a_g(z) B_g\Big) w = 0, \qquad q = \frac1{1 - \sum_g a_g'(z)\, w^T B_g w}
+
+give outliers, the directions w (unit vectors) into which their eigenvectors project, and the squared length of that
+projection. The outliers beyond an edge are as many as the eigenvalues of that matrix with the wrong sign at the edge.
+With $s_g = w^T B_g w$ and $K_{gh} = \mathrm{tr}\,\Lambda_g Q\Lambda_h Q$ an outlier fluctuates with variance
+
+.. math:: 2 q^2\, s^T \big(\mathrm{diag}(m_g / A_g) - K\big)^{-1} s, \qquad A_g = \int\frac{\tau^2}{(1-\tau b_g)^2}.
+
+One group and one spike give the formulas of `SpikedCovariance`. Proofs: `docs/covariance-model.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from rmt.checks import positive, require
+from rmt.covariance_sum import CovarianceSum
+from rmt.joint_population import JointPopulation
+from rmt.separable import EPS, Atoms
+from rmt.spiked import StableRank
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SumOutlier:
+    """An eigenvalue outside the bulk.
+
+    Attributes:
+        location: its limit.
+        direction: w, into which its eigenvector projects among the spikes' directions, (r,), of length 1.
+        overlap: q, the squared length of that projection.
+        sd: standard deviation for Gaussian samples, to leading order.
+        sd_of_weights: what independent draws of the weights from their laws add, in quadrature.
+    """
+
+    location: float
+    direction: Array
+    overlap: float
+    sd: float
+    sd_of_weights: float
+
+
+@dataclass(frozen=True, eq=False)
+class SpikedSum:
+    r"""A sum of weighted covariances of populations with a few directions beside a bulk.
+
+    Args:
+        spikes: the covariances in these directions, (G, r, r), positive semidefinite.
+        bulk: the covariances in the others.
+        weights: law of the weights of each group, of either sign.
+        samples: $m_g$, in the units of the bulk's counts.
+
+    Raises:
+        ValueError: what `JointPopulation` and `CovarianceSum` refuse.
+
+    >>> from rmt import PointMass
+    >>> bulk = JointPopulation.of([[1.0, 1.0]], [100.0])
+    >>> model = SpikedSum(np.array([[[9.0]], [[4.0]]]), bulk, (PointMass(1.0), PointMass(-1.0)), (1000.0, 1000.0))
+    >>> round(model.above[0].location, 2), round(model.above[0].overlap, 3)
+    (5.25, 0.953)
+    """
+
+    spikes: Array
+    bulk: JointPopulation
+    weights: tuple[Atoms, ...]
+    samples: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        require(self.spikes.shape[-1:] > (0,), f"spikes must be (G, r, r) with r > 0, got {self.spikes.shape}")
+        _ = self.population, self.law
+
+    def with_samples(self, factor: float) -> SpikedSum:
+        """The same populations and weights with so many times the samples."""
+        return replace(self, samples=tuple(positive("factor", factor) * count for count in self.samples))
+
+    @cached_property
+    def population(self) -> JointPopulation:
+        """Spikes and bulk."""
+        require(not self.bulk.block.size, "the bulk must commute: give its block as spikes")
+        return JointPopulation(self.bulk.atoms, self.bulk.counts, self.spikes)
+
+    @cached_property
+    def law(self) -> CovarianceSum:
+        """Law of the bulk of the sum's spectrum."""
+        return CovarianceSum(self.bulk, self.weights, self.samples)
+
+    @cached_property
+    def above(self) -> tuple[SumOutlier, ...]:
+        """Outliers above the bulk, decreasing."""
+        return self._beyond(1.0)
+
+    @cached_property
+    def below(self) -> tuple[SumOutlier, ...]:
+        """Outliers below the bulk, increasing."""
+        return self._beyond(-1.0)
+
+    @property
+    def spectral_norm(self) -> float:
+        """Limit of the largest modulus of an eigenvalue."""
+        ends = [outlier.location for outlier in (*self.above, *self.below)]
+        return max(map(abs, (*self.law.support, *ends)))
+
+    def stable_rank(self) -> StableRank:
+        r"""Expected $\|S\|_F^2$ for Gaussian samples over the squared limit of the norm."""
+        norm = self.spectral_norm
+        squares = CovarianceSum(self.population, self.weights, self.samples).frobenius_squared
+        return StableRank(squares / norm / norm, squares, norm)
+
+    def _beyond(self, side: float) -> tuple[SumOutlier, ...]:
+        law, r = self.law, self.spikes.shape[-1]
+        edge = law.support[int(side > 0)]
+        scale = max(abs(edge), float(np.abs(law.support).max()))
+        start = np.nextafter(edge, side * np.inf)
+
+        def values(z: float) -> Array:
+            """Eigenvalues, increasing, of what is negative before an outlier and positive beyond it."""
+            inner = z * np.eye(r) - np.tensordot(law.outside(z).a, self.spikes, 1)
+            return np.asarray(np.linalg.eigvalsh(side * inner))
+
+        found = []
+        for place in range(int((values(start) < 0.0).sum())):
+            # In the root of the distance from the edge everything is smooth.
+            far = sqrt(scale)
+            while values(edge + side * far * far)[place] < 0.0:
+                far *= 2.0
+
+            def at(root: float, place: int = place) -> float:
+                return float(values(edge + side * root * root if root else start)[place])
+
+            root = brentq(at, 0.0, far, xtol=1e-15 * far, rtol=4 * EPS)
+            if edge + side * root * root != edge:
+                found.append(self._outlier(edge + side * root * root, place, side))
+        return tuple(found)
+
+    def _outlier(self, z: float, place: int, side: float) -> SumOutlier:
+        here = self.law.outside(z)
+        matrix = side * (z * np.eye(self.spikes.shape[-1]) - np.tensordot(here.a, self.spikes, 1))
+        w = np.linalg.eigh(matrix)[1][:, place]
+        s = np.einsum("i,gij,j->g", w, self.spikes, w)
+        overlap = 1.0 / (1.0 - float(here.slope @ s))
+        m = np.array(self.samples)
+        response = np.diag(m / here.squares) - here.traces
+        spread = np.linalg.solve(response, s)
+        drawn = (spread * m / here.squares) ** 2 @ (np.maximum(here.squares - here.a**2, 0.0) / m)
+        return SumOutlier(z, w, overlap, overlap * sqrt(2.0 * max(float(s @ spread), 0.0)), overlap * sqrt(drawn))

@@ -1,0 +1,214 @@
+"""The equations of sums of weighted covariances, solved above the axis and on it, in units in which all is of order 1.
+
+`rmt.covariance_sum` states them; a and b are (n, G) at points z (n,).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmt.joint_population import JointPopulation, Resolvent
+
+Array = NDArray[np.float64]
+Complex = np.ndarray
+NEWTON_STEPS, MAP_STEPS, AXIS_STEPS = 40, 300, 400
+FACTOR = 0.25
+"""Of the heights above the axis along which the solution is followed."""
+LOWEST = 1e-12
+EDGE_STEPS = 42
+SERIES_TERMS, SERIES_REACH, SERIES_TRUST = 6, 0.01, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class SumEdge:
+    """An end of the spectrum, in units of the equations.
+
+    Attributes:
+        z: its place.
+        b: the numbers there, (G,).
+        singular: whether the equation degenerates there, as at the end of a density; not at an atom.
+    """
+
+    z: float
+    b: Array
+    singular: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SumEquations:
+    """One sum.
+
+    Attributes:
+        population: the covariances.
+        weights: locations and masses of each group's law.
+        samples: numbers of samples, (G,).
+        kernel: whether the law has an atom at 0.
+    """
+
+    population: JointPopulation
+    weights: tuple[tuple[Array, Array], ...]
+    samples: Array
+    kernel: bool
+
+    @cached_property
+    def width(self) -> float:
+        """A bound of all eigenvalues, in units of the law."""
+        population, weights = self.population, self.weights
+        stretch = (1.0 + np.sqrt(population.dimension / self.samples)) ** 2
+        return float(sum(population.largest * [np.abs(w).max() for w, _ in weights] * stretch))
+
+    def lift(self, b: Complex) -> tuple[Complex, Complex]:
+        """The numbers a that belong to b, and their derivatives: (n, G) each."""
+        pairs = []
+        for g, (weights, shares) in enumerate(self.weights):
+            lifted = weights / (1.0 - weights * b[:, g, None])
+            pairs.append((lifted @ shares, lifted**2 @ shares))
+        a, slope = zip(*pairs, strict=True)
+        return np.stack(a, axis=1), np.stack(slope, axis=1)
+
+    def at(self, z: Complex, b: Complex) -> Resolvent:
+        """The traces that belong to b."""
+        return self.population.resolvent(z, self.lift(b)[0])
+
+    def step(self, z: Complex, b: Complex) -> tuple[Complex, Complex]:
+        """The Newton correction of b, to be subtracted, and the image of b: (n, G) each."""
+        m, (a, slope) = self.samples, self.lift(b)
+        found = self.population.resolvent(z, a)
+        image = found.first / m
+        jacobian = np.eye(len(m)) - found.second / m[:, None] * slope[:, None, :]
+        return np.linalg.solve(jacobian, (b - image)[..., None])[..., 0], image
+
+    def polish(self, z: Complex, b: Complex, accuracy: float) -> tuple[Complex, np.ndarray]:
+        """Newton's method, kept in the half-plane; which points it has solved, (n,)."""
+        b, converged = b.copy(), np.zeros(len(z), dtype=bool)
+        last, active = np.full(len(z), np.inf), np.arange(len(z))
+        for _ in range(NEWTON_STEPS):
+            with np.errstate(all="ignore"):
+                try:
+                    step, _ = self.step(z[active], b[active])
+                except np.linalg.LinAlgError:  # a transient on a singular point: the caller has another way
+                    break
+            good = np.isfinite(step).all(axis=1)
+            new = b[active] - np.where(good[:, None], step, 0.0)
+            b[active] = new.real + 1j * np.minimum(new.imag, 0.0)
+            size = np.where(good, np.abs(step).max(axis=1), np.inf)
+            scale = np.abs(b[active]).max(axis=1)
+            done = (size <= accuracy * scale) | ((size < 1e-7 * scale) & (size >= last[active]))
+            converged[active], last[active] = done, size
+            active = active[~done & good]
+            if not len(active):
+                break
+        return b, converged
+
+    def solve(self, z: Complex, guess: Complex | None = None) -> Complex:
+        """The numbers b at z (n,), Im z >= 0, in units of the law; the guess is b nearby."""
+        b = np.zeros((len(z), self.population.groups), dtype=complex)
+        active = np.arange(len(z))
+        if guess is not None:
+            found, converged = self.polish(z, guess, 1e-15)
+            # Well inside the half-plane there is one solution only.
+            kept = converged & (found.imag < -1e-7 * np.abs(found)).all(axis=1)
+            b[kept], active = found[kept], active[~kept]
+        height = 4.0 * self.width
+        at = z.real[active] + 1j * np.maximum(height, z.imag[active])
+        b[active] = self.population.resolvent(at, np.tile(self.lift(b[:1] * 0)[0], (len(at), 1))).first / self.samples
+        while len(active):
+            last = height < LOWEST * self.width
+            at = z.real[active] + 1j * np.maximum(0.0 if last else height, z.imag[active])
+            found, converged = self.polish(at, b[active], 1e-15 if last else 1e-8)
+            stuck = np.flatnonzero(~converged)
+            if len(stuck) and not last:
+                better = b[active[stuck]]
+                for _ in range(MAP_STEPS):
+                    better = (better + self.step(at[stuck], better)[1]) / 2
+                found[stuck] = self.polish(at[stuck], better, 1e-8)[0]
+            if last:  # a step onto the axis that fails leaves the solution above it
+                found[stuck] = b[active[stuck]]
+            b[active] = found
+            if last:
+                break
+            height *= FACTOR
+        return b
+
+    def upper_edge(self) -> SumEdge:
+        """The least z to which the solution can be followed along the axis from the right, where it is positive.
+
+        There the iteration is monotone in every entry, and its least fixed point is approached from below by Newton's
+        method; where the matrix of its derivatives has norm 1, a density begins, and everything is a power series in
+        the distance s of that norm from 1. The end is where the series of z has s = 0.
+        """
+        high = 4.0 * self.width
+        found = self.on_axis(high, np.zeros(len(self.samples)))
+        assert found is not None  # far from the spectrum the iteration contracts
+        low, b = -high, found[0]
+        for _ in range(EDGE_STEPS):
+            middle = low + (high - low) / 2
+            here = self.on_axis(middle, b)
+            low, high, b, found = (middle, high, b, found) if here is None else (low, middle, here[0], here)
+        if found[1] > 0.5 or (self.kernel and abs(high) < 1e-6 * self.width):  # followed into an atom
+            return SumEdge(0.0 if self.kernel and abs(high) < 1e-6 * self.width else high, b, False)
+        reach, below = high - low, np.zeros(len(self.samples))
+        while (far := self.on_axis(high + reach, below)) is None or far[1] < SERIES_REACH:
+            reach *= 2.0
+        z = high + reach * (np.arange(1, SERIES_TERMS + 1) / SERIES_TERMS) ** 2
+        followed = [(place, point) for place in z if (point := self.on_axis(place, below)) is not None]
+        s = np.array([slack for _, (_, slack) in followed])
+        powers = (s[:, None] / s.max()) ** np.arange(len(s) + 1)
+        # z has no linear term, b has one.
+        edge = np.linalg.solve(np.delete(powers, 1, axis=1), np.array([place - high for place, _ in followed]))[0]
+        at_edge = np.linalg.solve(powers[:, :-1], np.array([one for _, (one, _) in followed]))[0]
+        # Where scales differ widely the series may not reach: the bracket then is the better answer.
+        reached = abs(edge) <= high - low + SERIES_TRUST * max(abs(high), abs(high - low))
+        return SumEdge(high + float(edge), at_edge, True) if reached else SumEdge(high, b, True)
+
+    def on_axis(self, z: float, b: Array) -> tuple[Array, float] | None:
+        """The least fixed point at z from that at a larger z, and how far the norm of the derivatives is below 1."""
+        population, weights = self.population, self.weights
+        m, last = self.samples, np.inf
+        for _ in range(AXIS_STEPS):
+            if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b, weights, strict=True)):
+                return None
+            a, slope = (part[0].real for part in self.lift(b[None] + 0j))
+            if population.smallest(z, a) <= 0:
+                return None
+            found = population.resolvent(np.array([z + 0j]), a[None] + 0j)
+            derivative = found.second[0].real / m[:, None] * slope
+            slack = 1.0 - float(np.abs(np.linalg.eigvals(derivative)).max())
+            if slack <= 0.0:
+                return None
+            step = np.linalg.solve(np.eye(len(m)) - derivative, found.first[0].real / m - b)
+            b = b + step
+            # Close to the edge rounding stops the digits early: small steps that no longer shrink have converged too.
+            size = float(np.abs(step).max() / np.abs(b).max())
+            if size <= 1e-15 or last <= size < 1e-6:
+                return b, slack
+            last = size
+        return None
+
+    def above(self, z: Complex, b: Complex) -> Array:
+        """Mass above points of the axis."""
+        population, weights = self.population, self.weights
+        a, _ = self.lift(b)
+        total = population.angle(z, a)
+        for g, ((locations, shares), m) in enumerate(zip(weights, self.samples, strict=True)):
+            one = b[:, g, None]
+            size = np.arctan2(np.maximum(-one.imag, 0.0) * np.abs(locations), 1.0 - locations * one.real)
+            total = total + m * ((np.sign(locations) * size) @ shares + (a[:, g] * b[:, g]).imag)
+        return np.asarray(total / np.pi / population.dimension)
+
+    def slopes(self, z: Complex, b: Complex) -> Complex:
+        """Derivatives of a by z, (n, G)."""
+        m, (a, slope) = self.samples, self.lift(b)
+        found = self.population.resolvent(z, a)
+        jacobian = np.eye(len(m)) - found.second / m[:, None] * slope[:, None, :]
+        return np.asarray(slope * np.linalg.solve(jacobian, (-found.slope / m)[..., None])[..., 0])
+
+    def square_trace(self, z: Complex, b: Complex) -> Complex:
+        """Trace of Q^2: z Q = 1 + sum a_g Lambda_g Q gives z tr Q^2 = tr Q + sum a_g tr Lambda_g Q^2."""
+        found = self.at(z, b)
+        a, _ = self.lift(b)
+        return np.asarray((found.trace + (a * found.slope).sum(axis=1)) / z)

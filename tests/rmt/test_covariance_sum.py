@@ -1,0 +1,172 @@
+"""Sums of weighted covariances against one group alone, free sums, and dense draws whose blocks do not commute."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rmt import AtomicLaw, CovarianceSum, FreeSum, JointPopulation, MarchenkoPastur, PointMass, SeparableLaw, draw_sum
+
+ONE = PointMass(1.0)
+POPULATION = AtomicLaw((0.0, 0.1, 1.0, 4.0), (0.2, 0.4, 0.3, 0.1))
+WEIGHTS = AtomicLaw((0.0, 0.3, 1.0, 5.0), (0.1, 0.5, 0.3, 0.1))
+SIGNED = AtomicLaw((-2.0, -0.3, 1.0, 3.0), (0.1, 0.3, 0.5, 0.1))
+NEGATIVE = AtomicLaw((-35.0, -1.0), (0.5, 0.5))
+ATOMS, COUNTS = np.array([[1.0, 0.2], [0.1, 1.5], [0.5, 0.5]]), np.array([100.0, 100.0, 98.0])
+BLOCK = np.array([[[9.0, 3.0], [3.0, 4.0]], [[2.0, -1.0], [-1.0, 6.0]]])
+TWO = (WEIGHTS, AtomicLaw((-1.5, -0.5), (0.5, 0.5)))
+
+
+def alone(weights, ratio, size=100.0):
+    locations, masses = np.array(POPULATION.atoms).T
+    return CovarianceSum(JointPopulation.of(locations[:, None], masses * size), (weights,), (size / ratio,))
+
+
+@pytest.mark.parametrize("ratio", [0.3, 2.0])
+@pytest.mark.parametrize("weights", [WEIGHTS, SIGNED, NEGATIVE])
+def test_one_group_is_a_separable_law(weights, ratio):
+    law, known = alone(weights, ratio), SeparableLaw(POPULATION, weights, ratio)
+    width = known.support[1] - known.support[0]
+    assert law.support == pytest.approx(known.support, abs=1e-12 * width)
+    assert np.array(law.atoms) == pytest.approx(np.array(known.atoms))
+    assert law.edge_stieltjes == pytest.approx(known.edge_stieltjes, rel=1e-9)
+    x = np.linspace(*known.support, 13)
+    assert law.cdf(x) == pytest.approx(known.cdf(x), abs=1e-12)
+    assert law.pdf(x[1:-1]) * width == pytest.approx(known.pdf(x[1:-1]) * width, abs=1e-12)
+    z = np.array([1 + 1j, 0.3 + 0.01j, 5 - 0.1j, -3 + 0.2j])
+    assert law.stieltjes(z) == pytest.approx(known.stieltjes(z), rel=1e-12)
+    assert law.stieltjes_derivative(z) == pytest.approx(known.stieltjes_derivative(z), rel=1e-11)
+    levels = np.array([0.013, 0.11, 0.42, 0.77, 0.99])
+    assert law.quantile(levels) == pytest.approx(known.quantile(levels), abs=1e-11 * width)
+    assert [law.moment(n) for n in (1, 2)] == pytest.approx([known.moment(n) for n in (1, 2)], rel=1e-13)
+    assert law.moment(3) == pytest.approx(known.moment(3), rel=1e-6)
+
+
+def test_equal_weights_and_eigenvalues_give_marchenko_pastur():
+    law = CovarianceSum(JointPopulation.of([[0.7]], [30.0]), (PointMass(3.0),), (120.0,))
+    known = MarchenkoPastur(0.25, 2.1)
+    assert law.support == pytest.approx(known.support, rel=1e-12)
+    assert law.cdf([0.7, 1.9, 4.0]) == pytest.approx(known.cdf([0.7, 1.9, 4.0]), abs=1e-12)
+
+
+def test_multiples_of_the_identity_make_a_free_sum():
+    """Whatever the rotations, identities commute: two independent samples are free of each other."""
+    law = CovarianceSum(JointPopulation.of([[1.0, 0.5]], [60.0]), (ONE, NEGATIVE.scaled(0.05)), (200.0, 90.0))
+    known = FreeSum(MarchenkoPastur(0.3), SeparableLaw(PointMass(0.5), NEGATIVE.scaled(0.05), 60 / 90))
+    z = np.array([1 + 1j, 0.3 + 0.01j, 3.0, -9.0])
+    assert law._stieltjes(z) == pytest.approx(known._stieltjes(z), rel=1e-9)
+    assert law.variance == pytest.approx(known.variance, rel=1e-12)
+
+
+def test_groups_of_one_population_are_one_group():
+    """Samples of one covariance in two groups are the samples of their union."""
+    locations, masses = np.array(POPULATION.atoms).T
+    both = JointPopulation.of(np.repeat(locations[:, None], 2, axis=1), masses * 100)
+    parts = (AtomicLaw((1.0, 3.0), (0.5, 0.5)).scaled(0.6), PointMass(-2.0 * 0.4))
+    law = CovarianceSum(both, parts, (60.0, 40.0))
+    known = SeparableLaw(POPULATION, AtomicLaw((-2.0, 1.0, 3.0), (0.4, 0.3, 0.3)), 1.0)
+    assert law.support == pytest.approx(known.support, rel=1e-11)
+    x = np.linspace(*known.support, 9)
+    assert law.cdf(x) == pytest.approx(known.cdf(x), abs=1e-11)
+
+
+def test_dense_differences_follow_the_law():
+    """Eigenvalues of four draws, counted; the block's eigenvalues are outliers of no weight in the limit but here."""
+    population, samples = JointPopulation.of(ATOMS, COUNTS, BLOCK), (900, 600)
+    law, rng = CovarianceSum(population, TWO, samples), np.random.default_rng(3)
+    spectra = np.array([np.linalg.eigvalsh(draw_sum(population, TWO, samples, rng).matrix) for _ in range(4)])
+    x = law.support[0] + (law.support[1] - law.support[0]) * np.linspace(0.02, 0.98, 30)
+    counted = (spectra[:, :, None] <= x).sum(axis=(0, 1)) / 4
+    assert np.abs(counted - 300 * law.cdf(x)).max() < 2.0
+    z = np.array([-3.0, -1.0, 0.0, 2.0, 9.0]) + 0.3j
+    assert law.stieltjes(z) == pytest.approx((1 / (z[:, None] - spectra.ravel())).mean(axis=1), abs=4.0 / 300)
+    assert (spectra**2).sum() / 4 == pytest.approx(law.frobenius_squared, rel=0.05)
+
+
+def test_finitely_many_eigenvalues_are_placed_one_by_one():
+    """At P = 40, with a block of 6 directions: medians of the ends and shares of directions over 250 draws."""
+    rng = np.random.default_rng(1)
+    atoms = np.abs(rng.standard_normal((34, 2))) * np.array([0.4, 0.2])
+    roots = rng.standard_normal((2, 6, 6)) * np.array([1.0, 0.8])[:, None, None]
+    population = JointPopulation.of(atoms, np.ones(34), roots @ roots.transpose(0, 2, 1))
+    weights, samples = (PointMass(1.0), PointMass(-1.0)), (120, 80)
+    law = CovarianceSum(population, weights, samples)
+    vectors = np.linalg.eigh(population.block[0] - population.block[1])[1][:, [5, 0]]
+    ends, shares = [], []
+    for _ in range(250):
+        values, found = np.linalg.eigh(draw_sum(population, weights, samples, rng).matrix)
+        ends.append(values[[-1, -2, 1, 0]])
+        shares.append([(vectors[:, 0] @ found[:6, -1]) ** 2, (vectors[:, 1] @ found[:6, 0]) ** 2])
+    levels = 1 - (np.array([0, 1, 38, 39]) + 0.5) / 40
+    width = law.support[1] - law.support[0]
+    assert law.quantile(levels) == pytest.approx(np.median(ends, axis=0), abs=0.01 * width)
+    cells = (np.arange(20) + 0.5) / 20 / 40
+    top, bottom = (law.shares(law.quantile(part), vectors).mean(axis=0) / 40 for part in (1 - cells, cells))
+    assert [top[0], bottom[1]] == pytest.approx(np.mean(shares, axis=0), abs=0.03)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-9, 1e12, 1e150])
+def test_every_unit_gives_the_same_law(unit):
+    law = CovarianceSum(JointPopulation.of(ATOMS, COUNTS, BLOCK), TWO, (900, 600))
+    levels = np.array([0.05, 0.4, 0.99])
+    for one, other in ((unit, unit), (unit, 1.0)):
+        population = law.population.scaled(np.array([one, other]))
+        weights = (TWO[0], TWO[1].scaled(one / other))
+        scaled = CovarianceSum(population, weights, law.samples)
+        assert np.array(scaled.support) / unit == pytest.approx(law.support, rel=1e-10)
+        assert scaled.quantile(levels) / unit == pytest.approx(law.quantile(levels), rel=1e-8)
+        assert scaled.stieltjes(20 * unit) * unit == pytest.approx(law.stieltjes(20.0), rel=1e-11)
+
+
+@settings(max_examples=8)
+@example([1.0], [2.0], [1.0], [1.0], 1.0, 1.0)
+@example([1.0, 30.0], [0.0, 1.0], [1.0, 100.0], [1.0], 0.1, 8.0)
+@given(
+    st.lists(st.floats(1e-2, 1e2), min_size=2, max_size=2), st.lists(st.floats(1e-2, 1e2), min_size=2, max_size=2),
+    st.lists(st.floats(1e-2, 1e2), min_size=1, max_size=3, unique=True),
+    st.lists(st.floats(1e-2, 1e2), min_size=1, max_size=3, unique=True),
+    st.floats(0.05, 20.0), st.floats(0.05, 20.0),
+)  # fmt: skip
+def test_differences_solve_their_equations_and_count(one, other, plus, minus, first, second):
+    atoms = np.zeros((2, 2))
+    atoms[: len(one), 0], atoms[: len(other), 1] = one, other
+    weights = tuple(
+        AtomicLaw([sign * x for x in part], [1 / len(part)] * len(part)) for sign, part in ((1, plus), (-1, minus))
+    )
+    law = CovarianceSum(JointPopulation.of(atoms, [3.0, 5.0]), weights, (8 / first, 8 / second))
+    lower, upper = law.support
+    assert lower < 0.0 < upper or law.atoms or lower < upper
+    x = lower + (upper - lower) * np.array([0.03, 0.21, 0.5, 0.77, 0.98])
+    z = x + 0.01j * (upper - lower)
+    a, b = law.subordination(z)
+    inverse = 1 / (z[:, None] - a @ atoms.T) * np.array([3.0, 5.0])
+    assert b == pytest.approx(inverse @ atoms / np.array(law.samples), rel=1e-8)
+    for g, part in enumerate(weights):
+        tau, mass = np.array(part.atoms).T
+        assert a[:, g] == pytest.approx((tau / (1 - tau * b[:, g, None])) @ mass, rel=1e-8)
+    assert np.all(a.imag < 0)
+    assert np.all(b.imag < 0)
+    counted = law.cdf(x)
+    assert np.all(np.diff(counted) >= -1e-8)
+    assert law.cdf(upper + 1e-6 * (upper - lower)) == pytest.approx(1.0, abs=1e-12)
+    assert law._continuous_cdf(np.array([upper]))[0] == pytest.approx(1.0 - sum(p for _, p in law.atoms), abs=1e-5)
+    assert law._continuous_cdf(np.array([lower]))[0] == pytest.approx(0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(("build", "message"), [
+    (lambda: JointPopulation.of([1.0], [1.0]), "atoms must be"),
+    (lambda: JointPopulation.of([[1.0, 1.0]], [1.0, 1.0]), "every atom needs one count"),
+    (lambda: JointPopulation.of([[1.0, -1.0]], [1.0]), "never negative, got -1.0"),
+    (lambda: JointPopulation.of([[1.0, 0.0]], [1.0]), "no covariance may be 0 altogether"),
+    (lambda: JointPopulation.of([[np.nan]], [1.0]), "atoms must be finite"),
+    (lambda: JointPopulation.of([[1.0]], [1.0], [[[1.0, 2.0], [2.0, 1.0]]]), "block has a negative eigenvalue"),
+    (lambda: JointPopulation.of([[1.0]], [1.0], [[[1.0, 2.0], [0.0, 9.0]]]), "block must be symmetric"),
+    (lambda: CovarianceSum(JointPopulation.of([[1.0, 1.0]], [1.0]), (ONE,), (1.0,)), "every group needs weights"),
+    (lambda: CovarianceSum(JointPopulation.of([[1.0]], [1.0]), (PointMass(0.0),), (1.0,)), "not be 0 altogether"),
+    (lambda: CovarianceSum(JointPopulation.of([[1.0]], [1.0]), (ONE,), (0.0,)), "number of samples must be positive"),
+    (lambda: alone(WEIGHTS, 0.3).subordination(-1j), "must lie in the upper half-plane"),
+    (lambda: alone(WEIGHTS, 0.3).outside(1.0), "outside the support"),
+])  # fmt: skip
+def test_impossible_sums_are_refused(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()

@@ -1,0 +1,148 @@
+"""Outliers of sums: those of one group, dense and matrix-free draws, fluctuations, and the theorem of their page."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmt import AtomicLaw, Comparison, JointPopulation, PointMass, SpikedCovariance, SpikedSum, draw_sum
+
+WEIGHTS = AtomicLaw((0.0, 0.5, 3.5), (0.2, 0.6, 0.2))
+BULK = AtomicLaw((0.2, 0.5, 1.0), (0.5, 0.3, 0.2))
+PLUS, MINUS = np.array([[9.0, 3.0], [3.0, 4.0]]), np.array([[2.0, -1.0], [-1.0, 6.0]])
+ATOMS, COUNTS = np.array([[1.0, 0.2], [0.1, 1.5], [0.5, 0.5]]), np.array([100.0, 100.0, 98.0])
+TWO = (WEIGHTS, AtomicLaw((-1.5, -0.5), (0.5, 0.5)))
+
+
+def difference(samples=(900, 600)):
+    return SpikedSum(np.array([PLUS, MINUS]), JointPopulation.of(ATOMS, COUNTS), TWO, samples)
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.5, 3.0])
+def test_one_group_is_a_spiked_covariance(ratio):
+    P, spikes = 1000, (9.0, 5.0, 0.9)
+    known = SpikedCovariance(spikes, BULK, WEIGHTS, ratio)
+    locations, masses = np.array(BULK.atoms).T
+    model = SpikedSum(
+        np.diag(spikes)[None], JointPopulation.of(locations[:, None], masses * P), (WEIGHTS,), (P / ratio,)
+    )
+    expected = [outlier for outlier in known.outliers if outlier.separated and outlier.spike > 1.0]
+    assert [o.location for o in model.above] == pytest.approx([o.location for o in expected], rel=1e-12)
+    assert [o.overlap for o in model.above] == pytest.approx([o.overlap for o in expected], rel=1e-10)
+    for found, outlier in zip(model.above, expected, strict=True):
+        assert found.sd == pytest.approx(known.outlier_sd(outlier.spike, P), rel=1e-10)
+        with_weights = np.hypot(found.sd, found.sd_of_weights)
+        assert with_weights == pytest.approx(known.outlier_sd(outlier.spike, P, drawn_weights=True), rel=1e-10)
+
+
+@pytest.mark.parametrize("distance", [-1e-6, 1e-9, 1e-6, 1e-3])
+def test_nothing_jumps_at_the_threshold(distance):
+    known = SpikedCovariance((), BULK, WEIGHTS, 0.5)
+    spike = known.thresholds[1] * (1 + distance)
+    locations, masses = np.array(BULK.atoms).T
+    model = SpikedSum(np.array([[[spike]]]), JointPopulation.of(locations[:, None], masses * 100), (WEIGHTS,), (200.0,))
+    if distance < 1e-7:
+        assert all(outlier.overlap < 1e-5 for outlier in model.above)
+    else:
+        assert model.above[0].overlap == pytest.approx(known.outlier(spike).overlap, rel=1e-4)
+        assert model.above[0].location == pytest.approx(known.outlier(spike).location, rel=1e-12)
+
+
+def test_draws_follow_the_predictions():
+    """Blocks that do not commute, one outlier on either side: location, share in the block, direction, fluctuation."""
+    model, rng, repeats = difference(), np.random.default_rng(0), 80
+    assert (len(model.above), len(model.below)) == (1, 1)
+    values, shares = [], []
+    for _ in range(repeats):
+        draw = draw_sum(model.population, TWO, model.samples, rng)
+        found, overlaps = zip(*(draw.extreme_overlaps(1, side) for side in ("above", "below")), strict=True)
+        values.append([one[0] for one in found])
+        shares.append([one[0] for one in overlaps])
+    for place, outlier in enumerate((model.above[0], model.below[0])):
+        here = np.array(values)[:, place]
+        low, high = Comparison.from_sample("location", here, outlier.location).interval(1e-6)
+        room = 0.01 * abs(outlier.location)  # the limit errs by the order of 1/P
+        assert low - room < outlier.location < high + room
+        assert here.std() == pytest.approx(outlier.sd, rel=0.32)  # four standard errors
+        expected = outlier.overlap * outlier.direction**2
+        assert np.array(shares)[:, place].mean(axis=0) == pytest.approx(expected, abs=0.02)
+
+
+def test_matrix_free_draws_are_of_the_same_law():
+    model, rng = difference((3600, 2400)), np.random.default_rng(2)
+    larger = JointPopulation(ATOMS, COUNTS * 4, model.spikes)
+    draw = draw_sum(larger, TWO, model.samples, rng, matrix_free=True)
+    limit = SpikedSum(model.spikes, JointPopulation.of(ATOMS, COUNTS * 4), TWO, model.samples)
+    for side, (outlier,) in (("above", limit.above), ("below", limit.below)):
+        values, shares = draw.extreme_overlaps(2, side)
+        assert values[0] == pytest.approx(outlier.location, abs=5 * outlier.sd + 0.01)
+        assert shares[0].sum() == pytest.approx(outlier.overlap, abs=0.05)
+        edge = limit.law.support[int(side == "above")]
+        assert values[1] == pytest.approx(edge, rel=0.05)
+
+
+def test_products_of_draws_are_those_of_their_matrix():
+    model, rng = difference((90, 60)), np.random.default_rng(1)
+    population = JointPopulation(ATOMS, np.array([10.0, 10.0, 8.0]), model.spikes)
+    draw = draw_sum(population, TWO, (90, 60), rng)
+    assert draw.operator() @ np.eye(30) == pytest.approx(draw.matrix)
+    free = draw_sum(population, TWO, (90, 60), rng, matrix_free=True).operator() @ np.eye(30)
+    assert free == pytest.approx(free.T)
+
+
+def test_stable_rank_of_finite_matrices():
+    model, rng = difference(), np.random.default_rng(5)
+    squares = [(draw_sum(model.population, TWO, model.samples, rng).matrix ** 2).sum() for _ in range(20)]
+    assert np.mean(squares) == pytest.approx(model.stable_rank().frobenius_squared, rel=0.02)
+    assert model.stable_rank().value == pytest.approx(np.mean(squares) / model.above[0].location ** 2, rel=0.02)
+
+
+size = st.floats(0.05, 5.0)
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(size, min_size=4, max_size=4), st.lists(st.floats(-1.0, 1.0), min_size=12, max_size=12),
+    st.floats(0.02, 2.0), st.floats(0.2, 5.0), st.floats(1.05, 3.0),
+)  # fmt: skip
+def test_theorem_on_fewer_samples(atoms, entries, ratio, other, fewer):
+    """Outliers of either side lie further out than in the population, the further the fewer samples; unless lost."""
+    roots = np.array(entries).reshape(2, 2, 3)
+    blocks = 20.0 * roots @ roots.transpose(0, 2, 1)
+    bulk = JointPopulation.of(np.reshape(atoms, (2, 2)), [30.0, 60.0])
+    if min(np.trace(block) for block in blocks) < 1e-3:
+        return
+    weights = (AtomicLaw((0.5, 2.0), (0.5, 0.5)), AtomicLaw((-1.0, -0.2), (0.5, 0.5)))
+    server = SpikedSum(blocks, bulk, weights, (90 / ratio, 90 / ratio / other))
+    client = server.with_samples(1 / fewer)
+    whole = np.linalg.eigvalsh(1.25 * blocks[0] - 0.6 * blocks[1])
+    for one, two, values in (
+        (server.above, client.above, whole[::-1]),
+        (server.below, client.below, whole),
+    ):
+        side = 1.0 if one is server.above else -1.0
+        for place, outlier in enumerate(one):
+            assert side * outlier.location > side * values[place]
+            assert 0.0 < outlier.overlap < 1.0
+            if place < len(two):
+                assert side * two[place].location > side * outlier.location
+
+
+@pytest.mark.parametrize(("build", "message"), [
+    (lambda: SpikedSum(np.zeros((1, 0, 0)), JointPopulation.of([[1.0]], [1.0]), (WEIGHTS,), (1.0,)), "with r > 0"),
+    (lambda: SpikedSum(PLUS[None], JointPopulation.of([[1.0]], [1.0], [[[1.0]]]), (WEIGHTS,), (1.0,)), "must commute"),
+    (lambda: draw_sum(JointPopulation.of([[1.0]], [1.5]), (WEIGHTS,), (3,), np.random.default_rng()), "round them"),
+    (lambda: draw_sum(JointPopulation.of([[1.0]], [2.0]), (WEIGHTS,), (0,), np.random.default_rng()), "at least 1"),
+    (lambda: draw_sum(JointPopulation.of([[1.0]], [2.0]), (), (3,), np.random.default_rng()), "every group needs"),
+])  # fmt: skip
+def test_impossible_models_are_refused(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_doors_of_draws():
+    draw = draw_sum(JointPopulation.of([[1.0]], [5.0]), (PointMass(1.0),), (3,), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="side must be"):
+        draw.extreme_overlaps(1, "left")
+    with pytest.raises(ValueError, match="count must lie between 1 and P - 1 = 4"):
+        draw.extreme_overlaps(5)
