@@ -33,9 +33,9 @@ ANALYSIS = Page(
             ("rolora/lem-5.3", "rolora/thm-5.4"),
         ),
         Headline(
-            r"The constant c in the number of iterations has to be tied to the step, $c = \eta\|b^*\|^2$ for equal and "
-            r"$c = 2\eta\|\bar b^*\|^2$ for different clients: short steps do not get far in a number of iterations "
-            r"that does not know of them.",
+            r"The constant c in the number of iterations has to be tied to the step, $c = \eta\|b^*\|^2$ for equal "
+            r"and $c = 2\eta\|\bar b^*\|^2$ for different clients: for short steps, an iteration count that ignores "
+            "the step size is too small.",
             ("rolora/thm-5.4", "rolora/thm-A.14"),
         ),
         Headline(
@@ -51,7 +51,8 @@ ANALYSIS = Page(
             ("rolora/prop-5.5", "rolora/eq-241", "rolora/eq-205"),
         ),
         Headline(
-            "Averaging is exact for RoLoRA in both halves of an iteration; averaging both factors misses their "
+            "Averaging is exact for RoLoRA in both halves of an iteration, (4) being read with the B that was "
+            "distributed; averaging both factors misses their "
             "covariance.",
             ("rolora/alg-1", "rolora/alg-lora", "rolora/eq-1", "rolora/eq-3", "rolora/eq-4"),
         ),
@@ -100,8 +101,8 @@ NUMBERS = Page(
             ("rolora/table-4",),
         ),
         Headline(
-            r"Exponential convergence of the linear model, in expectation over the data, fails at the largest step "
-            r"alone, $\eta\|b^*\|^2 = 1$.",
+            r"Exponential convergence of the linear model, with unlimited samples (the expected loss), fails at the "
+            r"largest step alone, $\eta\|b^*\|^2 = 1$.",
             ("rolora/txt-exponential",),
         ),
     ),

@@ -81,12 +81,17 @@ def angle_at_the_end(values: Values) -> Violation:
 thm_5_4 = replay("rolora/thm-5.4")(angle_at_the_end)
 
 
-@replay("rolora/thm-5.4@c-of-the-step")
-def thm_5_4_tied(values: Values) -> Violation:
+def tied_end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
     """The same where c is that of the step."""
     square, eps, assumes = end(values)
     s, c = fractions(values, "s", "c")
-    assumes += (Hypothesis("c, against eta |b*|^2", c, "=", s),)
+    return square, eps, (*assumes, Hypothesis("c, against eta |b*|^2", c, "=", s))
+
+
+@replay("rolora/thm-5.4@c-of-the-step")
+def thm_5_4_tied(values: Values) -> Violation:
+    """The same where c is that of the step."""
+    square, eps, assumes = tied_end(values)
     return Violation(square, eps**2, assumes=assumes, reads=f"{UNLIMITED}; squares of sin theta(a^T, a*) and of eps")
 
 
@@ -94,4 +99,11 @@ def thm_5_4_tied(values: Values) -> Violation:
 def s5_rolora_loss(values: Values) -> Violation:
     """The loss in expectation over the data is the squared sine, in units of |b*|^2."""
     square, eps, assumes = end(values)
+    return Violation(square, (1 + eps) * eps**2, assumes=assumes, reads=f"{UNLIMITED}; loss and its bound")
+
+
+@replay("rolora/s5-rolora-loss@c-of-the-step")
+def s5_rolora_loss_tied(values: Values) -> Violation:
+    """The same loss where c is that of the step."""
+    square, eps, assumes = tied_end(values)
     return Violation(square, (1 + eps) * eps**2, assumes=assumes, reads=f"{UNLIMITED}; loss and its bound")

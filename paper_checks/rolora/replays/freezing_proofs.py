@@ -56,9 +56,10 @@ def prop_5_5(values: Values) -> Proof:
 
 @proof("rolora/s5-rolora-loss", four="4", two="2", fewest="4")
 def s5_rolora_loss(values: Values) -> Proof:
-    r"""The same expectation at $a^T$, with $\delta^T \le \epsilon$ by Theorem 5.4 as corrected.
+    r"""The expectation of Proposition 5.5 at $a^T$, with $\delta^T \le \epsilon$ by Theorem 5.4 as corrected.
 
-    $N(4 - m) - 2 < 0$ for $m \ge 4$.
+    Its second term has the sign of $N(4 - m) - 2 < 0$ for $m \ge 4$. The loss caused by the angle is its first,
+    $\|b^*\|^2(\delta^T)^2$, and Theorem 5.4 as corrected has a T for every $\epsilon$.
     """
     four, two, fewest = (sympy.Rational(str(values[name])) for name in ("four", "two", "fewest"))
     flaw = flaw_of_loss(four, two) or ("" if fewest >= four and two > 0 else "the number of samples")

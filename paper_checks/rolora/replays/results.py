@@ -72,3 +72,15 @@ def txt_table2_best(values: Values) -> Violation:
     variance = ((Fraction(spread) - half_unit(spread)) ** 2 + (Fraction(other) - half_unit(other)) ** 2) / 3
     return Violation(Fraction(2776, 1000) ** 2, lead**2 / variance, assumes=assumes,
                      reads="RoLoRA against LoRA on BoolQ; square of the least significant t, and of t")  # fmt: skip
+
+
+@replay("rolora/txt-table2-ffa-var@on-both-tasks-named")
+def txt_table2_ffa_var(values: Values) -> Violation:
+    """The least deviation that the rival's print allows, against the most of FFA-LoRA's."""
+    own, other = values["deviation"], values["other deviation"]
+    assumes = (
+        Hypothesis("deviation of FFA-LoRA", Fraction(own), ">=", 0),
+        Hypothesis("deviation of LoRA", Fraction(other), ">=", 0),
+    )
+    return Violation(Fraction(other) - half_unit(other), Fraction(own) + half_unit(own), assumes=assumes, strict=True,
+                     reads="PIQA, three trials: LoRA's deviation, to be less than FFA-LoRA's")  # fmt: skip

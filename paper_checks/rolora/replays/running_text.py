@@ -12,8 +12,8 @@ from paper_checks.stored_values import Values
 def txt_exponential(values: Values) -> Violation:
     """The rate at the minimiser, by the exact recursion of the squared tangent of the angle.
 
-    One iteration in expectation maps T to T ((1 + T - 2k) / (1 + T + 2kT))^2, so that T'/T tends to (1 - 2k)^2 as T
-    tends to 0; exponential convergence to 0 needs a limit below 1.
+    One iteration on the expected loss maps T to T ((1 + T - 2k) / (1 + T + 2kT))^2, so that T'/T tends to (1 - 2k)^2
+    as T tends to 0; exponential convergence to 0 needs a limit below 1.
     """
     step = Fraction(values["step"])
 
@@ -36,6 +36,6 @@ def txt_exponential(values: Values) -> Violation:
     )
     return Violation(
         (1 - 2 * step) ** 2, Fraction(1), assumes=assumes, strict=True,
-        reads="kappa = step = eta ||b*||^2; limit of T'/T = ((1 + T - 2 kappa)/(1 + T + 2 kappa T))^2 as the squared "
-        "tangent T goes to 0, which exponential convergence needs below 1",
+        reads="unlimited samples, kappa = step = eta ||b*||^2; limit of T'/T = ((1 + T - 2 kappa)/(1 + T + 2 kappa "
+        "T))^2 as the squared tangent T goes to 0, which exponential convergence needs below 1",
     )  # fmt: skip
