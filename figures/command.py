@@ -113,7 +113,9 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add("--loss", default="cross-entropy", metavar="NAME", help="cross-entropy, mse or module:function")
     add("--reduction", choices=("mean", "sum"), help="of the loss over samples; default: its own, else mean")
     add("--count", metavar="MODULE:FUNCTION", help="samples or tokens of a batch; default: the length of its tensors")
-    add("--matrix", choices=("hessian", "gauss-newton"), default="hessian", help="default: hessian")
+    matrices = ("hessian", "gauss-newton", "residual", "fisher", "empirical-fisher")
+    add("--matrix", choices=matrices, default="hessian", help="default: hessian")
+    add("--law", metavar="MODULE:FUNCTION", help="of the targets given the output, for --matrix fisher")
     add("--parameters", nargs="+", default=(), metavar="PATTERN", help="names such as 'layer1.*'; default: all")
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
     add("--double", action="store_true", help="measure in float64")
@@ -140,7 +142,7 @@ def _spectrum(options: argparse.Namespace) -> int:
     )  # fmt: skip
     request = SpectrumRequest(
         options.model, options.data, options.loss, options.matrix, tuple(options.parameters), options.batch_norm,
-        options.reduction, options.double, options.device, settings, options.count,
+        options.reduction, options.double, options.device, settings, options.count, options.law,
     )  # fmt: skip
     out = Path(options.out)
     require_writable(out)

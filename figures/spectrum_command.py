@@ -18,7 +18,8 @@ from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum_picture import draw_spectrum_report
 from hessian.batches import size_of
 from hessian.curvature import Cost, Curvature
-from hessian.factories import count_of, data_of, loss_of_name, model_of, user_error
+from hessian.factories import count_of, data_of, law_named, loss_of_name, model_of, user_error
+from hessian.middles import MATRICES
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import predict
 from hessian.symmetric import CurvatureError
@@ -37,7 +38,7 @@ class SpectrumRequest:
         model: ``module:factory`` of the network.
         data: ``module:factory`` of the data.
         loss: Name of a loss, or ``module:function``.
-        matrix: `hessian` or `gauss-newton`.
+        matrix: One of `hessian.middles.MATRICES`.
         parameters: Names or patterns; empty: all that require gradients.
         batch_norm: `running` or `batch`, or nothing for a model without batch norm in training mode.
         reduction: `mean` or `sum`; nothing: the loss's own, else `mean`.
@@ -45,6 +46,7 @@ class SpectrumRequest:
         device: Torch device.
         settings: Accuracy, numbers of pairs and probes, seed.
         count: ``module:function`` that gives the samples of a batch; nothing: the length of its tensors.
+        law: ``module:function`` from the output to the distribution of the targets, for `fisher`; nothing: the loss's.
     """
 
     model: str
@@ -58,6 +60,7 @@ class SpectrumRequest:
     device: str = "cpu"
     settings: SpectrumSettings = dataclasses.field(default_factory=SpectrumSettings)
     count: str | None = None
+    law: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +95,7 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
     Settings(device=request.device).check_device()
     loss = loss_of_name(request.loss)
     count = count_of(request.count) if request.count is not None else size_of
+    law = law_named(request.law) if request.law is not None else None
     say("building the model")
     model = model_of(request.model)
     say("reading the data")
@@ -108,6 +112,7 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
             batch_norm=request.batch_norm,
             reduction=request.reduction,
             count=count,
+            law=law,
         )
     except CurvatureError:
         raise
@@ -185,12 +190,11 @@ def summary(measured: MeasuredNetwork) -> str:
     """A few lines for the terminal."""
     report, rank, request = measured.report, measured.report.stable_rank, measured.request
     level = f"{100 * rank.confidence:g} %"
-    kind = "Hessian" if request.matrix == "hessian" else "Gauss-Newton matrix"
     norm = "certified" if rank.certified else "not certified"
     goal = "" if rank.reached else f"; wider than the {100 * request.settings.width:g} % asked for: raise --products"
     probes = f"{100 * rank.statistical_width:.2g} % {rank.probes} probes" if rank.probes else "nothing random"
     lines = [
-        f"{kind}, {report.P:,} parameters, {measured.samples:,} samples, loss {measured.loss:.4g} "
+        f"{MATRICES[request.matrix]}, {report.P:,} parameters, {measured.samples:,} samples, loss {measured.loss:.4g} "
         f"({report.dtype} on {report.device})",
         f"stable rank    {rank.value:.4g}, {rank.low:.4g} to {rank.high:.4g} at {level}; width: "
         f"{100 * rank.deterministic_width:.2g} % norm ({norm}), {probes}{goal}",

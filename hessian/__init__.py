@@ -1,7 +1,8 @@
-"""Spectra of real networks: Hessians, exact and by products; stable ranks with intervals; the spiked model fitted."""
+"""Spectra of networks: Hessians and their relatives; stable ranks with intervals; the spiked model fitted."""
 
 from hessian.bounds import Interval
 from hessian.covariance_fit import CovarianceFit, SamplePrediction, bootstrap_eigenvalues, fit_covariance
+from hessian.cross_blocks import CrossBlock
 from hessian.curvature import Cost, Curvature
 from hessian.exact import exact_hessian
 from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
@@ -16,6 +17,7 @@ from hessian.symmetric import CurvatureError, DenseOperator, SymmetricOperator, 
 __all__ = [
     "Cost",
     "CovarianceFit",
+    "CrossBlock",
     "Curvature",
     "CurvatureError",
     "DenseOperator",

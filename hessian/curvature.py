@@ -1,10 +1,13 @@
-r"""Hessian and Gauss-Newton matrix of a loss over data, by their products with vectors.
+r"""Hessian, Gauss-Newton matrix and Fisher matrices of a loss over data, by their products with vectors.
 
-With weights $w$ (P of them), outputs $f(x; w)$ and a loss $L$ over all samples, the Hessian is
-$\partial^2 L/\partial w^2$ and the generalised Gauss-Newton matrix is $J^T (\partial^2 L/\partial f^2) J$, $J =
-\partial f/\partial w$ (Schraudolph, 2002). One batch keeps its differentiated graph, so that a product is one backward
-pass through it; several batches are read again for every call, which costs a forward and a backward pass more for each
-batch, shared by all vectors of the call.
+With weights $w$ (P of them), outputs $f(x; w)$, $J = \partial f/\partial w$ and a loss $L$ over all samples,
+
+$$\frac{\partial^2 L}{\partial w^2} = J^T \frac{\partial^2 L}{\partial f^2} J
++ \sum_k \frac{\partial L}{\partial f_k} \frac{\partial^2 f_k}{\partial w^2}$$
+
+is the generalised Gauss-Newton matrix (Schraudolph, 2002) and its residual; `hessian.middles` has the Fisher matrices.
+One batch keeps its differentiated graph, so that a product is one backward pass through it; several batches are read
+again for every call, which costs a forward and a backward pass more for each batch, shared by all vectors of the call.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ import torch
 from torch import Tensor, nn
 
 from hessian.batches import Batch, Loss, size_of
-from hessian.graphs import Graph
+from hessian.cross_blocks import CrossBlock
+from hessian.graphs import Graph, Layout
+from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
@@ -56,7 +61,7 @@ class _Spent:
 
 
 class Curvature:
-    """The Hessian or the Gauss-Newton matrix of a loss over data, as a symmetric operator.
+    """The Hessian of a loss over data, or a matrix of its kind, as a symmetric operator.
 
     The model is left as it was: its weights, modes, buffers and `.grad` are neither changed nor referred to by a graph,
     and the kept graph goes with the operator.
@@ -80,6 +85,7 @@ class Curvature:
         count: Callable[[Batch], int] = size_of,
         keep_graph: bool | None = None,
         vectorize: int = 1,
+        law: Law | None = None,
     ) -> None:
         """Reads the data a few times, to weigh the batches and for the checks of `Objective`.
 
@@ -88,7 +94,9 @@ class Curvature:
             loss: Maps (output, targets) to a scalar; (output, batch) where batches are mappings.
             data: ``(inputs, targets)``, a mapping of tensors, or an iterable of such that can be read repeatedly, such
                 as an unshuffled `DataLoader`. Moved to the model's device; floating values take the parameters' dtype.
-            matrix: `hessian`, or `gauss-newton` (the output must be one tensor).
+            matrix: `hessian`, `gauss-newton`, `residual` (the Hessian less the Gauss-Newton matrix), `fisher` (exact,
+                of the model's own law) or `empirical-fisher` (of the data's targets); all but the first need one tensor
+                as output.
             parameters: Names or patterns, such as ``"layer1.*"``; default: all that require gradients.
             batch_norm: `running` or `batch` statistics; needed if batch norm is in training mode.
             reduction: Whether the loss is a `mean` or a `sum` over samples; default: its own attribute, else `mean`.
@@ -97,19 +105,24 @@ class Curvature:
             count: Samples of a batch, where that is not the common length of its tensors; tokens, for instance.
             keep_graph: Keep the differentiated graph; default: for a single resident batch.
             vectorize: Vectors multiplied together by `vmap`; worth more than 1 for small dense layers or on a GPU.
+            law: Of the targets, for `fisher`: maps the output to a `torch.distributions.Distribution`; default: that of
+                the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
 
         Raises:
             CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.
         """
-        if matrix not in ("hessian", "gauss-newton"):
-            raise CurvatureError(f"matrix must be 'hessian' or 'gauss-newton', got {matrix!r}")
+        if matrix not in MATRICES:
+            raise CurvatureError(f"matrix must be one of {', '.join(map(repr, MATRICES))}, got {matrix!r}")
+        if law is not None and matrix != "fisher":
+            raise CurvatureError(f"law= is for matrix='fisher', got matrix={matrix!r}")
         if vectorize < 1:
             raise CurvatureError(f"vectorize must be at least 1, got {vectorize}")
         self._objective = Objective.of(
             model, loss, data, matrix=matrix, parameters=parameters, batch_norm=batch_norm, reduction=reduction,
-            count=count,
+            count=count, law=law,
         )  # fmt: skip
         self._names, self._parameters = self._objective.names, self._objective.parameters
+        self._layout = Layout.of(self._parameters)
         self._matrix, self._vectorize = matrix, vectorize
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
@@ -124,7 +137,7 @@ class Curvature:
     @property
     def P(self) -> int:
         """Number of parameters."""
-        return sum(p.numel() for p in self._parameters)
+        return self._layout.total
 
     @property
     def dtype(self) -> torch.dtype:
@@ -152,19 +165,35 @@ class Curvature:
         Raises:
             CurvatureError: Vectors of another shape, dtype or device, or weights that were changed since.
         """
-        if vectors.ndim != 2 or vectors.shape[1] != self.P:
-            raise CurvatureError(f"expected vectors of shape (k, {self.P}), got {tuple(vectors.shape)}")
+        return self._products(vectors, self._layout, self._layout, self._graphs or self._build)
+
+    def _products(
+        self, vectors: Tensor, columns: Layout, rows: Layout, graphs: list[Graph] | Callable[[], Iterator[Graph]]
+    ) -> Tensor:
+        """A block of the matrix times each vector, (k, columns) to (k, rows), by the graphs of that block."""
+        if vectors.ndim != 2 or vectors.shape[1] != columns.total:
+            raise CurvatureError(f"expected vectors of shape (k, {columns.total}), got {tuple(vectors.shape)}")
         if vectors.dtype != self.dtype or vectors.device != self.device:
             raise CurvatureError(
                 f"expected vectors in {self.dtype} on {self.device}, got {vectors.dtype} on {vectors.device}"
             )
         self._objective.model.require_unchanged()
         started = time.perf_counter()
-        answer = torch.zeros_like(vectors)
-        for graph in self._graphs if self._graphs is not None else self._build():
-            for part in range(0, len(vectors), self._vectorize):
-                rows = slice(part, part + self._vectorize)
-                answer[rows] += self._multiply(graph, vectors[rows])
+        groups = [
+            (slice(first, first + self._vectorize), columns.parts(vectors[first : first + self._vectorize]))
+            for first in range(0, len(vectors), self._vectorize)
+        ]
+        answer: Tensor | None = None
+        for graph in graphs if isinstance(graphs, list) else graphs():
+            if answer is None and len(groups) == 1:
+                answer = rows.joined(graph.product(groups[0][1], len(vectors) > 1), vectors)
+                continue
+            if answer is None:
+                answer = vectors.new_zeros(len(vectors), rows.total)
+            for group, parts in groups:
+                several = vectors[group]
+                answer[group] += rows.joined(graph.product(parts, len(several) > 1), several)
+        assert answer is not None
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
         self._spent.products += len(vectors)
@@ -181,18 +210,41 @@ class Curvature:
         Raises:
             CurvatureError: A pattern that matches none of them.
         """
-        kept = list(range(len(self._names)))
-        if parameters is not None:
-            chosen = matching(self._names, parameters)
-            kept = [position for position, name in enumerate(self._names) if name in chosen]
+        kept = self._positions(parameters)
         part = copy.copy(self)
         part._names = tuple(self._names[i] for i in kept)
         part._parameters = tuple(self._parameters[i] for i in kept)
+        part._layout = Layout.of(part._parameters)
         part.unused = tuple(name for name in self.unused if name in part._names)
         part._spent = _Spent()
         if self._graphs is not None:
-            part._graphs = [graph.restricted(kept) for graph in self._graphs]
+            part._graphs = [graph.restricted(kept, kept) for graph in self._graphs]
         return part
+
+    def between(self, rows: Selection, columns: Selection) -> CrossBlock:
+        """The block of some parameters by others, off the diagonal; shares graph and data, costs count here.
+
+        Raises:
+            CurvatureError: A pattern that matches none of the parameters, or a parameter in both.
+        """
+        down, across = self._positions(rows), self._positions(columns)
+        if both := set(down) & set(across):
+            raise CurvatureError(
+                f"a block off the diagonal has no parameter in common, and {self._names[min(both)]} is in both: "
+                "take block() for one on the diagonal"
+            )
+
+        def times(to: list[int], by: list[int]) -> Callable[[Tensor], Tensor]:
+            columns, rows = (Layout.of([self._parameters[i] for i in positions]) for positions in (by, to))
+            kept = None if self._graphs is None else [graph.restricted(to, by) for graph in self._graphs]
+            build = lambda: (graph.restricted(to, by) for graph in self._build())  # noqa: E731
+            return lambda vectors: self._products(vectors, columns, rows, kept or build)
+
+        row_names, column_names = (tuple(self._names[i] for i in positions) for positions in (down, across))
+        height, width = (sum(self._parameters[i].numel() for i in positions) for positions in (down, across))
+        return CrossBlock(
+            row_names, column_names, (height, width), self.dtype, self.device, times(down, across), times(across, down)
+        )
 
     def blocks(self, depth: int | None = None) -> dict[str, Curvature]:
         """A diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``."""
@@ -214,20 +266,11 @@ class Curvature:
         for number, weight, batch in self._objective.weighted_batches():
             yield self._objective.graph(batch, number, weight, self._matrix, by=self._parameters)
 
-    def _multiply(self, graph: Graph, rows: Tensor) -> Tensor:
-        """One pass through a graph: one row alone, or several by `vmap`."""
-        batched = len(rows) > 1
-        split = rows.split([p.numel() for p in self._parameters], dim=1)
-        shapes = [(len(rows), *p.shape) if batched else p.shape for p in self._parameters]
-        parts = [part.reshape(shape) for part, shape in zip(split, shapes, strict=True)]
-        found = graph.product(parts, batched)
-        return torch.cat(
-            [
-                (torch.zeros_like(part) if piece is None else piece).reshape(len(rows), -1)
-                for piece, part in zip(found, parts, strict=True)
-            ],
-            dim=1,
-        )
+    def _positions(self, parameters: Selection) -> list[int]:
+        if parameters is None:
+            return list(range(len(self._names)))
+        chosen = matching(self._names, parameters)
+        return [position for position, name in enumerate(self._names) if name in chosen]
 
     def _time_gradient(self) -> float:
         started = time.perf_counter()

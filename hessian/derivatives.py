@@ -53,7 +53,7 @@ def require_second_derivatives(objective: Objective, matrix: str, padding: dict[
 
     Args:
         objective: Model, loss and data.
-        matrix: `hessian` or `gauss-newton`.
+        matrix: One of `hessian.middles.MATRICES`.
         padding: Rows that are taken as constants, by the position of the parameter.
         sizes: Samples of each batch.
 
@@ -83,7 +83,7 @@ class _Line:
 
     Attributes:
         objective: Model, loss and data.
-        matrix: `hessian` or `gauss-newton`.
+        matrix: One of `hessian.middles.MATRICES`.
         number: Of the batch.
         padding: Rows that are taken as constants, by the position of the parameter.
     """
@@ -103,6 +103,12 @@ class _Line:
     def loss(self, batch: Batch, at: list[Tensor]) -> Tensor:
         """The loss of samples."""
         return self.objective.batch_loss(batch, self.number, at)
+
+    def output(self, batch: Batch, at: list[Tensor]) -> Tensor:
+        """The model's output, which is one tensor wherever it is asked for."""
+        with torch.enable_grad():
+            found: Tensor = self.objective.output(batch, at)
+        return found
 
     def gradient(self, batch: Batch, at: list[Tensor]) -> tuple[float, Tensor]:
         """The loss of samples and its gradient."""
@@ -191,7 +197,7 @@ def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Te
     dtype = point[0].dtype
     graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point)
     Hv = flat(graph.product(v, False), v)
-    difference = _difference if line.matrix == "hessian" else _gauss_newton_difference
+    difference = {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
     near, scale = difference(line, batch, point, v, step)
     rounding = 10.0 * torch.finfo(dtype).eps / step * scale
     noise = torch.zeros_like(near)
@@ -230,25 +236,48 @@ def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor],
     return (up - down) / (2.0 * step), up
 
 
-def _gauss_newton_difference(
+def _residual_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Tensor, Tensor]:
-    """A product by differences of outputs and of the loss's slopes, and a gradient."""
-    up, down = (line.objective.output(batch, _moved(point, v, sign * step)).detach() for sign in (1.0, -1.0))
-    pushed = (up - down) / (2.0 * step)
-    with torch.enable_grad():
-        output = line.objective.output(batch, point)
-    slopes = []
+    """A product by a difference of pulled slopes, which stay what they are at the point, and a gradient."""
+    slope = _slope(line, batch, point, line.output(batch, point))
+    pulled = []
     for sign in (1.0, -1.0):
-        cut = (output.detach() + sign * step * pushed).requires_grad_()
-        with torch.enable_grad():
-            value = line.objective.loss_at(cut, batch, line.number, point)
-        slopes.append(torch.autograd.grad(value, cut)[0])
-    pulled, scale = (
-        flat(torch.autograd.grad(output, point, way, allow_unused=True, retain_graph=True), point)
-        for way in ((slopes[0] - slopes[1]) / (2.0 * step), slopes[0])
-    )
-    return pulled, scale
+        moved = _moved(point, v, sign * step)
+        pulled.append(_pulled(line.output(batch, moved), moved, slope))
+    return (pulled[0] - pulled[1]) / (2.0 * step), pulled[0]
+
+
+def _sandwich_difference(
+    line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
+) -> tuple[Tensor, Tensor]:
+    """A product by differences of outputs and of slopes by them, and a gradient."""
+    up, down = (line.output(batch, _moved(point, v, sign * step)).detach() for sign in (1.0, -1.0))
+    pushed, output = (up - down) / (2.0 * step), line.output(batch, point)
+    slope = _slope(line, batch, point, output)
+    if line.matrix == "empirical-fisher":
+        along = (slope * pushed).flatten(1).sum(dim=1) if slope.ndim > 1 else slope * pushed
+        curved = line.objective.samples_in(batch, len(slope)) * along.reshape(-1, *(1,) * (slope.ndim - 1)) * slope
+    else:
+        potential = line.objective.potential(output, batch, line.number, line.matrix, point)
+        slopes = []
+        for sign in (1.0, -1.0):
+            cut = (output.detach() + sign * step * pushed).requires_grad_()
+            with torch.enable_grad():
+                slopes.append(torch.autograd.grad(potential(cut), cut)[0])
+        curved = (slopes[0] - slopes[1]) / (2.0 * step)
+    return _pulled(output, point, curved), _pulled(output, point, slope)
+
+
+def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Tensor:
+    """Of the loss by the outputs."""
+    cut = output.detach().requires_grad_()
+    with torch.enable_grad():
+        return torch.autograd.grad(line.objective.loss_at(cut, batch, line.number, point), cut)[0]
+
+
+def _pulled(output: Tensor, point: list[Tensor], slope: Tensor) -> Tensor:
+    return flat(torch.autograd.grad(output, point, slope, allow_unused=True, retain_graph=True), point)
 
 
 def _direction(own: list[Tensor], padding: dict[int, int], generator: torch.Generator) -> list[Tensor]:

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from hessian.batches import Loss
+from hessian.middles import Law
 from hessian.symmetric import CurvatureError
 
 LOSSES: dict[str, type[nn.Module]] = {"cross-entropy": nn.CrossEntropyLoss, "mse": nn.MSELoss}
@@ -74,6 +75,19 @@ def count_of(spec: str) -> Callable[[Any], int]:
     if not callable(count):
         raise CurvatureError(f"the count {spec} must be a function of a batch, got {type(count).__name__}")
     function: Callable[[Any], int] = count
+    return function
+
+
+def law_named(spec: str) -> Law:
+    """A function from the output to the distribution of the targets.
+
+    Raises:
+        CurvatureError: The name cannot be resolved, or is no function.
+    """
+    law = named_object(spec, "law")
+    if not callable(law):
+        raise CurvatureError(f"the law {spec} must be a function of the output, got {type(law).__name__}")
+    function: Law = law
     return function
 
 

@@ -1,10 +1,15 @@
-"""Differentiated graphs of one batch: a product with the Hessian or the Gauss-Newton matrix is a pass through one."""
+r"""Differentiated graphs of one batch: a product with a curvature matrix is a pass through one.
+
+Two kinds suffice. A *Hessian* is the derivative of gradients; so is the residual of the Gauss-Newton matrix, with the
+gradients of $\langle s, f(w)\rangle$ at constant slopes s. All others are *sandwiches* $J^T M J$, with what
+`hessian.middles` puts between the Jacobians of the outputs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -13,6 +18,44 @@ from hessian.symmetric import CurvatureError
 
 Parts = Sequence[Tensor]
 """A vector as one tensor per parameter; several vectors have a leading dimension."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the parameters lie in one flat vector.
+
+    Attributes:
+        sizes: Entries of each.
+        shapes: Shape of each.
+        total: Entries of all.
+    """
+
+    sizes: tuple[int, ...]
+    shapes: tuple[torch.Size, ...]
+    total: int
+
+    @staticmethod
+    def of(parameters: Sequence[Tensor]) -> Layout:
+        """One after the other."""
+        sizes = tuple(p.numel() for p in parameters)
+        return Layout(sizes, tuple(p.shape for p in parameters), sum(sizes))
+
+    def parts(self, rows: Tensor) -> list[Tensor]:
+        """One row ``(1, total)`` as a tensor per parameter; several as tensors with a leading dimension; views."""
+        if len(rows) == 1:
+            return [part.view(shape) for part, shape in zip(rows[0].split(self.sizes), self.shapes, strict=True)]
+        split = rows.split(self.sizes, dim=1)
+        return [part.reshape(len(rows), *shape) for part, shape in zip(split, self.shapes, strict=True)]
+
+    def joined(self, parts: Sequence[Tensor | None], like: Tensor) -> Tensor:
+        """Rows ``(k, total)`` of such tensors, zeros for those that are missing, of the kind of the rows given."""
+        return torch.cat(
+            [
+                like.new_zeros(len(like), size) if part is None else part.reshape(len(like), size)
+                for part, size in zip(parts, self.sizes, strict=True)
+            ],
+            dim=1,
+        )
 
 
 def flat(parts: Sequence[Tensor | None], like: Parts) -> Tensor:
@@ -34,8 +77,16 @@ class Graph(Protocol):
         """The matrix times one vector, or several if batched; ``None`` stands for zeros."""
         ...
 
-    def restricted(self, kept: Sequence[int]) -> Graph:
-        """The diagonal block of some parameters."""
+    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> Graph:
+        """The block of some parameters by others: vectors have the parts of the columns, products those of the rows."""
+        ...
+
+
+class Middle(Protocol):
+    """What stands between the Jacobians: a symmetric map of vectors of the outputs' shape."""
+
+    def times(self, pushed: Tensor, batched: bool) -> Tensor | None:
+        """The map of one such vector, or several if batched; ``None`` stands for zeros."""
         ...
 
 
@@ -66,16 +117,16 @@ class HessianGraph:
     def product(self, parts: Parts, batched: bool) -> list[Tensor | None]:
         """The Hessian times one vector, or several if batched."""
         pairs = [(g, part) for g, part in zip(self.gradients, parts, strict=True) if g is not None and g.requires_grad]
-        return _pull([g for g, _ in pairs], self.parameters, [part for _, part in pairs], batched)
+        return pull([g for g, _ in pairs], self.parameters, [part for _, part in pairs], batched)
 
-    def restricted(self, kept: Sequence[int]) -> HessianGraph:
-        """The diagonal block of some parameters."""
-        return HessianGraph(tuple(self.parameters[i] for i in kept), tuple(self.gradients[i] for i in kept))
+    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> HessianGraph:
+        """The block of some parameters by others."""
+        return HessianGraph(tuple(self.parameters[i] for i in rows), tuple(self.gradients[i] for i in columns))
 
 
 @dataclass(frozen=True, eq=False)
-class GaussNewtonGraph:
-    """The output, its transposed Jacobian times a dummy, and the loss's gradient by the output.
+class SandwichGraph:
+    """The output, its transposed Jacobian times a dummy, and what stands between the Jacobians.
 
     The transposed Jacobian is linear in the dummy, so that its derivative by the dummy is the Jacobian itself.
     """
@@ -84,38 +135,19 @@ class GaussNewtonGraph:
     output: Tensor
     dummy: Tensor
     pulled: tuple[Tensor | None, ...]
-    cut: Tensor
-    slope: Tensor
+    middle: Middle
 
     @staticmethod
-    def of(
-        output: Any, loss: Callable[[Tensor], Tensor], weight: float, parameters: tuple[Tensor, ...]
-    ) -> GaussNewtonGraph:
-        """Differentiates the output by the parameters and the loss by the output.
+    def of(output: Tensor, middle: Middle, parameters: tuple[Tensor, ...]) -> SandwichGraph:
+        """Differentiates the output by the parameters.
 
         Raises:
-            CurvatureError: The output is not one tensor, or the loss depends on the parameters also without it.
+            CurvatureError: It does not depend on them.
         """
-        if not isinstance(output, Tensor):
-            raise CurvatureError(
-                f"the Gauss-Newton matrix needs a model with one tensor as output, got {type(output).__name__}; wrap it"
-            )
         require_dependence(output)
         dummy = torch.zeros_like(output, requires_grad=True)
         pulled = torch.autograd.grad(output, parameters, dummy, create_graph=True, allow_unused=True)
-        cut = output.detach().requires_grad_()
-        value = loss(cut) * weight
-        slope, *beside = torch.autograd.grad(
-            value, (cut, *parameters), create_graph=True, allow_unused=True, materialize_grads=False
-        )
-        if any(part is not None for part in beside):
-            raise CurvatureError(
-                "the loss depends on the parameters beside the model's output (a penalty), and the Gauss-Newton matrix "
-                "leaves that out: take it out of the loss, or take matrix='hessian'"
-            )
-        if slope is None:
-            raise CurvatureError("the loss does not depend on the model's output")
-        return GaussNewtonGraph(parameters, output, dummy, pulled, cut, slope)
+        return SandwichGraph(parameters, output, dummy, pulled, middle)
 
     @property
     def used(self) -> tuple[bool, ...]:
@@ -123,22 +155,18 @@ class GaussNewtonGraph:
         return tuple(part is not None for part in self.pulled)
 
     def product(self, parts: Parts, batched: bool) -> list[Tensor | None]:
-        """The Gauss-Newton matrix times one vector, or several if batched."""
+        """The matrix times one vector, or several if batched."""
         pairs = [(g, part) for g, part in zip(self.pulled, parts, strict=True) if g is not None]
-        (pushed,) = _pull([g for g, _ in pairs], (self.dummy,), [part for _, part in pairs], batched)
-        if pushed is None or not self.slope.requires_grad:
+        (pushed,) = pull([g for g, _ in pairs], (self.dummy,), [part for _, part in pairs], batched)
+        curved = None if pushed is None else self.middle.times(pushed, batched)
+        if curved is None:
             return [None] * len(self.parameters)
-        (curved,) = _pull([self.slope], (self.cut,), [pushed], batched)
-        return (
-            [None] * len(self.parameters)
-            if curved is None
-            else _pull([self.output], self.parameters, [curved], batched)
-        )
+        return pull([self.output], self.parameters, [curved], batched)
 
-    def restricted(self, kept: Sequence[int]) -> GaussNewtonGraph:
-        """The diagonal block of some parameters."""
-        parameters, pulled = tuple(self.parameters[i] for i in kept), tuple(self.pulled[i] for i in kept)
-        return GaussNewtonGraph(parameters, self.output, self.dummy, pulled, self.cut, self.slope)
+    def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> SandwichGraph:
+        """The block of some parameters by others."""
+        parameters, pulled = tuple(self.parameters[i] for i in rows), tuple(self.pulled[i] for i in columns)
+        return SandwichGraph(parameters, self.output, self.dummy, pulled, self.middle)
 
 
 def require_dependence(value: Tensor) -> None:
@@ -161,7 +189,7 @@ def require_dense(gradients: Sequence[Tensor | None]) -> None:
         raise CurvatureError("gradients are sparse, and have no second derivative: use Embedding(sparse=False)")
 
 
-def _pull(values: list[Tensor], by: Sequence[Tensor], directions: list[Tensor], batched: bool) -> list[Tensor | None]:
+def pull(values: list[Tensor], by: Sequence[Tensor], directions: list[Tensor], batched: bool) -> list[Tensor | None]:
     """Directions times the Jacobian of the values; ``None`` where nothing depends."""
     if not values:
         return [None] * len(by)

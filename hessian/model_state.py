@@ -140,7 +140,12 @@ class PureModel:
 
         self._rest = {name: copied(name, tensor) for name, tensor in rest.items()}
         self._buffers = {name: copied(name, tensor) for name, tensor in self._joint.named_buffers()}
-        self._versions = {name: parameter._version for name, parameter in model.named_parameters()}
+        # Where each parameter hangs: a walk through the modules at every product would cost as much as small products.
+        self._hung = [
+            (name, module._parameters, key, parameter, parameter._version)
+            for name, module, key, parameter in _hanging(model)
+        ]
+        self._modules = [(m._modules, key, child) for m in model.modules() for key, child in m._modules.items()]
         self._recurrent = any(isinstance(module, nn.RNNBase) for module in model.modules())
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -241,9 +246,20 @@ class PureModel:
         Raises:
             CurvatureError: They were.
         """
-        for name, parameter in self._model.named_parameters():
-            if parameter._version != self._versions.get(name):
+        for name, place, key, parameter, version in self._hung:
+            if place.get(key) is not parameter or parameter._version != version:
                 raise CurvatureError(f"{name} was changed after the operator was built; build it anew")
+        for children, key, child in self._modules:
+            if children.get(key) is not child:
+                raise CurvatureError(f"module {key} was changed after the operator was built; build it anew")
+
+
+def _hanging(model: nn.Module) -> Iterator[tuple[str, nn.Module, str, Tensor]]:
+    """Name, module, own name there and parameter, of all."""
+    for prefix, module in model.named_modules():
+        for key, parameter in module._parameters.items():
+            if parameter is not None:
+                yield f"{prefix}.{key}" if prefix else key, module, key, parameter
 
 
 def padding_rows(model: nn.Module, names: Sequence[str]) -> dict[int, int]:

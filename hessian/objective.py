@@ -8,7 +8,7 @@ change other weights than the ones given, and second derivatives that are none.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,7 +31,17 @@ from hessian.batches import (
     size_of,
 )
 from hessian.derivatives import require_second_derivatives
-from hessian.graphs import GaussNewtonGraph, Graph, HessianGraph, require_dependence
+from hessian.graphs import Graph, HessianGraph, Middle, SandwichGraph, require_dependence
+from hessian.middles import (
+    Law,
+    OuterSlopes,
+    Potential,
+    SlopeCurvature,
+    divergence,
+    law_of,
+    require_tensor,
+    slope_of_loss,
+)
 from hessian.model_state import PureModel, Selection, check_modes, padding_rows, selected
 from hessian.recombination import Recombination
 from hessian.symmetric import CurvatureError
@@ -65,6 +75,9 @@ class Objective:
     check_seconds: float
     model: PureModel
     loss: Loss
+    mean: bool
+    count: Callable[[Batch], int]
+    law: Law | None
 
     @staticmethod
     def of(
@@ -77,6 +90,7 @@ class Objective:
         batch_norm: str | None = None,
         reduction: str | None = None,
         count: Callable[[Batch], int] = size_of,
+        law: Law | None = None,
     ) -> Objective:
         """Reads the data and checks what a curvature of the loss rests on.
 
@@ -84,12 +98,13 @@ class Objective:
             model: Left as it is.
             loss: Maps (output, targets), or (output, batch) for mappings, to a scalar.
             data: What `Batches.of` takes.
-            matrix: `hessian` or `gauss-newton`, whose products are tested.
+            matrix: One of `hessian.middles.MATRICES`, whose products are tested.
             parameters: Names or patterns; default: all that require gradients.
             batch_norm: `running`, `batch`, or nothing.
             reduction: `mean` or `sum`, which is then tested also for a single batch; default: the loss's own, else
                 `mean`, tested where there are several batches.
             count: Samples of a batch.
+            law: Of the targets, for the Fisher matrix; default: that of the loss, where it is known.
 
         Raises:
             CurvatureError: What would make a wrong number; the message names cause and remedy.
@@ -103,7 +118,8 @@ class Objective:
         mean = reduction_of(loss, reduction) == "mean"
         draft = Objective(
             tuple(chosen), tensors, Batches.of(data), (), (), 0, 0.0, 0.0,
-            PureModel(model, loss, chosen, batch_norm), loss,
+            PureModel(model, loss, chosen, batch_norm), loss, mean, count,
+            law_of(loss) if matrix == "fisher" and law is None else law,
         )  # fmt: skip
         started = time.perf_counter()
         draft._require_nothing_kept()  # first of all: any call would fill a cache
@@ -121,9 +137,10 @@ class Objective:
             draft.model.require_own_unused(value)
         draft.model.require_kept(before)
         require_second_derivatives(draft, matrix, padding_rows(model, draft.names), [size for size, _ in first])
-        if len(first) > 1 or reduction:
+        several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
+        if several or reduction:
             vouched = reduction is not None or count is not size_of
-            Recombination(draft, mean, count, len(first), vouched, coupled=batch_norm == "batch").require()
+            Recombination(draft, mean, count, several, vouched, coupled=batch_norm == "batch").require()
         draft.model.require_kept(before)
         samples = sum(size for size, _ in first)
         weights = tuple(size / samples if mean else 1.0 for size, _ in first)
@@ -167,16 +184,59 @@ class Objective:
             batch: The batch.
             number: Its number, for messages.
             weight: Factor of its loss.
-            matrix: `hessian` or `gauss-newton`.
+            matrix: One of `hessian.middles.MATRICES`.
             at: In place of the chosen parameters.
             by: Those of the parameters to differentiate by; default: all.
+
+        Raises:
+            CurvatureError: Outputs, a loss or targets that the matrix is not defined for.
         """
         parameters = tuple(by or at or self.parameters)
         with torch.enable_grad():
             if matrix == "hessian":
                 return HessianGraph.of(self.batch_loss(batch, number, at) * weight, parameters)
-            output = self.output(batch, at)
-            return GaussNewtonGraph.of(output, lambda cut: self.loss_at(cut, batch, number, at), weight, parameters)
+            output = require_tensor(self.output(batch, at), matrix)
+            slope = slope_of_loss(output, lambda cut: self.loss_at(cut, batch, number, at), parameters, matrix)
+            if matrix == "residual":
+                return HessianGraph.of((output * slope).sum() * weight, parameters)
+            middle: Middle
+            if matrix == "empirical-fisher":
+                middle = OuterSlopes(slope, weight * self.samples_in(batch, len(slope)))
+            else:
+                potential = self.potential(output, batch, number, matrix, at)
+                middle = SlopeCurvature.of(output, lambda cut: potential(cut) * weight)
+            return SandwichGraph.of(output, middle, parameters)
+
+    def potential(
+        self, output: Tensor, batch: Batch, number: int, matrix: str, at: Sequence[Tensor] | None = None
+    ) -> Potential:
+        """The function of the outputs whose Hessian at a batch's outputs is M: the loss, or a divergence for `fisher`.
+
+        Raises:
+            CurvatureError: A law that the loss or the targets do not belong to.
+        """
+
+        def loss(cut: Tensor) -> Tensor:
+            return self.loss_at(cut, batch, number, at or self.parameters)  # elsewhere than at the first reading
+
+        if matrix != "fisher":
+            return loss
+        assert self.law is not None
+        return divergence(output, None if isinstance(batch, Mapping) else batch[1], self.law, loss)
+
+    def samples_in(self, batch: Batch, rows: int) -> float:
+        """What turns the slopes of a batch's loss into those of its samples, each a row of the output.
+
+        Raises:
+            CurvatureError: The batch counts another number of samples.
+        """
+        found = counted(self.count, batch)
+        if found != rows:
+            raise CurvatureError(
+                f"the empirical Fisher matrix needs a row of the output for each sample: {rows} rows for {found} "
+                "samples"
+            )
+        return float(rows) if self.mean else 1.0
 
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
         """Number, weight and content of every batch, on the parameters' device."""

@@ -38,7 +38,7 @@ class Recombination:
         objective: Loss and data.
         mean: The loss is said to be a mean, else a sum.
         count: Samples of a batch.
-        batches: Number of batches.
+        needed: Something rests on it, so that a test that cannot be made needs somebody's word.
         vouched: The user has said what the loss is, where it cannot be tested.
         coupled: The model couples the samples of a batch, and is meant to: the loss alone is tested, on its outputs.
     """
@@ -46,7 +46,7 @@ class Recombination:
     objective: Objective
     mean: bool
     count: Callable[[Batch], int]
-    batches: int
+    needed: bool
     vouched: bool
     coupled: bool
 
@@ -80,7 +80,7 @@ class Recombination:
             except _UnlikeError as doubt:
                 doubts.append(str(doubt))
             tail = cut(whole, slice(at, None)) if rows > 1 else whole
-        if doubts and self.batches > 1 and not self.vouched:
+        if doubts and self.needed and not self.vouched:
             raise CurvatureError(
                 f"whether the losses of the batches make up the loss over all samples cannot be tested ({doubts[0]}): "
                 "name reduction='mean' or 'sum', or count= for a mean over tokens, to say what the loss is"

@@ -122,6 +122,19 @@ def test_parts_matrices_and_policies(capsys, tmp_path):
     assert all(found[key] == again[key] for key in ("stable_rank", "eigenvalues", "quadrature", "fit"))
 
 
+def test_the_fisher_matrix_and_its_law(capsys, tmp_path):
+    loss = ("--loss", "tiny_networks:own_cross_entropy")
+    known, text = measured(capsys, tmp_path, "--double", "--matrix", "fisher")
+    named, _ = measured(capsys, tmp_path, "--double", "--matrix", "fisher", "--law", "tiny_networks:categories", *loss)
+    assert text.startswith("Fisher matrix, ")
+    assert named["request"]["law"] == "tiny_networks:categories"
+    values = [[entry["value"] for entry in found["eigenvalues"]] for found in (known, named)]
+    assert values[0] == pytest.approx(values[1], rel=1e-9, abs=1e-12)
+    names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
+    status, _, err = run(capsys, *names, "--matrix", "fisher", *loss)
+    assert (status, "own_cross_entropy does not tell it: give law=" in err) == (2, True)
+
+
 def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
     found, text = measured(
         capsys, tmp_path, "--loss", "mse", "--double", "--parameters", "bias", model="flat", data="lengths"

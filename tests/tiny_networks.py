@@ -195,3 +195,12 @@ def straight(output, target):
 
 def infinite(output, target):
     return nn.functional.cross_entropy(output, target) / 0.0
+
+
+def own_cross_entropy(output, target):
+    """A loss that does not tell its law."""
+    return nn.functional.cross_entropy(output, target)
+
+
+def categories(output):
+    return torch.distributions.Categorical(logits=output)

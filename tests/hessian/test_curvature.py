@@ -226,7 +226,7 @@ BAD = {
     "dtypes": (lambda g: g["model"][2].float(), "several dtypes"),
     "pattern": (lambda g: g["options"].update(parameters="layer*"), "no parameter matches 'layer\\*'"),
     "no pattern": (lambda g: g["options"].update(parameters=[]), "no parameter was named"),
-    "matrix": (lambda g: g["options"].update(matrix="fisher"), "fisher"),
+    "matrix": (lambda g: g["options"].update(matrix="kfac"), "one of 'hessian', .*got 'kfac'"),
     "policy": (lambda g: g["options"].update(batch_norm="eval"), "'running' or 'batch'"),
     "reduction": (lambda g: g["options"].update(reduction="sum"), "the loss reduces by 'mean'"),
     "detached": (lambda g: g.update(loss=lambda out, y: out.detach().sum()), "does not depend"),
