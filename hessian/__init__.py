@@ -4,12 +4,14 @@ from hessian.bounds import Interval
 from hessian.covariance_fit import CovarianceFit, SamplePrediction, bootstrap_eigenvalues, fit_covariance
 from hessian.cross_blocks import CrossBlock
 from hessian.curvature import Cost, Curvature
+from hessian.difference_fit import HessianFit, HessianPrediction, fit_difference
 from hessian.exact import exact_hessian
 from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
 from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.norms import StableRankInterval, stable_rank, stable_rank_of
 from hessian.per_sample import SampleSpectra, sample_factors, sample_spectra, spectra_of
 from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
+from hessian.sample_hessians import SampleHessians, sample_hessian_parts, sample_hessians
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import SpikedFit, fit_spiked, predict
 from hessian.symmetric import CurvatureError, DenseOperator, SymmetricOperator, as_scipy
@@ -21,11 +23,14 @@ __all__ = [
     "Curvature",
     "CurvatureError",
     "DenseOperator",
+    "HessianFit",
+    "HessianPrediction",
     "Interval",
     "Krylov",
     "MeasuredFit",
     "Moment",
     "RitzPairs",
+    "SampleHessians",
     "SamplePrediction",
     "SampleSpectra",
     "SpectralMeasure",
@@ -39,11 +44,14 @@ __all__ = [
     "exact_hessian",
     "extreme_eigenpairs",
     "fit_covariance",
+    "fit_difference",
     "fit_measured",
     "fit_spiked",
     "measure_spectrum",
     "predict",
     "sample_factors",
+    "sample_hessian_parts",
+    "sample_hessians",
     "sample_spectra",
     "spectra_of",
     "spectral_measure",

@@ -20,14 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import gamma
 
+from hessian.binned_laws import binned, law_of
 from hessian.per_sample import SampleSpectra
 from rmt import AtomicLaw, SeparableLaw
 
 Array = NDArray[np.float64]
 CELL = 12
 """Points in the share of the spectrum that belongs to one eigenvalue, over which its overlaps are averaged."""
-PER_DECADE = 40
-"""Bins of small eigenvalues and of weights, each replaced by its mean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,12 +149,12 @@ def fit_covariance(
         values, counts = np.append(known, missing / rest), np.append(counts, max(rest**2 / missing, 1.0))
         squares += missing
     kept = min(len(known), 60)
-    small, number = _binned(values[kept:], counts[kept:])
+    small, number = binned(values[kept:], counts[kept:])
     values, counts = np.concatenate([known[:kept], small]), np.concatenate([np.ones(kept), number])
     weights = spectra.eigenvalues.ravel() * (spectra.eigenvalues.shape[1] / spectra.trace)
     weights[weights < 1e-12 * weights.max()] = 0.0
-    atoms, shares = _binned(weights, np.ones(len(weights)))
-    return CovarianceFit(known, _law(values, counts), float(counts.sum()), _law(atoms, shares), spectra, squares)
+    atoms, shares = binned(weights, np.ones(len(weights)))
+    return CovarianceFit(known, law_of(values, counts), float(counts.sum()), law_of(atoms, shares), spectra, squares)
 
 
 def bootstrap_eigenvalues(spectra: SampleSpectra, M: int, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -184,20 +183,3 @@ def bootstrap_eigenvalues(spectra: SampleSpectra, M: int, draws: int, rng: np.ra
         values.append(eigenvalues[::-1])
         shares.append((vectors[:, ::-1] ** 2).T)
     return np.array(values), np.array(shares)
-
-
-def _binned(values: Array, counts: Array) -> tuple[Array, Array]:
-    """Values in bins of equal ratios, each replaced by its mean, so that the sum stays; zeros stay zeros."""
-    zeros, positive = values <= 0.0, values > 0.0
-    bins = np.full(len(values), -(2**31), dtype=np.int64)
-    bins[positive] = np.floor(PER_DECADE * np.log10(values[positive])).astype(np.int64)
-    _, place = np.unique(bins, return_inverse=True)
-    number = np.bincount(place, counts).astype(np.float64)
-    means = np.bincount(place, counts * np.where(zeros, 0.0, values)) / np.maximum(number, 1e-300)
-    return means, number
-
-
-def _law(values: Array, counts: Array) -> AtomicLaw:
-    merged, place = np.unique(values, return_inverse=True)
-    number = np.bincount(place, counts).astype(np.float64)
-    return AtomicLaw(merged.tolist(), (number / number.sum()).tolist())

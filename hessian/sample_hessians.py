@@ -1,0 +1,177 @@
+r"""What each sample adds to a Hessian: $H = \frac1N\sum_i h_i$, each $h_i$ of few directions and of either sign.
+
+A sample's Hessian is found in the span of its products with random vectors, exact where its rank is at most their
+number (networks of linear layers: the sum of their widths; Halko, Martinsson and Tropp 2011). Its positive and negative
+parts are averaged apart, $H = \Lambda_+ - \Lambda_-$, in given directions, so that no (P, P) matrix is needed at any P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from hessian.batches import Batch, Loss, cut, rows_of, size_of
+from hessian.model_state import Selection
+from hessian.objective import Objective
+from hessian.symmetric import CurvatureError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleHessians:
+    r"""Samples' spectra, and the means of their positive and negative parts.
+
+    Attributes:
+        eigenvalues: of the samples' Hessians, (N, rank), increasing.
+        plus: $V^T\Lambda_+V$ for the directions V, (d, d).
+        minus: $V^T\Lambda_-V$, (d, d).
+        dimension: P.
+        captured: share of the samples' mean squared Frobenius norm that their eigenvalues hold; an estimate.
+    """
+
+    eigenvalues: Array
+    plus: Array
+    minus: Array
+    dimension: int
+    captured: float
+
+    @property
+    def traces(self) -> tuple[float, float]:
+        r"""Traces of $\Lambda_+$ and $\Lambda_-$, in all directions."""
+        values = self.eigenvalues
+        return float(np.maximum(values, 0.0).sum(axis=1).mean()), float(np.maximum(-values, 0.0).sum(axis=1).mean())
+
+    @property
+    def square(self) -> float:
+        """Mean squared Frobenius norm of one sample's Hessian."""
+        return float((self.eigenvalues**2).sum(axis=1).mean())
+
+
+def sample_hessian_parts(
+    model: nn.Module,
+    loss: Loss,
+    data: Any,
+    *,
+    rank: int,
+    parameters: Selection = None,
+    batch_norm: str | None = None,
+    count: Callable[[Batch], int] = size_of,
+    seed: int = 0,
+) -> Iterator[tuple[Tensor, Tensor, float]]:
+    """Yields each sample's eigenvalues, increasing, (rank,), eigenvectors, (P, rank), and squared Frobenius norm.
+
+    It costs 2 rank products with the Hessian of one sample, and memory of rank vectors. The norm is an estimate from
+    the first half of the products, unbiased.
+
+    Args:
+        model: Called with the inputs of each batch.
+        loss: A mean over independent samples, of (output, targets).
+        data: As for `Curvature`.
+        rank: Random vectors; at least 1, at most P.
+        parameters: Names or patterns; default: all that require gradients.
+        batch_norm: `running` if batch norm is in training mode.
+        count: Samples of a batch.
+        seed: Of the random vectors.
+
+    Raises:
+        CurvatureError: What `Objective` refuses, batch statistics, or a rank out of range.
+    """
+    if batch_norm == "batch":
+        raise CurvatureError("batch statistics couple the samples, so that none has a share of its own: use 'running'")
+    objective = Objective.of(
+        model, loss, data, parameters=parameters, batch_norm=batch_norm, reduction="mean", count=count
+    )
+    P = sum(p.numel() for p in objective.parameters)
+    if not 1 <= rank <= P:
+        raise CurvatureError(f"rank must lie between 1 and P = {P}, got {rank}")
+    return _parts(objective, P, rank, torch.Generator().manual_seed(seed))
+
+
+def sample_hessians(
+    model: nn.Module,
+    loss: Loss,
+    data: Any,
+    *,
+    rank: int,
+    directions: Tensor | None = None,
+    parameters: Selection = None,
+    batch_norm: str | None = None,
+    seed: int = 0,
+) -> SampleHessians:
+    """The samples' spectra, and the means of their parts in some directions.
+
+    Args:
+        model: As for `sample_hessian_parts`.
+        loss: As for `sample_hessian_parts`.
+        data: As for `sample_hessian_parts`.
+        rank: As for `sample_hessian_parts`.
+        directions: Orthonormal columns, (P, d), such as the eigenvectors of largest modulus and some of the samples'
+            own; default: all of them, for small P.
+        parameters: As for `sample_hessian_parts`.
+        batch_norm: As for `sample_hessian_parts`.
+        seed: As for `sample_hessian_parts`.
+
+    Raises:
+        CurvatureError: As `sample_hessian_parts`.
+    """
+    parts = sample_hessian_parts(model, loss, data, rank=rank, parameters=parameters, batch_norm=batch_norm, seed=seed)
+    spectra: list[Array] = []
+    norms, sums, P = [], [torch.zeros(0)] * 2, 0
+    for values, vectors, norm in parts:
+        P = len(vectors)
+        turned = vectors if directions is None else directions.T @ vectors
+        for place, sign in enumerate((1.0, -1.0)):
+            part = (turned * (sign * values).clamp(min=0.0)) @ turned.T
+            sums[place] = part if not spectra else sums[place] + part
+        spectra.append(values.double().cpu().numpy())
+        norms.append(norm)
+    plus, minus = (part.double().cpu().numpy() / len(spectra) for part in sums)
+    eigenvalues = np.array(spectra)
+    return SampleHessians(eigenvalues, plus, minus, P, float((eigenvalues**2).sum() / np.sum(norms)))
+
+
+def _parts(
+    objective: Objective, P: int, rank: int, generator: torch.Generator
+) -> Iterator[tuple[Tensor, Tensor, float]]:
+    parameters = objective.parameters
+    for number, _, batch in objective.weighted_batches():
+        for row in range(rows_of(batch) or 0):
+            with torch.enable_grad():
+                value = objective.batch_loss(cut(batch, slice(row, row + 1)), number, parameters)
+                found = torch.autograd.grad(value, parameters, create_graph=True, allow_unused=True)
+            like = parameters[0]
+            drawn = torch.randn(rank, P, generator=generator, dtype=torch.float64, device="cpu").to(like)
+            first = _times(found, parameters, drawn)
+            basis = torch.linalg.qr(first.T)[0]
+            inner = _times(found, parameters, basis.T) @ basis
+            values, turn = torch.linalg.eigh((inner + inner.T) / 2)
+            yield values, basis @ turn, float(first.square().sum()) / rank
+
+
+def _times(gradients: tuple[Tensor | None, ...], parameters: tuple[Tensor, ...], rows: Tensor) -> Tensor:
+    """Rows (k, P) times the Hessian."""
+    pairs = [
+        (gradient, part.reshape(len(rows), *p.shape))
+        for gradient, part, p in zip(
+            gradients, rows.split([p.numel() for p in parameters], dim=1), parameters, strict=True
+        )
+        if gradient is not None and gradient.requires_grad
+    ]
+    if not pairs:
+        return torch.zeros_like(rows)
+    found = torch.autograd.grad(
+        [gradient for gradient, _ in pairs], parameters, [part for _, part in pairs],
+        retain_graph=True, is_grads_batched=True, allow_unused=True,
+    )  # fmt: skip
+    columns = [
+        rows.new_zeros(len(rows), p.numel()) if part is None else part.reshape(len(rows), -1)
+        for part, p in zip(found, parameters, strict=True)
+    ]
+    return torch.cat(columns, dim=1).detach()
