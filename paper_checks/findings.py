@@ -192,7 +192,8 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
     for file, answer in replayed:
         if file.kind == "witness":
             yield ""
-            yield f"Witness{_named(claim, file)}: {_values(file.values)}. Replayed: {_rounded(answer.detail)}."
+            found = answer.detail if answer.exact else _rounded(answer.detail)
+            yield f"Witness{_named(claim, file)}: {_values(file.values)}. Replayed: {found}."
     if claim.expect in ("corrected", "depends on the reading") and claim.correction is not None:
         yield ""
         yield f"Found: {_mathematics(claim.correction.says)}"

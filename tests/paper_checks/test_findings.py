@@ -75,10 +75,19 @@ def test_a_proof_says_which_statement_it_proves(paper):
     assert not pages
 
 
+def entry_of(name, id):
+    """The entry of a claim on a page."""
+    paper, page = next((paper, page) for paper, page in PAGES if page.name == name)
+    return findings_page(paper, page, DOCS).split(f"#### {id}\n")[1].split("####")[0]
+
+
 def test_an_entry_tells_a_proof_of_the_correction_from_one_of_a_reading():
     """Lemma A.1 b) fails as printed; its correction and one reading are proved."""
-    paper, page = next((paper, page) for paper, page in PAGES if page.name == "fedloru-spectral-theory")
-    text = findings_page(paper, page, DOCS)
-    entry = text.split("#### fedloru-v2/lem-A.1b\n")[1].split("####")[0]
+    entry = entry_of("fedloru-spectral-theory", "fedloru-v2/lem-A.1b")
     assert "Proved, as found ([the proof](proofs/fedloru-v2--lem-A.1b.md))" in entry
     assert "Proved, vaguely ([the proof](proofs/fedloru-v2--lem-A.1b--vaguely.md))" in entry
+
+
+def test_an_exact_value_is_told_as_it_is():
+    """Rounded to four digits, 3.9997 would be told as 4."""
+    assert "3.9997 > 2 (exact)" in entry_of("fedloru-convergence", "fedloru-v2/lem-B.7-mid")

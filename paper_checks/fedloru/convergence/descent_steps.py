@@ -101,10 +101,10 @@ INNER = "all vectors (an inequality between inner products)"
 @claim(
     "fedloru-v2/eq-67-70",
     where="Appendix B.2, eqs. (67) to (70)",
-    says=r"$E[f_t(A_{t+1}B_{t+1})] \le E[f_t(A_{t+1}B_t)] + (1 + \frac{LC_A^2}2)E\|B_{t+1} - B_t\|^2 - \frac{3\eta "
-    r"E}4E\|\nabla_Bf_t(A_tB_t)\|^2 + \frac12(L^2C_A^2C_B^2+G^2)E\|A_{t+1} - A_t\|^2 + \eta "
-    r"E\,E\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2$, by Lemma B.5, $\langle a,b\rangle \le "
-    r"\frac14\|a\|^2 + \|b\|^2$ twice, (62) and Lemma B.6.",
+    says=r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_{t+1}B_t)] + (1 + \frac{LC_A^2}2)\mathbb{E}\|B_{t+1} "
+    r"- B_t\|^2 - \frac{3\eta E}4\mathbb{E}\|\nabla_Bf_t(A_tB_t)\|^2 + \frac12(L^2C_A^2C_B^2+G^2)\mathbb{E}\|A_{t+1} "
+    r"- A_t\|^2 + \eta E\,\mathbb{E}\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2$, by Lemma B.5, "
+    r"$\langle a,b\rangle \le \frac14\|a\|^2 + \|b\|^2$ twice, (62) and Lemma B.6.",
     measure=draw_descents,
     readings=(
         LITERAL,
@@ -149,10 +149,10 @@ def eq_67_70(data: Descents, kept: float = 0.75, square: float = 1.0, drift: flo
 @claim(
     "fedloru-v2/eq-71-75",
     where="Appendix B.2, eqs. (71) to (75)",
-    says=r"$E[f_t(A_{t+1}B_t)] \le E[f_t(A_tB_t)] + \frac{LC_B^2}2E\|A_{t+1} - A_t\|^2 - \frac{3\eta "
-    r"E}4E\|\nabla_Af_t(A_tB_t)\|^2 + \eta E\,E\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2$ (74); "
-    r"substituted into (70), the factor of $E\|A_{t+1} - A_t\|^2$ becomes $\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)$ "
-    "(75).",
+    says=r"$\mathbb{E}[f_t(A_{t+1}B_t)] \le \mathbb{E}[f_t(A_tB_t)] + \frac{LC_B^2}2\mathbb{E}\|A_{t+1} - A_t\|^2 - "
+    r"\frac{3\eta E}4\mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2 + \eta E\,\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - "
+    r"\nabla_Af_t(A_tB_t)\|^2$ (74); substituted into (70), the factor of $\mathbb{E}\|A_{t+1} - A_t\|^2$ becomes "
+    r"$\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)$ (75).",
     measure=draw_descents,
     readings=(
         LITERAL,
@@ -203,9 +203,10 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
 @claim(
     "fedloru-v2/eq-76",
     where="Appendix B.2, eq. (76)",
-    says=r"By Lemmas B.7 and B.8: $E[f_t(A_{t+1}B_{t+1})] \le E[f_t(A_tB_t)] - \frac{3\eta "
-    r"E}4(E\|\nabla_Bf_t(A_tB_t)\|^2 + E\|\nabla_Af_t(A_tB_t)\|^2) + 2\eta^2(\sigma^2+G^2)E^2\{\frac12(LC_B^2 + "
-    r"L^2C_A^2C_B^2 + G^2) + (1+\frac{LC_A^2}2)C_A^2\} + 4\eta^3ED(C_A^2+C_B^2)$.",
+    says=r"By Lemmas B.7 and B.8: $\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta "
+    r"E}4(\mathbb{E}\|\nabla_Bf_t(A_tB_t)\|^2 + \mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2) + "
+    r"2\eta^2(\sigma^2+G^2)E^2\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac{LC_A^2}2)C_A^2\} + "
+    r"4\eta^3ED(C_A^2+C_B^2)$.",
     measure=follow_settings,
     control=Form(r"The line in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
     correction=Form(
@@ -220,7 +221,7 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
         "kept": Best(0.75, "proved; runs break 1"),
     },
     uses=("fedloru-v2/eq-71-75", "fedloru-v2/lem-B.7", "fedloru-v2/lem-B.8"),
-    because=r"The factor $C_B^2$ that Lemma B.7 gives $E\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
+    because=r"The factor $C_B^2$ that Lemma B.7 gives $\mathbb{E}\|A_{t+1} - A_t\|^2$ is lost, and the drift lacks L.",
     expect=("corrected", "proof"),
 )
 def eq_76(traces: Traces, form: str = "printed", first: float = 1.0, power: int = 2, kept: float = 0.75,
@@ -278,8 +279,8 @@ def _constants(case: dict[str, Fraction], first: Fraction, second: Fraction, lar
 @claim(
     "fedloru-v2/eq-77-K",
     where="Appendix B.2, eq. (77) with $K_1$ and $K_2$; Theorem 4.2",
-    says=r"Rearranged, (76) gives $E[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)\|^2] \le \frac4{3\eta "
-    r"E}(E[f(\tilde W_t)] - E[f(\tilde W_{t+1})]) + K_1\eta + K_2\eta^2$ with $K_1 = "
+    says=r"Rearranged, (76) gives $\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)\|^2] \le "
+    r"\frac4{3\eta E}(\mathbb{E}[f(\tilde W_t)] - \mathbb{E}[f(\tilde W_{t+1})]) + K_1\eta + K_2\eta^2$ with $K_1 = "
     r"\frac{8E}3(\sigma^2+G^2)[\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2) + (1+\frac{LC_A^2}2)C_A^2]$ and $K_2 = "
     r"\frac{16D}3(C_A^2+C_B^2)$, which depend only on $(C_A, C_B, G, L, E, \sigma^2)$.",
     measure=draw_constants,
@@ -330,10 +331,10 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
 @claim(
     "fedloru-v2/eq-78-79",
     where="Appendix B.2, eqs. (78) and (79); Theorem 4.2, eq. (9)",
-    says=r"Summing (77) over $t = 1, \ldots, T$ yields $\frac1T\sum_{t=1}^TE[\|\nabla_Af(\tilde W_t)\|^2 + "
-    r"\|\nabla_Bf(\tilde W_t)\|^2] \le \frac4{3\eta TE}(E[f(\tilde W_0)] - E[f(\tilde W_T)]) + K_1\eta + K_2\eta^2$, "
-    r"and with $\Delta_0 = E[f(\tilde W_0)] - f^\star$ at most $\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$; "
-    "the minimum over $t < T$ has the same upper bound.",
+    says=r"Summing (77) over $t = 1, \ldots, T$ yields $\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + "
+    r"\|\nabla_Bf(\tilde W_t)\|^2] \le \frac4{3\eta TE}(\mathbb{E}[f(\tilde W_0)] - \mathbb{E}[f(\tilde W_T)]) + "
+    r"K_1\eta + K_2\eta^2$, and with $\Delta_0 = \mathbb{E}[f(\tilde W_0)] - f^\star$ at most $\frac{4\Delta_0}{3\eta "
+    r"ET} + K_1\eta + K_2\eta^2$; the minimum over $t < T$ has the same upper bound.",
     measure=draw_sequences,
     control=Form("The bound on the least gradient.", {"part": "least"}),
     correction=Form(

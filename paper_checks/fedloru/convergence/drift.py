@@ -20,10 +20,10 @@ Traces = tuple[Trace, ...]
 @claim(
     "fedloru-v2/lem-B.7",
     where="Appendix B.1, Lemma B.7",
-    says=r"At each round $E\|A_{t+1}-A_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_B^2E^2$ and $E\|B_{t+1}-B_t\|^2 \le "
-    r"2\eta^2(\sigma^2+G^2)C_A^2E^2$; for any client and any local step $i \le E$, "
-    r"$E\|A_{t,i}^{(k)}-A_{t,0}^{(k)}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_B^2$ and $E\|B_{t,i}^{(k)}-B_{t,0}^{(k)}\|^2 "
-    r"\le 2\eta^2i^2(\sigma^2+G^2)C_A^2$.",
+    says=r"At each round $\mathbb{E}\|A_{t+1}-A_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_B^2E^2$ and "
+    r"$\mathbb{E}\|B_{t+1}-B_t\|^2 \le 2\eta^2(\sigma^2+G^2)C_A^2E^2$; for any client and any local step $i \le E$, "
+    r"$\mathbb{E}\|A_{t,i}^{(k)}-A_{t,0}^{(k)}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_B^2$ and "
+    r"$\mathbb{E}\|B_{t,i}^{(k)}-B_{t,0}^{(k)}\|^2 \le 2\eta^2i^2(\sigma^2+G^2)C_A^2$.",
     measure=follow_settings,
     mutants=[{"constant": 0.99}, {"steps_power": 1}, {"other": "own"}, {"rate_power": 3}],
     uses=("fedloru-v2/assump-4.1", "fedloru-v2/eq-61-62"),
@@ -53,14 +53,15 @@ def lem_B_7(traces: Traces, constant: float = 2.0, steps_power: int = 2, other: 
 @claim(
     "fedloru-v2/lem-B.7-mid",
     where='Appendix B.1, proof of Lemma B.7, the line before "Combining these bounds"',
-    says=r"$E\|\tilde\Delta_{A,t}^{(k)}\|^2 \le \frac1{E^2}\sum_iE\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le "
-    r"2(\sigma^2+G^2)C_B^2/E$, by Jensen's inequality.",
+    says=r"$\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le "
+    r"\frac1{E^2}\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le 2(\sigma^2+G^2)C_B^2/E$, by Jensen's "
+    "inequality.",
     measure=follow_settings,
     control=Form("The line for $E = 1$.", {"only_one": True}),
     correction=Form(
-        r"Jensen's inequality gives $E\|\tilde\Delta_{A,t}^{(k)}\|^2 \le \frac1E\sum_iE\|\tilde\nabla_Wf_{t,i}\|^2"
-        r"\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E. (The last line of the proof drops the 1/E again, so that the lemma "
-        r"is not affected.)",
+        r"Jensen's inequality gives $\mathbb{E}\|\tilde\Delta_{A,t}^{(k)}\|^2 \le "
+        r"\frac1E\sum_i\mathbb{E}\|\tilde\nabla_Wf_{t,i}\|^2\|B_{t,i}\|^2 \le G^2C_B^2$, without 1/E. (The last line "
+        "of the proof drops the 1/E again, so that the lemma is not affected.)",
         {"steps_power": 0, "constant": 1.0, "sigma": 0.0},
         ({"steps_power": -1}, {"constant": 0.99}, {"other": "own"}),
     ),
@@ -104,16 +105,16 @@ def drift_rates(trace: Trace, curvature: float = 1.0, own: float = 1.0) -> tuple
 @claim(
     "fedloru-v2/lem-B.8",
     where="Appendix B.1, Lemma B.8",
-    says=r"For any t: $E\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2 \le 4\eta^2C_B^2D$ and "
-    r"$E\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2 \le 4\eta^2C_A^2D$ with $D = "
+    says=r"For any t: $\mathbb{E}\|\sum_kp^{(k)}\Delta_{B,t}^{(k)} - \nabla_Bf_t(A_tB_t)\|^2 \le 4\eta^2C_B^2D$ and "
+    r"$\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t(A_tB_t)\|^2 \le 4\eta^2C_A^2D$ with $D = "
     r"E^2(\sigma^2+G^2)(6C_A^2C_B^2(1 + \eta^2E^2(\sigma^2+G^2)) + G^2)$.",
     measure=follow_settings,
     control=Form("The bounds for $L \\le 1$, with one constant C for both factors.", {"comparable": True}),
     correction=Form(
-        r"$E\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le \frac14\eta^2(E-1)^2G^2(LC_B(C_A^2+C_B^2) + "
-        r"GC_A)^2$, for B with $C_A$ and $C_B$ exchanged; attained as $\eta \to 0$. (Mean over the E local gradients, "
-        r"from the first, which has no drift; for the average over $i = 1..E$ that (60) prints, $E+1$ for $E-1$. "
-        r"$\sigma^2$ does not enter.)",
+        r"$\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le "
+        r"\frac14\eta^2(E-1)^2G^2(LC_B(C_A^2+C_B^2) + GC_A)^2$, for B with $C_A$ and $C_B$ exchanged; attained as "
+        r"$\eta \to 0$. (Mean over the E local gradients, from the first, which has no drift; for the average over $i "
+        r"= 1..E$ that (60) prints, $E+1$ for $E-1$. $\sigma^2$ does not enter.)",
         {"form": "corrected"},
         ({"curvature": 0}, {"own": 0}, {"constant": 0.99}, {"exchanged": True}, {"rate_power": 3}),
     ),
@@ -155,20 +156,21 @@ def _drift(name: str, left: float, right: float, trace: Trace) -> Promise:
 @claim(
     "fedloru-v2/eq-63-66",
     where="Appendix B.1, proof of Lemma B.8, eqs. (63) to (66)",
-    says=r"$E\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le \sum_kp^{(k)}\frac1E\sum_{i=1}^E("
-    r"2E[\|\nabla_Wf_{t,i}^{(k)} - \nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)}\|^2] + 2E[\|\nabla_Wf_{t,0}^{(k)}\|^2"
-    r"\|B_{t,i}^{(k)} - B_{t,0}^{(k)}\|^2])$ (63), with $C_B^2$ and $G^2$ for the squares without a difference (64). "
-    r"$E\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2E\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2 = E\|(A_{t,i} - "
-    r"A_{t,0})B_{t,0} + A_{t,0}(B_{t,i} - B_{t,0}) + (A_{t,i} - A_{t,0})(B_{t,i} - B_{t,0})\|^2 \le "
-    r"3E[\|A_{t,i} - A_{t,0}\|^2\|B_{t,0}\|^2] + 3E[\|A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2] + "
-    r"3E[\|A_{t,i} - A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2]$ (65), and by Lemma B.7 and Assumption B.3 it is at "
-    r"most $12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).",
+    says=r"$\mathbb{E}\|\sum_kp^{(k)}\Delta_{A,t}^{(k)} - \nabla_Af_t\|^2 \le "
+    r"\sum_kp^{(k)}\frac1E\sum_{i=1}^E(2\mathbb{E}[\|\nabla_Wf_{t,i}^{(k)} - "
+    r"\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)}\|^2] + 2\mathbb{E}[\|\nabla_Wf_{t,0}^{(k)}\|^2\|B_{t,i}^{(k)} - "
+    r"B_{t,0}^{(k)}\|^2])$ (63), with $C_B^2$ and $G^2$ for the squares without a difference (64). "
+    r"$\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le L^2\mathbb{E}\|A_{t,i}B_{t,i} - A_{t,0}B_{t,0}\|^2 = "
+    r"\mathbb{E}\|(A_{t,i} - A_{t,0})B_{t,0} + A_{t,0}(B_{t,i} - B_{t,0}) + (A_{t,i} - A_{t,0})(B_{t,i} - "
+    r"B_{t,0})\|^2 \le 3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,0}\|^2] + 3\mathbb{E}[\|A_{t,0}\|^2\|B_{t,i} - "
+    r"B_{t,0}\|^2] + 3\mathbb{E}[\|A_{t,i} - A_{t,0}\|^2\|B_{t,i} - B_{t,0}\|^2]$ (65), and by Lemma B.7 and "
+    r"Assumption B.3 it is at most $12\eta^2E^2C_A^2C_B^2(\sigma^2+G^2)(1+\eta^2E^2(\sigma^2+G^2))$ (66).",
     measure=follow_settings,
     control=Form(r"The bound with $L \le 1$ and one constant C for both factors.", {"comparable": True}),
     correction=Form(
-        r"$E\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le \eta^2i^2G^2L^2(C_A^2+C_B^2)^2$ for $i \le E$, attained as "
-        r"$\eta \to 0$: $A_iB_i - A_0B_0 = (A_i-A_0)B_i + A_0(B_i-B_0)$ needs no product of two moves, whose "
-        r"expectation is not the product of expectations.",
+        r"$\mathbb{E}\|\nabla_Wf_{t,i} - \nabla_Wf_{t,0}\|^2 \le \eta^2i^2G^2L^2(C_A^2+C_B^2)^2$ for $i \le E$, "
+        r"attained as $\eta \to 0$: $A_iB_i - A_0B_0 = (A_i-A_0)B_i + A_0(B_i-B_0)$ needs no product of two moves, "
+        "whose expectation is not the product of expectations.",
         {"form": "corrected"},
         ({"curvature_power": 0}, {"constant": 0.99}, {"factors": "product"}, {"steps_power": 1}),
     ),

@@ -75,11 +75,11 @@ def measure_assumed(context: Context) -> list[Assumed]:
 @claim(
     "fedloru-v2/assump-4.1",
     where="Section 4.2, Assumption 4.1; Appendix B, Assumptions B.1 to B.4 (which exchange the labels A.4 and A.5)",
-    says=r"There are $L, G, C_A, C_B, \sigma^2 > 0$ such that for any client, any two weight matrices, any round "
-    r"and local step: $\|\nabla f^{(k)}(W) - \nabla f^{(k)}(W')\|_F \le L\|W - W'\|_F$; $E\|\nabla "
-    r"f^{(k)}(W;\xi^{(k)})\|_F^2 \le G^2$; $\|A_{t,i}^{(k)}\|_F \le C_A$, $\|B_{t,i}^{(k)}\|_F \le C_B$; $E\|\nabla "
-    r"f^{(k)}(W;\xi^{(k)}) - \nabla f^{(k)}(W)\|_F^2 \le \sigma^2$; $E[\nabla f^{(k)}(W;\xi^{(k)})] = \nabla "
-    "f^{(k)}(W)$.",
+    says=r"There are $L, G, C_A, C_B, \sigma^2 > 0$ such that for any client, any two weight matrices, any round and "
+    r"local step: $\|\nabla f^{(k)}(W) - \nabla f^{(k)}(W')\|_F \le L\|W - W'\|_F$; $\mathbb{E}\|\nabla "
+    r"f^{(k)}(W;\xi^{(k)})\|_F^2 \le G^2$; $\|A_{t,i}^{(k)}\|_F \le C_A$, $\|B_{t,i}^{(k)}\|_F \le C_B$; "
+    r"$\mathbb{E}\|\nabla f^{(k)}(W;\xi^{(k)}) - \nabla f^{(k)}(W)\|_F^2 \le \sigma^2$; $\mathbb{E}[\nabla "
+    r"f^{(k)}(W;\xi^{(k)})] = \nabla f^{(k)}(W)$.",
     measure=measure_assumed,
     mutants=[{"curvature": 0.99}, {"second": 0.99}, {"variance": 0.99}, {"factors": 0.99}, {"quadratic": True}],
     kind="assumption",
@@ -303,8 +303,8 @@ def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: st
 @claim(
     "fedloru-v2/lem-B.6",
     where="Appendix B.1, Lemma B.6",
-    says=r"For any t: $E\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 \le 2(L^2C_A^2C_B^2 + G^2)E\|A_{t+1} - "
-    r"A_t\|^2$.",
+    says=r"For any t: $\mathbb{E}\|\nabla_Bf_t(A_{t+1}B_t) - \nabla_Bf_t(A_tB_t)\|^2 \le 2(L^2C_A^2C_B^2 + "
+    r"G^2)\mathbb{E}\|A_{t+1} - A_t\|^2$.",
     measure=follow_settings,
     mutants=[{"constant": 0.99}, {"gradient": 0}, {"curvature_power": 0}],
     uses=("fedloru-v2/assump-4.1",),

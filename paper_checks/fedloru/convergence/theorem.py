@@ -113,9 +113,9 @@ def _raw_cohort() -> tuple[float, float]:
     where="Theorem 4.2, eq. (9), with $K_1$ and $K_2$ of Appendix B",
     says=r"Let (A.1) to (A.5) hold, let $(W_t, A_t, B_t)$ be the iterates of FedLoRU, and for any fixed $\eta > 0$ "
     r"$\tilde W_t = W_{t-1} + A_{t-1}B_{t-1}$, $\Delta_0 = f(\tilde W_0) - f^\star$. Then "
-    r"$\frac1T\sum_{t=1}^TE[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] \le \frac{4\Delta_0}{3\eta "
-    r"TE} + K_1\eta + K_2\eta^2$, where $K_1, K_2 > 0$ depend only on $(C_A, C_B, G, L, E, \sigma^2)$ (those of "
-    "Appendix B).",
+    r"$\frac1T\sum_{t=1}^T\mathbb{E}[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] \le "
+    r"\frac{4\Delta_0}{3\eta TE} + K_1\eta + K_2\eta^2$, where $K_1, K_2 > 0$ depend only on $(C_A, C_B, G, L, E, "
+    r"\sigma^2)$ (those of Appendix B).",
     measure=lambda context: Runs(follow_settings(context), _raw_cohort()),
     readings=(
         Reading(
@@ -257,7 +257,7 @@ def measure_families(context: Context) -> list[Family]:
     "fedloru-v2/thm-4.2-rate",
     where="Theorem 4.2, last display; Section 4.2",
     says=r"Under (A.1) to (A.5), choosing the step size $\eta = \Theta(T^{-1/2})$ yields $\min_{0\le t\le "
-    r"T-1}E[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] = O(T^{-1/2})$.",
+    r"T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|_F^2 + \|\nabla_Bf(\tilde W_t)\|_F^2] = O(T^{-1/2})$.",
     measure=measure_families,
     readings=(
         LITERAL,

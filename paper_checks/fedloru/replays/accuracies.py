@@ -70,4 +70,4 @@ def txt_beats_avg(values: Values) -> Violation:
     """One cell: FedAvg rounded down against FedLoRU rounded up."""
     fedavg, ours, assumes = _sides(values)
     return Violation(fedavg, ours, strict=True, assumes=assumes, given={"FedAvg": fedavg, "FedLoRU": ours},
-                     reads="FedAvg against FedLoRU in one cell")  # fmt: skip
+                     reads="FedAvg less half a digit against FedLoRU plus half a digit, in one cell")  # fmt: skip

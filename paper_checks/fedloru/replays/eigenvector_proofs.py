@@ -170,13 +170,17 @@ def eq_49_50(values: Values) -> Proof:
 
 @proof("fedloru-v2/assump-A.5", beta="0", by_index="0", by_client="0")
 def assump_A_5(values: Values) -> Proof:
-    r"""The model with common gradient $\gamma$ and independent errors of mean 0 meets it with the value 0.
+    r"""The model with a common gradient $\gamma$ of bounded norm and independent errors of mean 0 meets it, with 0.
 
     $E\partial_wf = \langle\gamma, Ew\rangle$ for a sign that does not look at the gradient. Across the spikes
     $|Ew| \le (R - p - q)^{-1/2}$, along them $E|V^Tw| \to 0$, for every index and client. Eigenvectors are orthonormal.
     """
     steps = [step for name in ("beta", "by_index", "by_client") for step in across_the_spikes(values[name])]
-    return concluded([*away_from_spikes(), *steps], "rotations that fix the spikes; bulk eigenvectors along them")
+    return concluded(
+        [*away_from_spikes(), *steps],
+        r"rotations that fix the spikes; bulk eigenvectors along them. The common value is 0, "
+        r"with which (58) is 0; it is $\sqrt{2b/\pi}$ if each w is oriented by the gradient (eq. 57)",
+    )
 
 
 @proof("fedloru-v2/assump-bulk", lean="1")

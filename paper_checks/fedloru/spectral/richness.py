@@ -200,7 +200,7 @@ def claim_union(pairs: list[Pair], least: float = 1.0, short: int = 0, repeated:
     "fedloru-v2/eq-17",
     where="Appendix A.2, eq. (17)",
     says=r"$\nabla_\omega^2 \ell(h(x;\omega),y) = J^T (\nabla_y^2 \ell) J + \sum_i \frac{\partial\ell}{\partial y_i} "
-    r"\nabla_\omega^2 h_i$.",
+    r"\nabla_\omega^2 h_i$ (derivatives of $\ell$ with respect to its first argument).",
     measure=draw_weights,
     mutants=[{"second": 0}, {"second": 2}, {"outer": -1}],
     expect=("holds", "proof"),
