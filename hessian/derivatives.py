@@ -259,7 +259,7 @@ def _sandwich_difference(
         along = (slope * pushed).flatten(1).sum(dim=1) if slope.ndim > 1 else slope * pushed
         curved = line.objective.samples_in(batch, len(slope)) * along.reshape(-1, *(1,) * (slope.ndim - 1)) * slope
     else:
-        potential = line.objective.potential(output, batch, line.number, line.matrix, point)
+        potential = line.objective.potential(output, slope, batch, line.number, line.matrix, point)
         slopes = []
         for sign in (1.0, -1.0):
             cut = (output.detach() + sign * step * pushed).requires_grad_()

@@ -130,11 +130,12 @@ def _categorical(output: Tensor) -> Distribution:
     return Categorical(logits=output.movedim(1, -1) if output.ndim > 1 else output, validate_args=False)
 
 
-def divergence(output: Tensor, targets: Any, law: Law, loss: Potential) -> Potential:
+def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential) -> Potential:
     r"""$c \sum KL(p_f \| p_{f'})$ as a function of $f'$, for a loss that is c times minus the log likelihood.
 
     Args:
         output: f.
+        slope: Of the loss, there.
         targets: Of the data: those outside the support of the law belong to no entry.
         law: Of the targets.
         loss: As a function of the outputs.
@@ -162,12 +163,16 @@ def divergence(output: Tensor, targets: Any, law: Law, loss: Potential) -> Poten
     generator = torch.Generator().manual_seed(0)
     shift = torch.rand(output.shape, generator=generator, dtype=torch.float64, device="cpu").to(output) - 0.5
     at = (output.detach() * (1.0 + 0.2 * shift)).requires_grad_()
-    (likely,) = torch.autograd.grad(-(law(at).log_prob(values) * observed).sum(), at)
+    cut = output.detach().requires_grad_()
+    likely, there = (torch.autograd.grad(-(law(f).log_prob(values) * observed).sum(), f)[0] for f in (at, cut))
     (given,) = torch.autograd.grad(loss(at), at)
     size = float(torch.linalg.vector_norm(likely))
     multiple = float((given * likely).sum()) / size**2 if size > 0.0 else 0.0
-    gap = float(torch.linalg.vector_norm(given - multiple * likely))
-    if not multiple > 0.0 or not gap <= 1e3 * torch.finfo(output.dtype).eps * multiple * size:
+    gap = max(
+        float(torch.linalg.vector_norm(one - multiple * other)) for one, other in ((given, likely), (slope, there))
+    )
+    allowed = 1e3 * torch.finfo(output.dtype).eps * multiple * (size + float(torch.linalg.vector_norm(there)))
+    if not multiple > 0.0 or not gap <= allowed:
         raise CurvatureError(
             f"the loss is no multiple of minus the log likelihood of {type(own).__name__}, as with class weights, "
             "label smoothing or another law: name the law= that it belongs to (on the command line --law "

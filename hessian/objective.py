@@ -203,26 +203,32 @@ class Objective:
             if matrix == "empirical-fisher":
                 middle = OuterSlopes(slope, weight * self.samples_in(batch, len(slope)))
             else:
-                potential = self.potential(output, batch, number, matrix, at)
+                potential = self.potential(output, slope, batch, number, matrix, at)
                 middle = SlopeCurvature.of(output, lambda cut: potential(cut) * weight)
             return SandwichGraph.of(output, middle, parameters)
 
     def potential(
-        self, output: Tensor, batch: Batch, number: int, matrix: str, at: Sequence[Tensor] | None = None
+        self, output: Tensor, slope: Tensor, batch: Batch, number: int, matrix: str, at: Sequence[Tensor] | None
     ) -> Potential:
         """The function of the outputs whose Hessian at a batch's outputs is M: the loss, or a divergence for `fisher`.
+
+        Args:
+            output: Of the batch.
+            slope: Of the loss by the outputs.
+            batch: The batch.
+            number: Its number, for messages.
+            matrix: `gauss-newton` or `fisher`.
+            at: In place of the chosen parameters; without, a loss at the outputs must be what it was at first.
 
         Raises:
             CurvatureError: A law that the loss or the targets do not belong to.
         """
-
-        def loss(cut: Tensor) -> Tensor:
-            return self.loss_at(cut, batch, number, at or self.parameters)  # elsewhere than at the first reading
-
-        if matrix != "fisher":
-            return loss
+        if matrix == "gauss-newton":
+            return lambda cut: self.loss_at(cut, batch, number, at)
         assert self.law is not None
-        return divergence(output, None if isinstance(batch, Mapping) else batch[1], self.law, loss)
+        targets = None if isinstance(batch, Mapping) else batch[1]
+        elsewhere = at or self.parameters  # at other outputs the loss is another one
+        return divergence(output, slope, targets, self.law, lambda cut: self.loss_at(cut, batch, number, elsewhere))
 
     def samples_in(self, batch: Batch, rows: int) -> float:
         """What turns the slopes of a batch's loss into those of its samples, each a row of the output.
