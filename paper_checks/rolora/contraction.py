@@ -81,11 +81,11 @@ def search_steps(context: Context) -> Searched:
     control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
         r"For $\eta \le 1/(2L_{max}^2)$ it holds for all samples on which $\|\bar b - g\| \le "
-        r"\epsilon'\delta^t\|b^*\|$ and (76), even for thresholds up to $(1-(\delta^0)^2)/10$ (found to hold up to "
-        r"$0.7/L_{max}^2$, and not at $0.72/L_{max}^2$, for thresholds up to the printed ones). With infinitely many "
-        r"samples it holds if and only if $\eta\|b^*\|^2 \le (3 + (\delta^0)^2)/4$: beyond that it fails near $a^*$, "
-        r"where $\delta$ is multiplied by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step allowed, $\eta = "
-        r"1/\|b^*\|^2$.",
+        r"\epsilon'\delta^t\|b^*\|$ and (76) with (49) for the expectation, even for thresholds up to "
+        r"$(1-(\delta^0)^2)/10$ (found to hold up to $0.7/L_{max}^2$, and not at $0.72/L_{max}^2$, for thresholds up "
+        r"to the printed ones). With infinitely many samples it holds if and only if $\eta\|b^*\|^2 \le (3 + "
+        r"(\delta^0)^2)/4$: beyond that it fails near $a^*$, where $\delta$ is multiplied by $|1 - 2\eta\|b^*\|^2|$, "
+        r"which is 1 at the largest step allowed, $\eta = 1/\|b^*\|^2$.",
         {"limit": 0.5, "sampled": True, "sharp": 1.0},
         mutants=({"limit": 0.75}, {"sharp": 1.02}, {"rate": 3.5}),
     ),
@@ -266,7 +266,7 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
     control=Form("The lines after (117).", {"first": False}),
     correction=Form(
         r"(118) to (122) hold. (117) drops the modulus of (101): C is negative for $\eta\|b^*\|^2 = 1$ and small "
-        r"$\delta^0$. It holds for $\eta \le 1/(2L_{max}^2)$.",
+        r"$\delta^0$. It holds for $\eta \le 1/(2L_{max}^2)$, with (49) for the expectation in $E_2$.",
         {"limit": 0.5},
         mutants=({"limit": 0.6}, {"room": 16.0}, {"factor": 4}),
     ),

@@ -17,7 +17,7 @@ from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.contraction_steps import Step, run_steps, scope
 from paper_checks.rolora.gradient import COSINE, SINE, deviation_tails
-from paper_checks.rolora.gradient_steps import chain_grid
+from paper_checks.rolora.gradient_bound import chain_grid
 from paper_checks.rolora.laws import student_tail
 from paper_checks.rolora.minimiser import Setting, tried_settings
 from paper_checks.rolora.own_samples import own_samples

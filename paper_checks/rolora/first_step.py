@@ -305,9 +305,9 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
     measure=draw_steps,
     control=Form(r"The statement for $\eta \le 1/(4L_{max}^2)$.", {"longest": 0.25}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$, where $2\eta\|\bar b\|^2 \le 1$ up to $\epsilon'^2$: beyond it, what "
-        r"stands between "
-        "the bars in (143) and (144) changes its sign, and (160) leaves the bars out.",
+        r"With (49) for $E[\nabla_al]$, as (126) has it, and for $\eta \le 1/(2L_{max}^2)$, where $2\eta\|\bar b\|^2 "
+        r"\le 1$ up to $\epsilon'^2$: beyond it, what stands between the bars in (143) and (144) changes its sign, "
+        "and (160) leaves the bars out.",
         {"longest": 0.5},
         mutants=({"longest": 0.55}, {"widest": 0.16}),
     ),

@@ -144,18 +144,17 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
 @claim(
     "rolora/lem-A.9",
     where="Appendix A.3, Lemma A.9, eq. (13)",
-    says=r"Let $a = a^t$. If $m = \Omega(q)$ and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
-    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then with probability $1 - q^{-10}$: $\|\bar b - g\| \le "
-    r"\epsilon'\delta^t\|b^*\|$, where $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, "
-    r"\epsilon_1, \epsilon_2 \in (0, 1)$.",
+    says=r"Let $a = a^t$, $g^\top = a^\top a^*b^{*\top}$ and $\bar b = \frac1N\sum_{i=1}^Nb_i$. If $m = \Omega(q)$ "
+    r"and $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, then "
+    r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, where $\epsilon' = "
+    r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$.",
     measure=minimiser_tails,
     correction=Form(
-        r"For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (26), (36) and "
-        r"(167) "
-        r"use that too) and every m, with probability at least $1 - N(1 + \epsilon'^2)^{-m/2}$: no net and no "
-        r"dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, d\}^{-10}$ (the q of Appendix A.4). With m = "
-        r"Cq the probability of failure does not fall when $\epsilon_2 \to 0$ at fixed d, while $q^{-10} \to 0$; if C "
-        r"may depend on the thresholds the statement is true.",
+        "For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (26), (36) and "
+        r"(167) use that too) and every m (13) holds with probability at least $1 - N(1 + \epsilon'^2)^{-m/2}$: no "
+        r"net and no dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, d\}^{-10}$ (the q of Appendix "
+        r"A.4). With m = Cq the probability of failure does not fall when $\epsilon_2 \to 0$ at fixed d, while "
+        r"$q^{-10} \to 0$; if C may depend on the thresholds the statement is true.",
         {"bound": "least"},
         mutants=({"rate": 0.55}, {"power": 1e4}),
     ),

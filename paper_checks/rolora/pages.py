@@ -7,7 +7,7 @@ from paper_checks.paper import Headline, Page
 ANALYSIS_THEMES = (
     *("boxes", "alternating", "model", "convergence", "freezing", "two_layer"),
     *("auxiliary", "minimiser", "minimiser_steps", "minimiser_union"),
-    *("gradient", "gradient_steps", "contraction", "contraction_steps", "denominator_steps"),
+    *("gradient", "gradient_steps", "gradient_bound", "contraction", "contraction_steps", "denominator_steps"),
     *("first_step", "iterations", "freezing_steps", "heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
 )
 NUMBER_THEMES = ("running_text", "messages", "communication", "results", "language_models")

@@ -126,10 +126,14 @@ def eq_26(values: Values) -> Proof:
 
 @proof("rolora/eq-36", c1="16/9", c3="0.3774")
 def eq_36(values: Values) -> Proof:
-    r"""On the events of (18) and (26) for one client $|T_i| \le \frac{\epsilon_2}{1-\epsilon_1} \le \epsilon'$.
+    r"""For a fixed a, or one independent of the samples; $c_1$ and $c_3$ are those of the proofs of (18) and (26).
 
-    The row vector of (19) is a multiple of b*, so that (26) for w along b* is enough and the net is not needed:
-    $P \le 2e^{-c_3\epsilon_2^2m} + e^{-c_1\epsilon_1^2m/K^4} \le p_0$. Then a union over the clients.
+    Let $\|b^*\| = 1$ and $a^* = ca + \delta u$ with a unit vector u across a. Then $\tilde b_i - g = \delta T_ib^*$
+    with $T_i = z^\top w/\|z\|^2$ for the independent standard normal vectors $z = X_ia$ and $w = X_iu$ of m entries.
+    But for the events of (18) and of (26), $\|z\|^2 > (1 - \epsilon_1)m$ and $|z^\top w| < \epsilon_2m$, so that
+    $|T_i| \le \frac{\epsilon_2}{1-\epsilon_1} \le \epsilon'$. The row vector of (19) is a multiple of $b^*$: (26) along
+    $b^*$ is enough, without a net, and $P\{|T_i| > \epsilon'\} \le 2e^{-c_3\epsilon_2^2m} +
+    e^{-c_1\epsilon_1^2m/K^4} \le p_0$. Then a union over the clients.
     """
     flaw = flaw_of_length(sympy.Rational(str(values["c1"]))) or flaw_of_products(values["c3"])
     return Proof(not flaw, flaw or "(18) and (26), and a union over the clients")

@@ -2,28 +2,6 @@ r"""Proofs of the corrected concentration lemmas, for normal samples that a is i
 
 Units: $\|b^*\| = 1$; $a^* = ca + \delta u$ with a unit vector u across a; $A = \log N$, $L = \log\frac2{\epsilon_0} \ge
 \log 2$, $Q = \max\{A, d\} \ge 2$.
-
-The minimisers. Client i has $s_i = c + \delta T_i$ with $T = z^\top w/\|z\|^2$ for the independent standard normal
-vectors $z = X_ia$, $w = X_iu$ of m entries: a normal variable over an independent $\chi_m$. For a standard normal g,
-$P(|g| > y) \le e^{-y^2/2}$ (the difference is 0 at 0 and at infinity and first rises, then falls), so that $P(|T| >
-e) \le E\,e^{-e^2\chi_m^2/2} = (1 + e^2)^{-m/2}$. The mean of the $b_i$ is within the largest of their distances.
-
-The sample count. For $e = \epsilon' \ge \epsilon_2$ and $m \ge Cq$: $\log(1 + e^2) \ge \epsilon_2^2\log 2$
-(concavity) and $q\epsilon_2^2 \ge M = \max\{A, dL\}$. So $\frac m2\log(1 + e^2) \ge \frac C2\log2\,M$, which must be
-at least $A + 10\log Q$, and $\log Q \le Q/e$ with Euler's e. For $A \ge d$ that needs $\frac C2\log2 \ge 1 +
-\frac{10}e$, otherwise $\frac C2(\log2)^2 \ge 1 + \frac{10}e$.
-
-The gradient. Its deviation is $2(\bar S - I)(\bar sa - a^*)\bar s = 2\bar s\delta(\bar S - I)(Ta - u)$ with the mean
-$\bar S$ of n = Nm samples and the mean T: at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S - I)u\|)$,
-whether or not T is from the same samples. Let both norms be at most $\epsilon_3$ and $|T| \le \epsilon'$; then $|\bar
-s| \le 1 + \epsilon'$ gives (76). For a fixed unit vector v the square of $\|(\bar S - I)v\|$ is $(\frac{\chi^2_n}n -
-1)^2 + \frac{\chi^2_n\chi^2_{d-1}}{n^2}$ with independent variables: at most $\epsilon_3^2(\alpha^2 +
-(1+\alpha)\beta)$ where $|\chi^2_n - n| \le \alpha\epsilon_3n$ and $\chi^2_{d-1} \le \beta\epsilon_3^2n$. By
-Chernoff's bound the first fails with probability at most $2\exp(-\frac n2\epsilon_3^2(\alpha - \log(1+\alpha)))$, as
-$(x - \log(1+x))/x^2$ falls in x and the lower tail is lighter; the second, for $n\epsilon_3^2 \ge yK/\beta$ with $K
-\ge d$, with at most $\exp(-\frac K2(y - 1 - \log y))$, which is largest at d = K. Here $n\epsilon_3^2 \ge C\log2\,K$:
-with K = d for $Nm \ge CdL/\epsilon_3^2$, and with K = Q for $m \ge Cq$ and $\epsilon_3 = \epsilon_2$. What is left to
-see is that $4e^{-\kappa K} + 2e^{-\lambda K} \le K^{-10}$ for $K \ge 2$.
 """
 
 from __future__ import annotations
@@ -52,7 +30,13 @@ def surely(condition: iv.mpf) -> bool:
 
 
 def normal_quotient() -> str:
-    """Why the mean of the exponential is not what the docstring says; empty if it is."""
+    r"""Why the tail of a client's minimiser is not this one; empty if it is.
+
+    Client i has $s_i = c + \delta T_i$ with $T = z^\top w/\|z\|^2$ for the independent standard normal vectors $z =
+    X_ia$, $w = X_iu$ of m entries: a normal variable over an independent $\chi_m$. For a standard normal g, $P(|g|
+    > y) \le e^{-y^2/2}$ (the difference is 0 at 0 and at infinity and first rises, then falls), so that $P(|T| > e)
+    \le E\,e^{-e^2\chi_m^2/2} = (1 + e^2)^{-m/2}$. The mean of the $b_i$ is within the largest of their distances.
+    """
     m, e, y = sympy.symbols("m e y", positive=True)
     density = y ** (m / 2 - 1) / (2 ** (m / 2) * sympy.gamma(m / 2))
     mean = sympy.integrate(density * sympy.exp(-y * (1 + e**2) / 2), (y, 0, sympy.oo))
@@ -64,14 +48,34 @@ def normal_quotient() -> str:
 
 
 def enough_for_minimisers(factor: object) -> str:
-    """Why m >= C q does not give the probability max{log N, d}^-10; empty if it does."""
+    r"""Why m >= C q does not give the probability max{log N, d}^-10; empty if it does.
+
+    For $e = \epsilon' \ge \epsilon_2$ and $m \ge Cq$: $\log(1 + e^2) \ge \epsilon_2^2\log 2$ (concavity) and
+    $q\epsilon_2^2 \ge M = \max\{A, dL\}$. So $\frac m2\log(1 + e^2) \ge \frac C2\log2\,M$, which must be at least
+    $A + 10\log Q$, and $\log Q \le Q/e$ with Euler's e. For $A \ge d$ that needs $\frac C2\log2 \ge 1 +
+    \frac{10}e$, otherwise $\frac C2(\log2)^2 \ge 1 + \frac{10}e$.
+    """
     half, needed = interval(factor) / 2, 1 + 10 / EULER
     met = surely(half * LOG_2 - needed) and surely(half * LOG_2**2 - needed)
     return "" if met else "the number of samples for the minimisers"
 
 
 def enough_for_gradient(values: Values) -> str:
-    """Why C log(2) K samples times the squared threshold do not give the probability K^-10; empty if they do."""
+    r"""Why C log(2) K samples times the squared threshold do not give the probability K^-10; empty if they do.
+
+    The deviation of the gradient is $2(\bar S - I)(\bar sa - a^*)\bar s = 2\bar s\delta(\bar S - I)(Ta - u)$ with
+    the mean $\bar S$ of n = Nm samples and the mean T: at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S
+    - I)u\|)$, whether or not T is from the same samples. Let both norms be at most $\epsilon_3$ and $|T| \le
+    \epsilon'$; then $|\bar s| \le 1 + \epsilon'$ gives (76). For a fixed unit vector v the square of $\|(\bar S -
+    I)v\|$ is $(\frac{\chi^2_n}n - 1)^2 + \frac{\chi^2_n\chi^2_{d-1}}{n^2}$ with independent variables: at most
+    $\epsilon_3^2(\alpha^2 + (1+\alpha)\beta)$ where $|\chi^2_n - n| \le \alpha\epsilon_3n$ and $\chi^2_{d-1} \le
+    \beta\epsilon_3^2n$. By Chernoff's bound the first fails with probability at most $2\exp(-\frac
+    n2\epsilon_3^2(\alpha - \log(1+\alpha)))$, as $(x - \log(1+x))/x^2$ falls in x and the lower tail is lighter;
+    the second, for $n\epsilon_3^2 \ge yK/\beta$ with $K \ge d$, with at most $\exp(-\frac K2(y - 1 - \log y))$,
+    which is largest at d = K. Here $n\epsilon_3^2 \ge C\log2\,K$: with K = d for $Nm \ge CdL/\epsilon_3^2$, and
+    with K = Q for $m \ge Cq$ and $\epsilon_3 = \epsilon_2$. What is left to see is that $4e^{-\kappa K} +
+    2e^{-\lambda K} \le K^{-10}$ for $K \ge 2$.
+    """
     C, alpha, beta = (interval(values[name]) for name in ("samples", "alpha", "beta"))
     whole = C * LOG_2
     kappa = whole * (alpha - iv.log(1 + alpha)) / 2
@@ -90,7 +94,7 @@ def enough_for_gradient(values: Values) -> str:
 def lem_A_9(values: Values) -> Proof:
     r"""The law of a client's minimiser, a union over clients, and the sample count.
 
-    By the setting above one client's minimiser is farther than $\epsilon'\delta$ from $cb^*$ with probability at most
+    One client's minimiser is farther than $\epsilon'\delta$ from $cb^*$ with probability at most
     $(1 + \epsilon'^2)^{-m/2}$, and one of N clients with at most N times that. For $m \ge Cq$ with C = ``factor`` the
     exponent is at least $\log N + 10\log\max\{\log N, d\}$, so that the probability is at most $\max\{\log N,
     d\}^{-10}$. The mean of the minimisers is within the largest of their distances.
@@ -102,7 +106,7 @@ def lem_A_9(values: Values) -> Proof:
 
 @proof("rolora/lem-A.9@constant-of-the-thresholds", factor="20", more="50")
 def lem_A_9_thresholds(values: Values) -> Proof:
-    r"""As above for $m \ge Kq$, K = ``factor`` + ``more`` times $\ell$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
+    r"""The same tail for $m \ge Kq$, K = ``factor`` + ``more`` times $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
 
     $q\epsilon_2^2 \ge M \ge 2\log2$ and $\log q \le \log M + 2\ell$, so that what is at least $\frac K2\log2\,M$,
     $\frac m2\log(1 + \epsilon'^2)$, has to be at least $M + \frac{10}eM + 20\ell$.
@@ -118,8 +122,8 @@ def lem_A_9_thresholds(values: Values) -> Proof:
 def lem_A_10(values: Values) -> Proof:
     r"""The minimisers as in Lemma A.9, and two columns of the mean Gram matrix.
 
-    The deviation of the gradient is at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S - I)u\|)$ by the
-    setting above, in which both norms are at most $\epsilon_3$ but for a probability of $4e^{-\kappa K} + 2e^{-\lambda
+    The deviation of the gradient is at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S - I)u\|)$ in
+    which both norms are at most $\epsilon_3$ but for a probability of $4e^{-\kappa K} + 2e^{-\lambda
     K}$, which is at most $K^{-10}$ for C = ``samples`` and the two auxiliary numbers alpha and beta of the certificate.
     """
     flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or enough_for_gradient(values)

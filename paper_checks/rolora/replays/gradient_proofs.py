@@ -1,23 +1,7 @@
 r"""Proofs of the steps of Lemma A.10: norms of the summands, the tails of their sum, and the chain up to (76).
 
 Let $n = Nm$ and let S be the mean of $x_{i,j}x_{i,j}^\top$ over all n samples. The sum of (59) over n is $w^\top(S -
-I)M\bar b$.
-
-Tails for a fixed unit vector v. $x^\top w$ and $x^\top v$ are standard normal with correlation $p - q$, $p + q = 1$,
-so that $x^\top w\,x^\top v - w^\top v = p(\xi^2 - 1) - q(\xi'^2 - 1)$ with independent standard normal variables. Let
-$h(t) = -\frac12\log(1 - 2t) - t$, the logarithm of $Ee^{t(\xi^2 - 1)}$. As $h'(t) = \frac{2t}{1 - 2t}$, $h(t)/t^2 =
-\int_0^1\frac{2r}{1 - 2rt}dr$ grows with $t < \frac12$. So for $0 \le t < \frac12$ the logarithm of the exponential
-moment, $h(pt) + h(-qt)$, is at most $(p^2 + q^2)h(t) \le h(t)$, and by Chernoff's bound each tail of $w^\top(S - I)v$
-beyond $\epsilon$ is at most $\exp(-n\sup_t(t\epsilon - h(t))) = \exp(-\frac n2(\epsilon - \log(1 + \epsilon)))$.
-$(\epsilon - \log(1 + \epsilon))/\epsilon^2 = \int_0^1\frac r{1 + r\epsilon}dr$ falls, so that for $\epsilon \le 1$ the
-two tails are at most $2e^{-k\epsilon^2n}$ with $k = \frac12(1 - \log2)$, the value at 1.
-
-Algorithm 2. There $\bar b$ is made of the same samples: $\bar b = \bar sb^*$ with $\bar s = a^\top a^* + \delta T$,
-and $M\bar b = \bar s\delta\|b^*\|^2(Ta - u)$ with the unit vector u along $(I - aa^\top)a^*$. It has the length
-$\|M\|_{op}\|\bar b\|$ and lies in the plane of a and u, whatever the samples are. So $|w^\top(S - I)M\bar b|$ is at
-most $\|M\|_{op}\|\bar b\|$ times the root of the squares of $w^\top(S - I)a$ and $w^\top(S - I)u$, of which one is at
-least $\epsilon/\sqrt2$ in size with probability at most $2 \cdot 2e^{-k\epsilon^2n/2}$. A probability p is at most
-$\sqrt p$: at most $2e^{-k\epsilon^2n/4}$.
+I)M\bar b$ with $M = a\bar b^\top - a^*b^{*\top}$.
 """
 
 from __future__ import annotations
@@ -51,7 +35,18 @@ def scaled(expression: Any, other: Any = 1) -> Any:
 
 
 def flaw_of_tail() -> str:
-    """Why the tails for a fixed vector are not what the docstring says; empty if they are."""
+    r"""Why the tails for a fixed unit vector v are not these; empty if they are.
+
+    $x^\top w$ and $x^\top v$ are standard normal with correlation $p - q$, $p + q = 1$, so that $x^\top w\,x^\top v
+    - w^\top v = p(\xi^2 - 1) - q(\xi'^2 - 1)$ with independent standard normal variables. Let $h(t) =
+    -\frac12\log(1 - 2t) - t$, the logarithm of $Ee^{t(\xi^2 - 1)}$. As $h'(t) = \frac{2t}{1 - 2t}$, $h(t)/t^2 =
+    \int_0^1\frac{2r}{1 - 2rt}dr$ grows with $t < \frac12$. So for $0 \le t < \frac12$ the logarithm of the
+    exponential moment, $h(pt) + h(-qt)$, is at most $(p^2 + q^2)h(t) \le h(t)$, and by Chernoff's bound each tail
+    of $w^\top(S - I)v$ beyond $\epsilon$ is at most $\exp(-n\sup_t(t\epsilon - h(t))) = \exp(-\frac n2(\epsilon -
+    \log(1 + \epsilon)))$. $(\epsilon - \log(1 + \epsilon))/\epsilon^2 = \int_0^1\frac r{1 + r\epsilon}dr$ falls, so
+    that for $\epsilon \le 1$ the two tails are at most $2e^{-k\epsilon^2n}$ with $k = \frac12(1 - \log2)$, the
+    value at 1.
+    """
     p, q, one, two = sympy.symbols("p q one two", positive=True)
     product = (sympy.sqrt(p) * one + sympy.sqrt(q) * two) * (sympy.sqrt(p) * one - sympy.sqrt(q) * two)
     h = -sympy.log(1 - 2 * t) / 2 - t
@@ -80,7 +75,15 @@ def flaw_of_sum(c5: Any, share: int) -> str:
 
 
 def flaw_of_plane() -> str:
-    """Why the samples of Algorithm 2 cost a factor of 4 in the exponent; empty if they do not cost more."""
+    r"""Why the samples of Algorithm 2 cost more than a factor of 4 in the exponent; empty if they do not.
+
+    In Algorithm 2 $\bar b$ is made of the same samples: $\bar b = \bar sb^*$ with $\bar s = a^\top a^* + \delta T$,
+    and $M\bar b = \bar s\delta\|b^*\|^2(Ta - u)$ with the unit vector u along $(I - aa^\top)a^*$. It has the length
+    $\|M\|_{op}\|\bar b\|$ and lies in the plane of a and u, whatever the samples are. So $|w^\top(S - I)M\bar b|$
+    is at most $\|M\|_{op}\|\bar b\|$ times the root of the squares of $w^\top(S - I)a$ and $w^\top(S - I)u$, of
+    which one is at least $\epsilon/\sqrt2$ in size with probability at most $2 \cdot 2e^{-k\epsilon^2n/2}$. A
+    probability p is at most $\sqrt p$: at most $2e^{-k\epsilon^2n/4}$.
+    """
     T, c, d, one, two = sympy.symbols("T c d one two", real=True)
     # In the basis of a and u with b* = 1: M = (s - c) a - d u for s = c + d T, b = s, a* = c a + d u.
     s = c + d * T
@@ -152,7 +155,7 @@ def eq_62_independent(values: Values) -> Proof:
 def flaw_of_deviation(one: Any, power: Any = 1) -> str:
     r"""Why (66) to (76) do not hold on the events, with 1 in (76) replaced; empty if they do.
 
-    Over $\|b^*\|^2$, with $\|\bar b - g\| \le \epsilon'\delta$ written as ``level`` and ``sine``.
+    In units of $\|b^*\|^2$, for every length of $\bar b - g$ up to $\epsilon'\delta$.
     """
     level, sine, less, short = sympy.symbols("level sine less short", nonnegative=True)
     # MEAN stands for b*, and g is a'a* times it.

@@ -1,13 +1,4 @@
-r"""Proofs of the steps of Lemma A.9 that are not probabilities: nets, norms of variables, rank one, and means.
-
-Rank one. For a vector v and $w = \alpha v + w'$ with $w'$ across v, $\|uv^\top w\|^2 = \|u\|^2\alpha^2\|v\|^4$, which
-is at most $\|u\|^2\|v\|^2\|w\|^2$, with equality for $w' = 0$: the operator norm of $uv^\top$ is $\|u\|\|v\|$.
-
-Norms. $|\xi v| \le \frac12(\xi^2 + v^2)$ for $\|\xi\|_{\psi_2} = \|v\|_{\psi_2} = 1$ gives $\|\xi v\|_{\psi_1} \le
-\|\xi\|_{\psi_2}\|v\|_{\psi_2}$ (Lemma A.3), whether or not the two are independent. $x^\top v$ is normal with variance
-$\|v\|^2$, and $Ee^{\xi^2/t^2} = (1 - 2/t^2)^{-1/2}$ is at most 2 for $t^2 \ge \frac83$: $\|x^\top v\|_{\psi_2} \le
-C'\|v\|$ for every $C' \ge \sqrt{8/3}$, so that $c_2 = (C')^2 \ge \frac83$.
-"""
+"""Proofs of the steps of Lemma A.9 that are not probabilities: nets, norms of variables, rank one, and means."""
 
 from __future__ import annotations
 
@@ -33,14 +24,24 @@ def flaw_of_net(share: Any) -> str:
 
 
 def flaw_of_rank_one() -> str:
-    """Why the operator norm of u v' is not |u||v|; empty if it is."""
+    r"""Why the operator norm of u v' is not |u||v|; empty if it is.
+
+    For a vector v and $w = \alpha v + w'$ with $w'$ across v, $\|uv^\top w\|^2 = \|u\|^2\alpha^2\|v\|^4$, which is
+    at most $\|u\|^2\|v\|^2\|w\|^2$, with equality for $w' = 0$: the operator norm of $uv^\top$ is $\|u\|\|v\|$.
+    """
     u, v, along, across = sympy.symbols("u v along across", nonnegative=True)  # squares of lengths
     room = u * v * (along * v + across) - u * along * v**2
     return "" if non_negative(room) and sympy.expand(room.subs(across, 0)) == 0 else "the norm of a rank-one matrix"
 
 
 def flaw_of_norms(c2: Any) -> str:
-    """Why the norm of a product of two normal variables of unit variance is not at most c_2; empty if it is."""
+    r"""Why the norm of a product of two normal variables of unit variance is not at most c_2; empty if it is.
+
+    $|\xi v| \le \frac12(\xi^2 + v^2)$ for $\|\xi\|_{\psi_2} = \|v\|_{\psi_2} = 1$ gives $\|\xi v\|_{\psi_1} \le
+    \|\xi\|_{\psi_2}\|v\|_{\psi_2}$ (Lemma A.3), whether or not the two are independent. $x^\top v$ is normal with
+    variance $\|v\|^2$, and $Ee^{\xi^2/t^2} = (1 - 2/t^2)^{-1/2}$ is at most 2 for $t^2 \ge \frac83$: $\|x^\top
+    v\|_{\psi_2} \le C'\|v\|$ for every $C' \ge \sqrt{8/3}$, so that $c_2 = (C')^2 \ge \frac83$.
+    """
     square = sympy.expand((x**2 + y**2) / 2 - x * y - (x - y) ** 2 / 2) == 0
     mean = 2 * sympy.integrate(sympy.exp(-rate * y**2), (y, 0, sympy.oo)) / sympy.sqrt(2 * sympy.pi)
     # At exp(xi^2 / t^2) the rate is 1/2 - 1/t^2; a mean of at most 2 is an inverse square of at least 1/4.
@@ -61,7 +62,10 @@ def eq_19(values: Values) -> Proof:
 
 @proof("rolora/eq-22", c2="8/3")
 def eq_22(values: Values) -> Proof:
-    r"""(22) is Lemma A.3; (23) the norm of a normal variable, twice; (24) the operator norm; (25) unit vectors."""
+    r"""(22) is Lemma A.3; (23) the norm of a normal variable, twice; (24) the operator norm; (25) unit vectors.
+
+    a and w are fixed, or independent of the samples.
+    """
     flaw = flaw_of_norms(rational(values["c2"]))
     return Proof(not flaw, flaw or "a square, the inequality of Cauchy and Schwarz, and a Gaussian integral")
 
@@ -70,6 +74,7 @@ def eq_22(values: Values) -> Proof:
 def eq_30(values: Values) -> Proof:
     r"""By (22) to (25) every norm in (28) is at most $c_2$ times the operator norm, K.
 
+    a and w are fixed, or independent of the samples, as for (22).
     So the sum of the m squares is at most $mc_2^2K^2$ and the largest norm at most $c_2K$. The last inequality is
     $\epsilon_2 \le c_2$, and $\epsilon_2 < 1 \le c_2$. (A summand of norm 0 puts no bound on either term.)
     """

@@ -188,11 +188,11 @@ def eq_107_thresholds(values: Values) -> Proof:
 
 
 def flaw_of_own_mean() -> str:
-    r"""Why (116) does not hold for the mean over all samples of Algorithm 2, of which $m \ge \max\{q, 3\}$; else empty.
+    r"""Why (116) does not hold for the mean over all samples of Algorithm 2; empty if it does.
 
-    There $a^\top E[\nabla_al] = \frac{4(N - 1)}{N^2m(m-2)}(\delta^t)^2\|b^*\|^2$, by the moments of Appendix A.4.1, and
-    twice that is at most $4\epsilon'\|b^*\|^2$: $\frac{N-1}{N^2} \le \frac14$, $m - 2 \ge \frac m3$, and $m \ge q \ge
-    2\log2/\epsilon_2^2 > 1/\epsilon_2^2$ with $\epsilon_2 < \epsilon'$.
+    For $m \ge \max\{q, 3\}$ of them $a^\top E[\nabla_al] = \frac{4(N - 1)}{N^2m(m-2)}(\delta^t)^2\|b^*\|^2$, by the
+    moments of Appendix A.4.1, and twice that is at most $4\epsilon'\|b^*\|^2$: $\frac{N-1}{N^2} \le \frac14$, $m - 2
+    \ge \frac m3$, and $m \ge q \ge 2\log2/\epsilon_2^2 > 1/\epsilon_2^2$ with $\epsilon_2 < \epsilon'$.
     """
     one, square = own_moment(SCALE), own_moment(SCALE**2)
     product, both = own_moment(PRODUCT), own_moment(SCALE * PRODUCT)
