@@ -55,7 +55,7 @@ def measure_fedavg(context: Context) -> list[Descents]:
 
 @claim(
     "fedlrt/alg-3",
-    where="Algorithm 3 (FedAvg) with eqs. (2) and (3)",
+    where="Algorithm 3 (FedAvg) with eq. (3); for eq. (2) see fedlrt/eq-2",
     says=r"FedAvg, in each of T rounds: broadcast $W^t$; $W_c^{s=0} \leftarrow W^t$; for $s = 0, \ldots, s_*-1$ on "
     r"the client $W_c^{s+1} \leftarrow W_c^s - \lambda\nabla_WL_c(W_c^s)$; $W^{t+1} \leftarrow$ aggregate of "
     "the $W_c^{s_*}$.",

@@ -148,9 +148,19 @@ def claim_svd_size(layers: Mapping[str, list[Counted]], sides: float = 2.0,
 @claim(
     "fedlrt/claim-no-full-matrix",
     where="Section 3.3",
-    says="The complete process is performed on the low-rank factors, and the full matrix $W_r$ is never required.",
+    says="The complete federated learning process is performed on the low-rank factors, and the full matrix $W_r$ is "
+    "never required, as, e.g., in [31, 44].",
     measure=run_layers,
     mutants=[{"variants": ("naive",)}, {"variants": ("FedAvg",)}, {"columns": 1.0}],
+    readings=(
+        Reading(
+            "layers of a network",
+            r"For a layer that acts on samples as $x \mapsto W_rx$, with 2r at most its smaller side, no round forms a "
+            "matrix of its full size, at the server or at a client, other than those of the samples.",
+            why=r"Layers are what the method is for; of a loss that is any function of W the gradient in U may be "
+            r"computed as $\nabla_WL\,VS^\top$, by way of a full matrix.",
+        ),
+    ),
     uses=("fedlrt/alg-1", "fedlrt/alg-5"),
     expect=("holds", "proof"),
 )

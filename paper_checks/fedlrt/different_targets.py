@@ -266,11 +266,12 @@ def fig_1(
     "much faster than FedLin.",
     measure=compare,
     readings=described(r"FeDLRT with full correction comes within $2^{-23}\|W^*\|$, and to 1e-5 in a third of FedLin's "
-                       "rounds."),
+                       "rounds (for \"much faster\", which the text does not count, three times is taken)."),
     control=Form("It converges to single precision.", {"much": 0.0}),
     correction=Form(
-        "In this reading it converges to single precision, in about as many rounds as FedLin: in more than a third, "
-        "and in less than one and a quarter times as many. " + COARSE,
+        "With polynomials orthonormal for the uniform law, a normal start of unit size cut to rank 5 and "
+        r"$\tau = 0.01$ it converges to single precision, in about as many rounds as FedLin: in more than a third and "
+        "less than one and a quarter times as many; on ten sets of points, in 0.55 to 0.93 times as many. " + COARSE,
         {"much": 0.8, "most": 3.0},
         ({"much": 3.0}, {"precision": 1e-9}, {"most": 0.8}),
     ),
@@ -280,7 +281,7 @@ def fig_1(
         "most": Best(1.81, "searched: the largest of them"),
     },
     uses=("fedlrt/exp-heterogeneous",),
-    because="Both need about as many rounds: FeDLRT more than a third of FedLin's and at most a quarter more.",
+    because="Both need about as many rounds: FeDLRT 0.55 to 0.93 times FedLin's on ten sets of points.",
     expect=("corrected", "search"),
 )  # fmt: skip
 def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,

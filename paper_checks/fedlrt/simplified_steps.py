@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.convergence import LIMIT
 from paper_checks.fedlrt.simplified import WITNESS, all_traces
@@ -154,10 +154,20 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
 @claim(
     "fedlrt/eq-42",
     where="Appendix G.1, eq. (42)",
-    says=r"$\tilde S$ is split into the non-augmented r by r matrix S and the three off-diagonal blocks that the "
-    r"augmentation gives: $\hat S = \tilde S - \begin{bmatrix}S & 0\\0 & 0\end{bmatrix}$.",
+    says=r"The adjusted coefficient update in (40) is split into the non-augmented r by r matrix S and the three "
+    r"off-diagonal blocks given by the augmentation, $\hat S$: $\hat S = \tilde S - \begin{bmatrix}S & 0\\0 & "
+    r"0\end{bmatrix}$.",
     measure=measure_traces,
     mutants=[{"fixed": True}, {"share": 0.99}],
+    readings=(
+        Reading(
+            "the corner and the rest",
+            r"At each step of (40) S is the upper left r by r block of $\tilde S$ at that step, not $S^t$; $\hat S$ "
+            "has the three other blocks, two of which stand off the diagonal.",
+            why=r"(43) and (44) split $\tilde S^* - \tilde S$ so; the lower right block is given by the augmentation "
+            "as well.",
+        ),
+    ),
     kind="definition",
     expect=("holds", "proof"),
 )

@@ -84,10 +84,12 @@ def projector(*columns: Tensor) -> Tensor:
     return basis @ basis.mT
 
 
+RESOLVED = "directions that columns share up to 1e-10 taken as one"
+
+
 def same_span(name: str, left: Sequence[Tensor], right: Sequence[Tensor]) -> Promise:
     """The promise that two sets of columns span the same space."""
-    apart = "directions that columns share up to 1e-10 taken as one"
-    return same(name, projector(*left), projector(*right), relative=1e-5, resolution=apart)
+    return same(name, projector(*left), projector(*right), relative=1e-5, resolution=RESOLVED)
 
 
 def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
@@ -101,15 +103,18 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     says=r"Let $USV \in \mathcal M_r$ follow the projected gradient flow (5) by the splitting (15) with $K = US$ "
     r"and $V = VS^\top$, and K and L take an explicit Euler step (18) with learning rate $\lambda$. Then (16) "
     r"can be expressed as (19): $\tilde UR = \mathrm{qr}([U_0|-\nabla_UL(U_0S_0V_0^\top)]) \in \mathbb R^{n "
-    r"\times 2r}$ and $\tilde VR = \mathrm{qr}([V_0|-\nabla_VL(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$.",
+    r"\times 2r}$ and $\tilde VR = \mathrm{qr}([V_0|-\nabla_VL(U_0S_0V_0^\top)]) \in \mathbb R^{n \times 2r}$, and "
+    "maintains the structure of the basis update and Galerkin operator split.",
     measure=measure_steps,
     mutants=[{"beside": False}, {"tilt": 1e-3}],
     readings=(
         Reading(
             "L for V",
             r"The same for $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$; the bases of (16) and of (19) "
-            "span the same spaces.",
-            why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$, and the proof is about spans.",
+            "span the same spaces, so that the models of the coefficient step (17) that follows are the same with "
+            "either.",
+            why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$, and the proof is about spans; "
+            "what comes after the bases in the splitting is (17).",
         ),
     ),
     hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),
@@ -117,12 +122,21 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     expect=("holds", "proof"),
 )
 def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt: float = 0.0) -> Evidence:
-    """Projectors onto both spans; ``tilt`` adds a share of a constant to the factor gradient."""
+    """Projectors onto both spans, and the start of the model in (17) by them.
+
+    ``tilt`` adds a share of a constant to the factor gradient.
+    """
     promises = []
     for one in regular(steps, singular):
+        spans = []
         for basis, first, slope, factor in one.sides:
             old, along = [basis] if beside else [], factor + tilt * torch.ones_like(factor)
-            promises.append(same_span("span of (16) and of (19)", [*old, first - one.rate * slope], [*old, -along]))
+            spans.append((projector(*old, first - one.rate * slope), projector(*old, -along)))
+            left, right = spans[-1]
+            promises.append(same("span of (16) and of (19)", left, right, relative=1e-5, resolution=RESOLVED))
+        left, right = (P @ one.G @ Q for P, Q in zip(*spans, strict=True))
+        name = "first direction of the model in (17)"
+        promises.append(same(name, left, right, relative=1e-5, resolution=RESOLVED))
     return judge_promises(promises, STEP_SCOPE)
 
 

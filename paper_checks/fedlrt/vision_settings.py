@@ -30,7 +30,8 @@ SAME_DATA = r"$s_* = 240/C$ is a whole number for each, so that every run goes t
 EVERY = "The numbers of clients are all those from 1 to 16: "
 UP_TO_16 = Form(
     "With 1, 2, 4, 8 and 16 clients $s_* = 240/C$ is a whole number, and every run goes through 240 batches a round. "
-    "With 32 clients it is 7.5: 7 iterations go through 224 batches, 8 through 256.",
+    "With 32 clients it is 7.5. Every client makes the same number of iterations (footnote 3) of whole batches: as a "
+    "maximum 7.5 means 7, and 32 clients then go through 224 batches; 8 would be 256.",
     {"largest": 16},
     ({"largest": 16, "budget": 250}, {"largest": 16, "every": True}, {"largest": 32}),
     asks="weaker",
@@ -52,7 +53,7 @@ OTHER_READINGS = (
             "Appendix B.3 names no numbers; Figure 5 has C = 1, ..., 16.",
             ({"largest": 16, "every": True, "budget": 250},)),
 )  # fmt: skip
-BECAUSE = "240/32 is 7.5: local iterations are whole numbers, and 7 or 8 of them are 7 % less or more data."
+BECAUSE = "240/32 is 7.5: a maximum of 7.5 iterations is 7 for each client, 7 % less data, and 8 are 7 % more."
 
 
 def split_batches(largest: int, every: bool, budget: int, within: float) -> list[Promise]:
@@ -95,10 +96,11 @@ def count_networks(context: Context) -> Heads:
     "fedlrt/exp-resnet18",
     where="Section 4.2 and Table 2, with Figure 5",
     says=r"ResNet18 on CIFAR10, FeDLRT on its fully connected head, $\vartheta = \tau\|\tilde S^*\|$ with $\tau = "
-    r"0.01$; the data are partitioned equally; a local iteration is one mini-batch update; $s_* = 240/C$ for C = 1, "
-    r"..., 16 or 32, so that each run iterates through the same amount of data; 10 random initialisations, each "
-    "warm-started with 5 iterations with one client; 200 aggregation rounds, batch size 128, learning rate 1e-3 to "
-    "5e-4 by cosine annealing, momentum 0.9, weight decay 1e-3.",
+    r"0.01$; the data are partitioned equally; a local iteration is one mini-batch update and $s_*$ the maximum "
+    r"number of local iterations; $s_* = 240/C$ for C = 1, ..., 16 or 32, so that in each training run the global "
+    "network iterates through the same amount of data; 10 random initialisations, each warm-started with 5 iterations "
+    "with one client; 200 aggregation rounds, batch size 128, SGD with learning rate 1e-3 to 5e-4 by cosine "
+    "annealing, momentum 0.9, weight decay 1e-3.",
     measure=count_networks,
     mutants=[{"budget": 250}],
     readings=READINGS,

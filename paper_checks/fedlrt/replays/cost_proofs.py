@@ -70,7 +70,13 @@ def claim_svd_size(values: Values) -> Proof:
 def claim_no_full_matrix(values: Values) -> Proof:
     r"""Every product of a round, with the shapes of its factors; beside samples, the largest is a wide basis.
 
-    For $m \ge n \ge 2r$ a matrix of 2r m entries bounds the others; samples have b rows and are no weights.
+    A client passes b samples X, b by m, through factors of k columns, k = r for the gradients of the bases, k = 2r in
+    the local steps. Forwards: $XU$, b by k; $(XU)S$, b by k; $(XUS)V^\top$, b by n. Backwards, with the errors E, b by
+    n: $EV$, b by k; $(EV)S^\top$, b by k. Gradients: $X^\top(EVS^\top)$, m by k; $E^\top(XUS)$, n by k;
+    $(XU)^\top(EV)$, k by k. The server has QR of $[U|G_U]$, m by 2r, and $[V|G_V]$, n by 2r, the SVD of $\tilde S^*$,
+    2r by 2r, and the products $\tilde UP_{r_1}$, m by r, and $\tilde VQ_{r_1}$, n by r. What is sent is U, V, $\bar U$,
+    $\bar V$, their gradients and coefficients. For $m \ge n \ge 2r$ a matrix of 2r m entries bounds all of these that
+    are not of samples, and none is m by n.
     """
     columns = rational(values["columns"])
     A, B = sympy.symbols("A B", positive=True)

@@ -77,7 +77,8 @@ def eq_36(values: Values) -> Proof:
     r"""Smoothness between the model before and after truncation, then Cauchy and Schwarz.
 
     What is cut has a norm of at most $\vartheta$, so that $L(W + D) - L(W) \le \langle\nabla L(W), D\rangle + \frac L2
-    \|D\|^2 \le \vartheta\|\nabla L(W)\| + \frac L2\vartheta^2$.
+    \|D\|^2 \le \vartheta\|\nabla L(W)\| + \frac L2\vartheta^2$. With a bound G on the gradient along the way the mean
+    value gives $L(W + D) - L(W) = \langle\nabla L(W + hD), D\rangle \le \|\nabla L(W + hD)\|\,\|D\| \le G\vartheta$.
     """
     flaw = _flaw_of_truncation(Fraction(values["square"]))
     return Proof(not flaw, flaw or r"$\vartheta\|\nabla L\| + \frac12\vartheta^2$ minus what smoothness gives is a sum "

@@ -344,5 +344,7 @@ def claim_het_converge(values: Values) -> Violation:
     theirs = rounds(fedlin)
     ours = rounds(low_rank)
     return Violation(Fraction(values["much"]) * ours, theirs, error=Fraction(1, 2), sampled=DRAWN,
-                     assumes=assumes, reads="steps of 1e-3, targets of rank 1, tau = 0.01, start of rank "
-                     "5: rounds of FeDLRT to 1e-5 times what should be the gain, and those of FedLin")  # fmt: skip
+                     assumes=assumes,
+                     reads="polynomials orthonormal for the uniform law, steps of 1e-3, targets of rank 1, tau = 0.01, "
+                     "normal start of unit size cut to rank 5: rounds of FeDLRT to 1e-5 times what should be the gain, "
+                     "and those of FedLin")  # fmt: skip

@@ -43,7 +43,8 @@ def lemma_2(values: Values) -> Proof:
     With G the gradient at $U_0S_0V_0^\top$ the chain rule gives $\nabla_KL = GV_0$ and $\nabla_UL = GV_0S_0^\top$, so
     that $[U_0|K(t_1)] = [U_0|U_0S_0 - \lambda GV_0] = [U_0|-\nabla_UL]\,M$ with $M = \begin{pmatrix}I & S_0\\0 &
     \lambda S_0^{-\top}\end{pmatrix}$, of determinant $\lambda^r/\det S_0 \ne 0$. So the spans are one; for V and L take
-    the transposed problem.
+    the transposed problem. The models of (17) start at $P_{\tilde U}W_0P_{\tilde V}$ and follow $\dot W =
+    -P_{\tilde U}\nabla L(W)P_{\tilde V}$: of the bases they know the spans only.
     """
     share, flaws = rational(values["share"]), ["" if values["ranks"] else "no ranks"]
     rate = sympy.Symbol("lambda", positive=True)
