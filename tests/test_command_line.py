@@ -284,6 +284,7 @@ def test_version(capsys):
 
 def test_options_may_stand_before_names(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RANKPROOF_DATA", raising=False)
     status, _, err = run(capsys, "data", "verify", "--root", str(tmp_path), "mnist")
     assert status == 2
     assert_one_line(err, "MNIST is not on this machine", str(tmp_path))
