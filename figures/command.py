@@ -117,6 +117,8 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add("--matrix", choices=matrices, default="hessian", help="default: hessian")
     add("--law", metavar="MODULE:FUNCTION", help="of the targets given the output, for --matrix fisher")
     add("--parameters", nargs="+", default=(), metavar="PATTERN", help="names such as 'layer1.*'; default: all")
+    add("--blocks", nargs="?", const=0, type=at_least(1), metavar="DEPTH",
+        help="stable rank of every module too, or of those at a depth: 1 for layer1, head")  # fmt: skip
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
     add("--double", action="store_true", help="measure in float64")
     add("--device", default="cpu", metavar="D", help="torch device; default: cpu")
@@ -143,6 +145,7 @@ def _spectrum(options: argparse.Namespace) -> int:
     request = SpectrumRequest(
         options.model, options.data, options.loss, options.matrix, tuple(options.parameters), options.batch_norm,
         options.reduction, options.double, options.device, settings, options.count, options.law,
+        options.blocks,
     )  # fmt: skip
     out = Path(options.out)
     require_writable(out)

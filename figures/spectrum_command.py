@@ -15,11 +15,14 @@ import numpy as np
 from figures.figure import Settings
 from figures.make import rendered
 from figures.provenance import machine, package_versions, sources_digest
+from figures.spectrum_blocks_picture import draw_block_ranks
 from figures.spectrum_picture import draw_spectrum_report
 from hessian.batches import size_of
+from hessian.block_ranks import BlockRank, block_ranks
 from hessian.curvature import Cost, Curvature
 from hessian.factories import count_of, data_of, law_named, loss_of_name, model_of, user_error
 from hessian.middles import MATRICES
+from hessian.norms import StableRankInterval
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import predict
 from hessian.symmetric import CurvatureError
@@ -47,6 +50,7 @@ class SpectrumRequest:
         settings: Accuracy, numbers of pairs and probes, seed.
         count: ``module:function`` that gives the samples of a batch; nothing: the length of its tensors.
         law: ``module:function`` from the output to the distribution of the targets, for `fisher`; nothing: the loss's.
+        blocks: Depth of the modules whose blocks are measured too; 0: every module with parameters; nothing: none.
     """
 
     model: str
@@ -61,6 +65,7 @@ class SpectrumRequest:
     settings: SpectrumSettings = dataclasses.field(default_factory=SpectrumSettings)
     count: str | None = None
     law: str | None = None
+    blocks: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +78,8 @@ class MeasuredNetwork:
         samples: Number of samples.
         loss: Value of the loss.
         unused: Parameters that the loss does not depend on.
-        cost: What the products cost.
+        cost: What the products cost, those of the blocks aside.
+        blocks: Stable ranks of the modules' blocks, where they were asked for.
     """
 
     request: SpectrumRequest
@@ -82,6 +88,7 @@ class MeasuredNetwork:
     loss: float
     unused: tuple[str, ...]
     cost: Cost
+    blocks: tuple[BlockRank, ...] = ()
 
 
 def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | None = None) -> MeasuredNetwork:
@@ -121,17 +128,18 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
     settings = dataclasses.replace(request.settings, chunk=1 if operator.keeps_graph else 8)
     try:
         report = measure_spectrum(operator, settings, progress)
+        blocks = () if request.blocks is None else block_ranks(operator, settings, request.blocks or None, progress)
     except (RuntimeError, MemoryError) as error:
         if isinstance(error, RuntimeError) and "memory" not in str(error):
             raise
         raise CurvatureError(
             "out of memory: return smaller batches (a DataLoader instead of one batch), or name fewer --parameters"
         ) from error
-    return MeasuredNetwork(request, report, operator.samples, operator.loss, operator.unused, operator.cost())
+    return MeasuredNetwork(request, report, operator.samples, operator.loss, operator.unused, operator.cost(), blocks)
 
 
 def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
-    """Writes ``spectrum.json``, ``.png`` and ``.pdf`` to a folder, all or none.
+    """Writes ``spectrum.json``, ``.png`` and ``.pdf`` to a folder, and ``blocks.png`` and ``.pdf``, all or none.
 
     Raises:
         OSError: The folder cannot be written to.
@@ -141,7 +149,13 @@ def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
     text = json.dumps(as_json(measured), indent=1, ensure_ascii=False, allow_nan=False)
     contents["json"] = (text + "\n").encode()
     paths = {kind: out / f"spectrum.{kind}" for kind in ("json", "png", "pdf")}
-    write_whole({paths[kind]: content for kind, content in contents.items()})
+    files = {paths[kind]: content for kind, content in contents.items()}
+    if any(block.rank is not None for block in measured.blocks):
+        confidence = measured.report.settings.confidence
+        pictures = rendered(lambda: draw_block_ranks(measured.blocks, confidence), ("png", "pdf"))
+        paths |= {f"blocks {kind}": out / f"blocks.{kind}" for kind in pictures}
+        files |= {paths[f"blocks {kind}"]: content for kind, content in pictures.items()}
+    write_whole(files)
     return paths
 
 
@@ -156,7 +170,7 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
         "samples": measured.samples,
         "loss": measured.loss,
         "dtype": report.dtype,
-        "stable_rank": {**_plain(rank), "gradients": None},
+        "stable_rank": _rank(rank),
         "eigenvalues": [
             {"value": value, "residual": residual, "end": "upper" if place < report.largest else "lower"}
             for place, (value, residual) in enumerate(zip(report.eigenvalues, report.residuals, strict=True))
@@ -169,6 +183,10 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
             "weights": measure.weights,
         },
         "fit": _fit(report),
+        "blocks": [
+            {"name": block.name, "parameters": block.P, "reason_for_none": block.why, "stable_rank": _rank(block.rank)}
+            for block in measured.blocks
+        ],
         "cost": {
             "products": measured.cost.products,
             "products_by_part": report.products,
@@ -182,7 +200,6 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
         "packages": package_versions(_PACKAGES),
         "sources_sha256": sources_digest(),
     }
-    del fields["stable_rank"]["gradients"]  # of all parts together under `cost`
     return _plain(fields)
 
 
@@ -205,7 +222,7 @@ def summary(measured: MeasuredNetwork) -> str:
         f"residuals      at most {report.residuals.max():.1g}"
         + ("" if report.converged else "; not converged: raise --products"),
     ]
-    return "\n".join([*lines, *_fit_lines(measured), _cost_line(measured)])
+    return "\n".join([*lines, *_fit_lines(measured), _cost_line(measured), *_block_lines(measured)])
 
 
 def _fit_lines(measured: MeasuredNetwork) -> list[str]:
@@ -237,6 +254,22 @@ def _cost_line(measured: MeasuredNetwork) -> str:
         f"cost           {cost.products} products ({parts}): the time of {cost.gradients:.0f} gradients, "
         f"{cost.seconds:.1f} s; checks {cost.check_seconds:.1f} s"
     )
+
+
+def _block_lines(measured: MeasuredNetwork) -> list[str]:
+    """Stable rank by module."""
+    if not measured.blocks:
+        return []
+    wide = max(len(block.name or "(model)") for block in measured.blocks)
+    lines = []
+    for block in measured.blocks:
+        rank = block.rank
+        found = block.why if rank is None else f"{rank.value:.4g}, {rank.low:.4g} to {rank.high:.4g}"
+        wider = "" if rank is None or rank.reached else "; wider than asked for"
+        lines.append(f"  {block.name or '(model)':{wide}}  {block.P:>11,} parameters  {found}{wider}")
+    products = sum(block.rank.products for block in measured.blocks if block.rank is not None)
+    level = f"{100 * measured.report.settings.confidence:g} % each"
+    return [f"blocks         stable rank by module, {level}; {products} products more", *lines]
 
 
 def _listed(values: np.ndarray, shown: int = 6) -> str:
@@ -290,6 +323,11 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
         ],
         "predictions": predictions,
     }
+
+
+def _rank(rank: StableRankInterval | None) -> dict[str, Any] | None:
+    """Without the cost in gradients, which is that of all parts together."""
+    return None if rank is None else {key: value for key, value in _plain(rank).items() if key != "gradients"}
 
 
 def _plain(value: Any) -> Any:

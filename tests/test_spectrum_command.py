@@ -13,7 +13,8 @@ import torch
 
 import rankproof
 from figures.spectrum_command import SpectrumRequest, measure_network
-from hessian import CurvatureError, SpectrumSettings, exact_hessian
+from hessian import Curvature, CurvatureError, SpectrumSettings, exact_hessian
+from hessian.block_ranks import block_ranks
 
 FAST = ("--outliers", "3", "--probes", "2", "--steps", "20")
 
@@ -133,6 +134,45 @@ def test_the_fisher_matrix_and_its_law(capsys, tmp_path):
     names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path))
     status, _, err = run(capsys, *names, "--matrix", "fisher", *loss)
     assert (status, "own_cross_entropy does not tell it: give law=" in err) == (2, True)
+
+
+def test_blocks_by_module_are_those_of_the_dense_hessian(capsys, tmp_path):
+    found, text = measured(capsys, tmp_path, "--double", "--width", "0.02", "--blocks")
+    model, loss = tiny_networks.mlp().double(), torch.nn.functional.cross_entropy
+    dense = exact_hessian(model, loss, tiny_networks.X.double(), tiny_networks.Y)
+    first = 0
+    assert [block["name"] for block in found["blocks"]] == ["0", "2"]
+    for block in found["blocks"]:
+        part = slice(first, first + block["parameters"])
+        values = torch.linalg.eigvalsh(dense[part, part])
+        rank = block["stable_rank"]
+        assert rank["low"] <= float((values**2).sum() / values.abs().max() ** 2) <= rank["high"]
+        assert f"{rank['value']:.4g}, {rank['low']:.4g} to {rank['high']:.4g}" in text
+        first = part.stop
+    assert first == len(dense)
+    assert {"blocks.png", "blocks.pdf"} <= {path.name for path in tmp_path.iterdir()}
+
+
+def test_blocks_without_curvature_say_so():
+    class Idle(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.idle, self.used = torch.nn.Linear(2, 2), tiny_networks.mlp()
+            self.scale = torch.nn.Parameter(torch.zeros(3))
+
+        def forward(self, x):
+            return self.used(x) + self.scale
+
+    operator = Curvature(Idle().double(), torch.nn.functional.cross_entropy, tiny_networks.pair())
+    blocks = {block.name: block for block in block_ranks(operator, SpectrumSettings(), depth=1)}
+    assert list(blocks) == ["", "idle", "used"]
+    assert blocks["idle"].why == "the loss does not depend on it"
+    assert blocks["idle"].rank is None
+    assert blocks[""].rank is not None
+    alone = block_ranks(operator.block("used.*"), SpectrumSettings(), depth=1)
+    assert alone == (blocks["used"],)  # other blocks do not change it
+    linear = Curvature(Idle().double(), lambda f, y: f.mean(), tiny_networks.pair(), parameters="scale")
+    assert [block.why for block in block_ranks(linear, SpectrumSettings())] == ["zero to rounding"]
 
 
 def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):

@@ -1,0 +1,71 @@
+"""Stable ranks of the diagonal blocks of a curvature matrix, module by module, with intervals and on one graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+
+from hessian.curvature import Curvature
+from hessian.krylov import Progress
+from hessian.norms import StableRankInterval, stable_rank_of
+from hessian.spectrum import STREAMS, SpectrumSettings
+from hessian.symmetric import CurvatureError
+
+
+@dataclass(frozen=True)
+class BlockRank:
+    """A block's stable rank.
+
+    Attributes:
+        name: Of the module; empty for parameters of the model itself.
+        P: Number of parameters.
+        rank: Stable rank with its interval, norms included; each interval has its confidence alone, not all together.
+        why: Why there is none; empty if there is one.
+    """
+
+    name: str
+    P: int
+    rank: StableRankInterval | None
+    why: str
+
+
+def block_ranks(
+    operator: Curvature, settings: SpectrumSettings, depth: int | None = None, progress: Progress | None = None
+) -> tuple[BlockRank, ...]:
+    """The stable rank of every module's block.
+
+    Args:
+        operator: The whole matrix; the blocks share its graph.
+        settings: Width, confidence, products and basis of each, and the seed: a block's random stream rests on its
+            name, so that other blocks do not change it.
+        depth: Blocks of the modules at this depth, 1 for ``layer1``; default: of every module with parameters.
+        progress: Told what is going on.
+
+    Raises:
+        CurvatureError: Products that are not finite.
+    """
+    found = []
+    for name, block in operator.blocks(depth).items():
+        if progress is not None:
+            progress(f"block {name or 'of the model itself'}")
+        if set(block.unused) == set(block.names):
+            found.append(BlockRank(name, block.P, None, "the loss does not depend on it"))
+            continue
+        try:
+            rank = stable_rank_of(
+                block,
+                rng=np.random.default_rng([settings.seed, len(STREAMS), crc32(name.encode())]),
+                relative_width=settings.width,
+                confidence=settings.confidence,
+                products=settings.products,
+                basis=settings.basis,
+                chunk=settings.chunk,
+            )
+            found.append(BlockRank(name, block.P, rank, ""))
+        except CurvatureError as error:
+            if "zero to rounding" not in str(error):
+                raise
+            found.append(BlockRank(name, block.P, None, "zero to rounding"))
+    return tuple(found)
