@@ -217,8 +217,8 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
 
 
 def _readings(claim: Claim, refuted: Collection[str]) -> Iterator[str]:
-    """The readings of a claim as a table; one that fails has a witness of its own."""
-    if len(claim.readings) < 2:
+    """The readings of a claim as a table, unless there is the literal one alone; one that fails has a witness."""
+    if not any(reading.says for reading in claim.readings):
         return
     yield from ("", "| reading | states | why | |", "|---|---|---|---|")
     for reading, id in zip(claim.readings, claim.file_ids(), strict=True):
