@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -31,8 +32,8 @@ def alignment_data(settings: Settings) -> pd.DataFrame:
     """Chooses the learning rates, then makes the runs; one row for each round from the first on."""
     choosing, design = fig8_designs(settings)
     if settings.scale == "paper":
-        announced(choosing, settings)
-        announced(with_rates(design, dict.fromkeys((line.rate_of for line in design.lines), 0.1)), settings, left_out())
+        whole = replace(design, rates=choosing.rates, tuning_rounds=choosing.tuning_rounds)
+        announced(whole, settings, left_out())
     rows, rates = chosen_rates(choosing, settings)
     table = results(with_rates(design, rates), settings)
     return pd.concat([pd.DataFrame(rows), table[table["round"] > 0]], ignore_index=True)

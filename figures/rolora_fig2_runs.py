@@ -83,6 +83,18 @@ def designs(sizes: Fig2Sizes, start: str, rates: Mapping[str, float]) -> Iterato
         yield Design(lines, sizes.rounds[start] // per_round, sizes.seeds[start])
 
 
+def whole_designs(sizes: Fig2Sizes) -> Iterator[Design]:
+    """The runs of every start with what chooses their learning rates, for counting."""
+    for start in sizes.rounds:
+        tuning = list(tuning_designs(sizes, start))
+        for place, design in enumerate(designs(sizes, start, {})):
+            if start == PRINTED:
+                yield design
+                continue
+            of = tuning[place]
+            yield replace(design, lines=of.lines, rates=of.rates, tuning_rounds=of.tuning_rounds)
+
+
 def _lines(sizes: Fig2Sizes, start: str, methods: tuple[str, ...]) -> tuple[Line, ...]:
     return tuple(
         Line(

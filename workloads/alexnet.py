@@ -9,6 +9,8 @@ head. The network for ImageNet (95.7 % at 10 classes) does not fit what is print
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -24,14 +26,14 @@ class AlexNet(nn.Module):
 
     Attributes:
         fit: Brings the images to 32 x 32.
-        features: Convolutions, to (n, 256, 2, 2).
+        features: Convolutions, to (n, 256, 2, 2) at full width.
         head: The three linear layers, which FeDLRT factorises.
     """
 
-    def __init__(self, classes: int, channels: int, side: int, adapt: str, hidden: int) -> None:
+    def __init__(self, classes: int, channels: int, side: int, adapt: str, hidden: int, filters: Sequence[int]) -> None:
         super().__init__()
         self.fit = adapted("AlexNet", side, SIDE, adapt)
-        first, second, third, fourth, fifth = CHANNELS
+        first, second, third, fourth, fifth = filters
         self.features = nn.Sequential(
             *(nn.Conv2d(channels, first, 3, stride=2, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
             *(nn.Conv2d(first, second, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
@@ -58,6 +60,7 @@ def alexnet(
     side: int = SIDE,
     adapt: str = "none",
     hidden: int = 4096,
+    filters: Sequence[int] = CHANNELS,
     dtype: torch.dtype = torch.float32,
 ) -> AlexNet:
     """Return AlexNet for small images, initialised without touching the global random state.
@@ -72,23 +75,30 @@ def alexnet(
         side: Height and width of the images.
         adapt: What happens to images that are smaller than 32 x 32; see `workloads.sides.adapted`.
         hidden: Features between the linear layers.
+        filters: Channels of the five convolutions.
         dtype: Of the parameters.
 
     Raises:
         ValueError: A size is not positive, or the images do not fit.
     """
-    shapes = alexnet_shapes(classes, channels=channels, side=side, adapt=adapt, hidden=hidden)
+    shapes = alexnet_shapes(classes, channels=channels, side=side, adapt=adapt, hidden=hidden, filters=filters)
     return initialised(shapes, seed, dtype)
 
 
 def alexnet_shapes(
-    classes: int, *, channels: int = 3, side: int = SIDE, adapt: str = "none", hidden: int = 4096
+    classes: int,
+    *,
+    channels: int = 3,
+    side: int = SIDE,
+    adapt: str = "none",
+    hidden: int = 4096,
+    filters: Sequence[int] = CHANNELS,
 ) -> AlexNet:
     """Return the same network without values, on the meta device, for counting and for naming layers.
 
     Raises:
         ValueError: As `alexnet`.
     """
-    require_positive(classes=classes, channels=channels, hidden=hidden)
+    require_positive(classes=classes, channels=channels, hidden=hidden, filters=min(filters))
     with torch.device("meta"):
-        return AlexNet(classes, channels, side, adapt, hidden)
+        return AlexNet(classes, channels, side, adapt, hidden, filters)

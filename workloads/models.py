@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 
-from workloads.alexnet import alexnet
+from workloads.alexnet import CHANNELS, alexnet
 from workloads.networks import perceptron, small_convnet
 from workloads.resnet import resnet
 from workloads.two_layer import two_layer
-from workloads.vgg import vgg16
+from workloads.vgg import STAGES, vgg16
 from workloads.vit import vit
 
 
@@ -48,14 +48,24 @@ def _resnet(depth: int) -> Callable[[ModelSettings], nn.Module]:
 
 
 def _alexnet(s: ModelSettings) -> nn.Module:
+    hidden = s.width or 4096
     return alexnet(
-        s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, hidden=s.width or 4096, dtype=s.dtype
-    )
+        s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, hidden=hidden,
+        filters=_narrowed(CHANNELS, hidden, 4096), dtype=s.dtype,
+    )  # fmt: skip
 
 
 def _vgg16(s: ModelSettings) -> nn.Module:
-    hidden = (s.width or 512,) * 2
-    return vgg16(s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, hidden=hidden, dtype=s.dtype)
+    hidden = s.width or 512
+    return vgg16(
+        s.classes, s.seed, channels=s.channels, side=s.side, adapt=s.adapt, hidden=(hidden,) * 2,
+        stages=tuple(_narrowed(stage, hidden, 512) for stage in STAGES), dtype=s.dtype,
+    )  # fmt: skip
+
+
+def _narrowed(channels: Sequence[int], width: int, full: int) -> tuple[int, ...]:
+    """Channels of convolutions in proportion to the width of the head."""
+    return tuple(max(1, count * width // full) for count in channels)
 
 
 def _vit(s: ModelSettings) -> nn.Module:
@@ -94,9 +104,9 @@ MODELS: Mapping[str, Callable[[ModelSettings], nn.Module]] = {
     "perceptron": _perceptron,
     "convnet": _convnet,
 }
-"""The width is: channels of the stem (resnet10, resnet18; 64), hidden features (alexnet 4096, vgg16 512, two-layer and
-its variants as many as pixels, perceptron 64), features of a token (vit 512), channels of the first of two convolutions
-(convnet 8)."""
+"""The width is: channels of the stem (resnet10, resnet18; 64), hidden features (alexnet 4096, vgg16 512, both with
+convolutions in proportion; two-layer and its variants as many as pixels, perceptron 64), features of a token (vit 512),
+channels of the first of two convolutions (convnet 8)."""
 
 LAYERS: Mapping[str, str] = {
     "resnet10": "layer*",

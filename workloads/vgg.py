@@ -16,7 +16,8 @@ from workloads.initial import initialised
 from workloads.sides import adapted, require_positive
 
 SIDE = 32
-STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
+Stages = tuple[tuple[int, ...], ...]
+STAGES: Stages = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
 """Channels of the convolutions of each stage; a pooling by 2 follows each stage."""
 
 
@@ -25,15 +26,17 @@ class VGG16(nn.Module):
 
     Attributes:
         fit: Brings the images to 32 x 32.
-        features: Convolutions, to (n, 512, 1, 1).
+        features: Convolutions, to (n, 512, 1, 1) at full width.
         head: The linear layers.
     """
 
-    def __init__(self, classes: int, channels: int, side: int, adapt: str, hidden: tuple[int, ...]) -> None:
+    def __init__(
+        self, classes: int, channels: int, side: int, adapt: str, hidden: tuple[int, ...], stages: Stages
+    ) -> None:
         super().__init__()
         self.fit = adapted("VGG16", side, SIDE, adapt)
         layers: list[nn.Module] = []
-        for stage in STAGES:
+        for stage in stages:
             for outputs in stage:
                 layers += [nn.Conv2d(channels, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU()]
                 channels = outputs
@@ -57,6 +60,7 @@ def vgg16(
     side: int = SIDE,
     adapt: str = "none",
     hidden: tuple[int, ...] = (512, 512),
+    stages: Stages = STAGES,
     dtype: torch.dtype = torch.float32,
 ) -> VGG16:
     """Return VGG16 for small images, initialised without touching the global random state.
@@ -69,22 +73,30 @@ def vgg16(
         adapt: What happens to images that are smaller than 32 x 32, which five poolings would leave without a pixel;
             see `workloads.sides.adapted`.
         hidden: Features of the hidden layers of the head.
+        stages: Channels of the convolutions, stage by stage.
         dtype: Of the parameters.
 
     Raises:
         ValueError: A size is not positive, or the images do not fit.
     """
-    return initialised(vgg16_shapes(classes, channels=channels, side=side, adapt=adapt, hidden=hidden), seed, dtype)
+    shapes = vgg16_shapes(classes, channels=channels, side=side, adapt=adapt, hidden=hidden, stages=stages)
+    return initialised(shapes, seed, dtype)
 
 
 def vgg16_shapes(
-    classes: int, *, channels: int = 3, side: int = SIDE, adapt: str = "none", hidden: tuple[int, ...] = (512, 512)
+    classes: int,
+    *,
+    channels: int = 3,
+    side: int = SIDE,
+    adapt: str = "none",
+    hidden: tuple[int, ...] = (512, 512),
+    stages: Stages = STAGES,
 ) -> VGG16:
     """Return the same network without values, on the meta device, for counting and for naming layers.
 
     Raises:
         ValueError: As `vgg16`.
     """
-    require_positive(classes=classes, channels=channels, hidden=min(hidden, default=1))
+    require_positive(classes=classes, channels=channels, hidden=min(hidden, default=1), stages=min(map(min, stages)))
     with torch.device("meta"):
-        return VGG16(classes, channels, side, adapt, hidden)
+        return VGG16(classes, channels, side, adapt, hidden, stages)

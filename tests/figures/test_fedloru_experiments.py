@@ -1,15 +1,18 @@
 """FedLoRU's experiments: the designs as printed, the same samples for all, and what tables and figures say of runs."""
 
+import copy
 from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import rankproof
 from figures import fedloru_alignment as aligned
 from figures import fedloru_curves as curves
 from figures import fedloru_experiments as tables
+from figures import fedloru_trained_ranks as trained
 from figures.experiment import CHOICE, RUN
 from figures.experiment_cost import operations
 from figures.fedloru_designs import (
@@ -31,6 +34,8 @@ from figures.fedloru_designs import (
 )
 from figures.figure import Settings
 from figures.make import make
+from hessian import exact_hessian
+from runs.network_function import Batch
 from workloads.datasets import find
 from workloads.resnet import resnet_shapes
 
@@ -235,6 +240,55 @@ def test_alignment_is_compared_at_the_start_and_after_the_twentieth_round():
     assert said == {(1, "contradicts"): pytest.approx(-0.1), (21, "supports"): pytest.approx(0.05)}
     assert "below in rounds 1 to 5 (-0.100), above in rounds 21 to 40 (+0.050)" in aligned.in_short(table)
     assert [len(axes.get_lines()) for axes in aligned.draw_alignment(table).axes] == [3, 3]
+
+
+def ranks(client, server, largest=2.0):
+    """Two clients of a server, each measured twice, with intervals of a tenth to both sides."""
+    rows = [
+        {"method": method, "data": "fashion-mnist", "seed": 0, "round": number, "client": place, "samples": 10,
+         "value": value, "low": 0.9 * value, "high": 1.1 * value, "largest": largest if place >= 0 else 2.0,
+         "frobenius": value**0.5 * (largest if place >= 0 else 2.0), "parameters": 100}
+        for method in ("FedAvg", "FedLoRU") for number in (0, 16)
+        for place, value in ((-1, server), (0, client), (1, client))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_a_client_is_above_its_server_where_the_intervals_say_so():
+    for client, server, above, below in ((4.0, 2.0, 8, 0), (2.0, 4.0, 0, 8), (2.1, 2.0, 0, 0)):
+        found = trained.compared(ranks(client, server))
+        assert (found.above.sum(), found.below.sum()) == (above, below)
+    assert "FedAvg: 4 of 4 (intervals apart: 0 above, 0 below)" in trained.in_short(ranks(2.1, 2.0))
+
+
+def test_the_model_adds_noise_without_a_direction():
+    """F^2 = 16 of the client against 8: noise of 8/100 for a direction raises 2 to 2.04."""
+    found = trained.compared(ranks(4.0, 2.0)).iloc[0]
+    assert found.predicted == pytest.approx(16.0 / 2.04**2)
+    assert found.larger == 1.0
+    assert "largest eigenvalue 1.50 times the server's" in trained.ranks_found(ranks(4.0, 2.0, largest=3.0))
+
+
+@pytest.mark.skipif(find("fashion-mnist") is None, reason="Fashion-MNIST is not here: `rankproof data fetch`")
+def test_trained_ranks_are_those_of_the_hessians_at_the_runs_weights(tmp_path):
+    """Against the eigenvalues of dense matrices, of server and client; both methods start from the same weights."""
+    settings = Settings(runs=tmp_path)
+    sizes, design = trained.RANK_SIZES["quick"], trained.federations(settings)
+    line = design.lines[0]
+    *_, (number, problem, weights) = trained.states(line, 0.1, 0, sizes, settings)
+    assert number == 2
+    for row in trained.measured(problem, weights, 0, number, sizes, settings):
+        module = copy.deepcopy(problem.clients.network.testing.module)
+        module.load_state_dict(dict(weights), strict=False)
+        samples = problem.clients[row["client"]].indices if row["client"] >= 0 else torch.arange(row["samples"])
+        x, y = problem.clients.network.taken(problem.clients.data, Batch(samples))
+        values = torch.linalg.eigvalsh(exact_hessian(module, torch.nn.functional.cross_entropy, x, y).double())
+        assert row["low"] <= float((values**2).sum() / values.abs().max() ** 2) <= row["high"]
+    table = trained.trained_ranks(settings)
+    start = table[table["round"] == 0].set_index(["method", "client"]).value
+    assert start["FedAvg"].equals(start["FedLoRU"])
+    assert len(trained.draw_ranks(table).axes) == 2
+    assert trained.ranks_sizes(table).startswith("$P=")
 
 
 def test_below_the_paper_s_scale_the_data_set_is_named():

@@ -1,6 +1,7 @@
-"""FeDLRT's Figures 5 and 8: settings of Table 2, shared batches, and what the saved communication is a share of."""
+"""FeDLRT's Figures 5 to 8: settings of Table 2, shared batches, and what the saved communication is a share of."""
 
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 import pandas as pd
@@ -8,9 +9,10 @@ import pytest
 from seen import bars, curve, drawn, same, styled, texts, within
 
 from figures import fedlrt_vision as vision
-from figures.experiment import RUN
+from figures.experiment import RUN, Line
+from figures.experiment_cost import operations
 from figures.fedlrt_vision_runs import BUDGET, VARIANTS, VISION
-from figures.figure import FigureError, Settings
+from figures.figure import Settings
 from workloads.datasets import find
 
 ROOT = Path(__file__).resolve().parents[2] / "data"
@@ -98,9 +100,27 @@ def test_the_stated_differences_are_paired_over_seeds():
     assert "7 with 32 clients (240/C rounded down with 32)" in vision.vision_sizes("fig-5", written())
 
 
-def test_a_scale_that_is_not_there_is_named():
-    with pytest.raises(FigureError, match="fedlrt/fig-6 has no scale quick; choose one of paper"):
-        vision.vision_of("fig-6", Settings())
+@pytest.mark.parametrize("name", VISION)
+def test_narrow_networks_keep_the_share_of_what_is_factorised(name):
+    shares = []
+    for scale in ("laptop", "paper"):
+        of = VISION[name][scale]
+        shares.append(of.factorised / sum(prod(shape) for shape in of.shapes.values()))
+    assert shares[0] == pytest.approx(shares[1], abs=0.1)
+
+
+@pytest.mark.skipif(find("fashion-mnist", ROOT) is None, reason="Fashion-MNIST is not here")
+def test_local_steps_and_what_comes_to_them_are_counted():
+    """FedAvg does nothing but steps; FedLin has a gradient of all samples beside them."""
+    settings, found = Settings(data_root=ROOT), {}
+    for line in VISION["fig-6"]["quick"].design.lines:
+        steps = [replace(line, options={**line.options, "steps": number}) for number in (1, 2, 5)]
+        one, two, five = (operations(of, 3, settings) for of in steps)
+        assert five - one == pytest.approx(4 * (two - one))
+        found[line.algorithm] = (2 * one - two) / one
+    plain = Line({}, "fedavg", "fashion-mnist", {**line.options, "learning_rate": 0.1})
+    assert operations(plain, 2, settings) == pytest.approx(2 * operations(plain, 1, settings))
+    assert found["fedlin"] > 0.5
 
 
 def test_a_failed_run_saves_nothing():

@@ -10,7 +10,7 @@ from seen import band, curve, drawn, key, level, same, styled, texts
 from figures.experiment import RUN
 from figures.figure import Settings
 from figures.rolora_fig2 import draw_fig2, fig2_data, fig2_found, in_short, plateau, statements, trips
-from figures.rolora_fig2_runs import FIG2_SIZES, METHODS, PRINTED, SLOPE, designs, tuning_designs
+from figures.rolora_fig2_runs import FIG2_SIZES, METHODS, PRINTED, SLOPE, designs, tuning_designs, whole_designs
 from runs.plan import planned
 from workloads.datasets import find
 
@@ -52,6 +52,13 @@ def test_learning_rates_are_chosen_on_held_out_images_for_each_panel_and_method(
     rates = {line.rate_of: 0.01 * number for number, line in enumerate(lines, start=1)}
     given = [line for design in designs(LAPTOP, SLOPE, rates) for line in design.lines]
     assert {line.rate_of: line.options["learning_rate"] for line in given} == rates
+
+
+@pytest.mark.parametrize(("scale", "runs"), [("laptop", 6 * (2 * (5 + 5) + 1)), ("paper", 6 * (10 + 7 + 10 + 6 + 1))])
+def test_what_is_counted_are_all_runs(scale, runs):
+    whole = list(whole_designs(FIG2_SIZES[scale]))
+    assert sum(design.runs for design in whole) == runs
+    assert {line.keys["start"] for design in whole for line in design.lines} == set(FIG2_SIZES[scale].rounds)
 
 
 def test_the_printed_start_stays_and_the_other_moves(tmp_path, monkeypatch):

@@ -55,8 +55,8 @@ def wide(network):
 
 UNITS = {
     "resnet10": (64, lambda network, w: wide(network)[0] == w and wide(network)[-2] == 8 * w),
-    "alexnet": (4096, lambda network, w: wide(network)[-3:] == [w, w, 7]),
-    "vgg16": (512, lambda network, w: wide(network)[-3:] == [w, w, 7]),
+    "alexnet": (4096, lambda network, w: wide(network)[-4:] == [max(1, 256 * w // 4096), w, w, 7]),
+    "vgg16": (512, lambda network, w: wide(network)[-4:] == [w, w, w, 7]),
     "vit": (512, lambda network, w: set(wide(network)) == {w, 7}),
     "two-layer": (784, lambda network, w: network.input.weight.shape == (784, w)),
     "perceptron": (64, lambda network, w: wide(network) == [w, 7]),

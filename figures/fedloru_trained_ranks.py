@@ -1,0 +1,249 @@
+"""Stable ranks of server and clients of a trained federation, round by round, beside what FedLoRU's theory says.
+
+At the server's weights after some rounds the Hessian of all samples of the federation stands beside those of clients,
+each of its own samples. Theorem 3.2 of FedLoRU v2 says that a client's stable rank is the larger one. Its model says
+more: noise of a Frobenius norm F raises the largest eigenvalue of the mean, lambda, by F^2/(P lambda) only.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from algorithms.rounds import rounds
+from figures.experiment import Design, Line, chosen_rates
+from figures.experiment_tables import TITLE
+from figures.fedloru_curves import COLOURS
+from figures.fedloru_designs import SIZES, tab1_design
+from figures.fedloru_experiments import TITLES, choices
+from figures.figure import Figure, Scale, Settings
+from figures.style import WIDTH
+from figures.threads import few_threads
+from hessian import Curvature, StableRankInterval, stable_rank_of
+from runs.network_problem import NetworkProblem
+from runs.plan import parts_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+SERVER = -1
+"""Stands for the server among the numbers of clients."""
+ROWS = 500
+"""Samples at a time in a product with the server's Hessian."""
+
+
+@dataclass(frozen=True)
+class RankSizes:
+    """What a scale changes: rounds of the runs, after which of them is measured, seeds, clients measured, and how.
+
+    Attributes:
+        relative_width: Asked of the intervals.
+    """
+
+    rounds: int
+    measured: tuple[int, ...]
+    seeds: int
+    clients: int
+    relative_width: float = 0.1
+
+
+RANK_SIZES: Mapping[Scale, RankSizes] = {
+    "quick": RankSizes(2, (0, 2), 1, 2),
+    "laptop": RankSizes(16, (0, 4, 16), 3, 3),
+    "paper": RankSizes(400, (0, 50, 100, 200, 400), 3, 3),
+}
+
+
+def federations(settings: Settings) -> Design:
+    """FedAvg and FedLoRU of Table 1 in its first setting."""
+    design = tab1_design(settings)
+    first = design.lines[0].keys
+    lines = tuple(
+        line for line in design.lines
+        if line.keys["method"] in ("FedAvg", "FedLoRU") and line.tuned
+        and all(line.keys[name] == first[name] for name in ("data", "split", "clients"))
+    )  # fmt: skip
+    return replace(design, lines=lines)
+
+
+def trained_ranks(settings: Settings) -> pd.DataFrame:
+    """Trains and measures.
+
+    Returns:
+        One row for each Hessian: method, seed, round, client (-1: the server), samples, value, low, high (the stable
+        rank with its interval), largest (the spectral norm), frobenius, parameters, data. What both methods start from
+        is measured once and stands under both names.
+    """
+    sizes, design = settings.sizes(RANK_SIZES), federations(settings)
+    _, rates = chosen_rates(design, settings)
+    rows: list[dict[str, Any]] = []
+    with few_threads():
+        for seed in range(100 * settings.seed, 100 * settings.seed + sizes.seeds):
+            start: list[dict[str, Any]] = []
+            for line in design.lines:
+                for number, problem, weights in states(line, rates[line.rate_of], seed, sizes, settings):
+                    named = {"method": line.keys["method"], "data": line.keys["data"]}
+                    if number == 0 and start:
+                        rows += [{**row, **named} for row in start]
+                        continue
+                    settings.report(f"{line.label}, seed {seed}, round {number}")
+                    found = [{**named, **row} for row in measured(problem, weights, seed, number, sizes, settings)]
+                    start = found if number == 0 else start
+                    rows += found
+    return pd.DataFrame(rows)
+
+
+def states(
+    line: Line, rate: float, seed: int, sizes: RankSizes, settings: Settings
+) -> Iterator[tuple[int, NetworkProblem, Mapping[str, Tensor]]]:
+    """The server's weights after the rounds at which they are measured."""
+    root = None if settings.data_root is None else str(settings.data_root)
+    plan = line.trial(sizes.rounds, (seed,), rate).plan(seed, root)
+    parts = parts_of(replace(plan, conduct=replace(plan.conduct, device=settings.device)))
+    problem: Any = parts.problem
+    steps = rounds(
+        parts.algorithm, problem, rounds=sizes.rounds, cohort=plan.settings["cohort"], seed=seed,
+        evaluate_every=sizes.rounds,
+    )  # fmt: skip
+    for step in steps:
+        if step.state.round in sizes.measured:
+            yield step.state.round, problem, parts.algorithm.weights(step.state.algorithm)
+
+
+def measured(
+    problem: NetworkProblem, weights: Mapping[str, Tensor], seed: int, number: int, sizes: RankSizes, settings: Settings
+) -> Iterator[dict[str, Any]]:
+    """The stable ranks at some weights: of the server's samples, and of the first clients'."""
+    clients = problem.clients
+    module = copy.deepcopy(clients.network.testing.module)
+    module.load_state_dict(dict(weights), strict=False)
+    every = torch.from_numpy(clients.parts.order).to(clients.data.x.device)
+    for client in (SERVER, *range(sizes.clients)):
+        samples = every if client == SERVER else clients[client].indices
+        operator = hessian_of(module, problem, samples)
+        rng = settings.rng("trained-ranks", seed, number, client)
+        found = stable_rank_of(operator, rng=rng, relative_width=sizes.relative_width)
+        yield {"seed": seed, "round": number, "client": client, "samples": len(samples), **told(found),
+               "parameters": operator.P}  # fmt: skip
+
+
+def hessian_of(module: nn.Module, problem: NetworkProblem, samples: Tensor) -> Curvature:
+    """The Hessian of the mean loss of some samples, prepared as for tests, with the running statistics."""
+    network, data = problem.clients.network, problem.clients.data
+    x = data.x[samples] if network.preparation is None else network.preparation(data.x[samples])
+    batches = list(zip(x.split(ROWS), data.y[samples].split(ROWS), strict=True))
+    return Curvature(module, nn.functional.cross_entropy, batches, batch_norm="running", keep_graph=True)
+
+
+def told(found: StableRankInterval) -> dict[str, float]:
+    """The numbers of a measurement."""
+    return {"value": found.value, "low": found.low, "high": found.high, "largest": found.spectral_norm.value,
+            "frobenius": found.frobenius.value}  # fmt: skip
+
+
+def compared(table: pd.DataFrame) -> pd.DataFrame:
+    """Each client beside its server, and what the spiked model with the client's noise says of it.
+
+    The noise has the Frobenius norm by which the client's exceeds the server's, and no direction; the server's own is
+    left out.
+
+    Returns:
+        method, seed, round, client, server, measured (the client's stable rank), predicted, above and below (whether
+        the intervals are apart), larger (the client's largest eigenvalue over the server's).
+    """
+    keys = ["method", "seed", "round"]
+    server = table[table.client == SERVER].set_index(keys)
+    rows = []
+    for one in table[table.client != SERVER].to_dict("records"):
+        of = server.loc[tuple(one[key] for key in keys)]
+        noise = max(one["frobenius"] ** 2 - of.frobenius**2, 0.0) / one["parameters"]
+        largest = of.largest + noise / of.largest
+        rows.append({
+            **{key: one[key] for key in keys}, "client": one["client"], "server": of.value, "measured": one["value"],
+            "predicted": one["frobenius"] ** 2 / largest**2, "above": one["low"] > of.high,
+            "below": one["high"] < of.low, "larger": one["largest"] / of.largest,
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def draw_ranks(table: pd.DataFrame) -> Picture:
+    """A panel for each method: server, clients, and what the model says of the clients."""
+    from matplotlib.figure import Figure as New
+
+    pairs, methods = compared(table), list(dict.fromkeys(table.method))
+    picture = New(figsize=(WIDTH, 3.0))
+    grid = picture.subplots(1, len(methods), squeeze=False, sharey=True)[0]
+    for axes, method in zip(grid, methods, strict=True):
+        mine, own = pairs[pairs.method == method], table[table.method == method]
+        for client, of in own.groupby(own.client == SERVER):
+            colour, marker = ("black", "s") if client else (COLOURS["FedLoRU"], "o")
+            jitter = 0.0 if client else 0.15
+            axes.errorbar(of["round"] + jitter, of.value, [of.value - of.low, of.high - of.value], fmt=marker,
+                          color=colour, markersize=3, linewidth=0.8, alpha=0.6)  # fmt: skip
+        by_round = mine.groupby("round")[["server", "measured", "predicted"]].mean()
+        axes.plot(by_round.index, by_round.server, color="black", label="server")
+        axes.plot(by_round.index, by_round.measured, color=COLOURS["FedLoRU"], label="clients")
+        axes.plot(by_round.index, by_round.predicted, color=COLOURS["FedLoRU"], linestyle=":",
+                  label="clients by the spiked model")  # fmt: skip
+        axes.set_title(f"{method}, {TITLES[str(own.data.iloc[0])]}", fontsize=8.5)
+        axes.set(xlabel="round", yscale="log")
+    grid[0].set_ylabel("stable rank of the Hessian")
+    grid[-1].legend(loc="best")
+    picture.suptitle(fill(in_short(table), TITLE), x=0.01, ha="left", fontsize=9)
+    return picture
+
+
+def in_short(table: pd.DataFrame) -> str:
+    """How often a client's stable rank is above the server's, by method."""
+    pairs = compared(table)
+    parts = [
+        f"{method}: {int((of.measured > of.server).sum())} of {len(of)} (intervals apart: {int(of.above.sum())} above, "
+        f"{int(of.below.sum())} below)"
+        for method, of in pairs.groupby("method", sort=False)
+    ]
+    return f"Client's stable rank above the server's, {'; '.join(parts)}"
+
+
+def ranks_found(table: pd.DataFrame) -> str:
+    """What is stated and what is found, with what the model misses."""
+    pairs = compared(table)
+    by_round = "; ".join(
+        f"{method}, round {number}: server {of.server.mean():.2f}, clients {of.measured.mean():.2f}, by the spiked "
+        f"model {of.predicted.mean():.2f}, largest eigenvalue {of.larger.mean():.2f} times the server's"
+        for (method, number), of in pairs.groupby(["method", "round"], sort=False)
+    )
+    return (
+        "Stated: at any weights the Hessian of a client has a larger stable rank than that of the server. Found: "
+        f"{in_short(table)}. Means: {by_round}."
+    )
+
+
+def ranks_sizes(table: pd.DataFrame) -> str:
+    """Network, samples, rounds, seeds."""
+    server, clients = table[table.client == SERVER], table[table.client != SERVER]
+    numbers = ", ".join(map(str, sorted(set(table["round"]))))
+    last = int(table["round"].max())
+    scale = next(name for name, of in RANK_SIZES.items() if of.rounds == last)
+    return (
+        f"$P={table.parameters.iloc[0]}$, {int(server.samples.iloc[0])} samples of the server, "
+        f"{int(clients.samples.min())} to {int(clients.samples.max())} of a client, {clients.client.nunique()} of "
+        f"{SIZES[scale].cases[0][1]} clients, after rounds {numbers}, seeds "
+        f"{', '.join(map(str, sorted(set(table.seed))))}; runs as in Table 1 at its largest size."
+    )
+
+
+TRAINED_RANKS = Figure(
+    "fedloru/trained-ranks", "FedLoRU: stable ranks of server and clients through a run",
+    r"$\Vert H\Vert_F^2/\Vert H\Vert_2^2$ of the Hessians of all weights at the server's model, of all samples and of "
+    "those of single clients, with batch norm's running statistics; bars: 95 % intervals, lines: means over seeds and "
+    "clients. Dotted: what the spiked model of Section 3 says of a client, from the server's largest eigenvalue and "
+    "the Frobenius norm by which the client's Hessian is larger.",
+    trained_ranks, draw_ranks, ranks_found, ranks_sizes, choose=choices("fashion-mnist"),
+)  # fmt: skip
