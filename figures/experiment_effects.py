@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -56,6 +56,11 @@ class Effect:
         if self.low > 0.0:
             return "supports"
         return "contradicts" if self.high < 0.0 else "undecided"
+
+    @property
+    def reversed(self) -> Effect:
+        """The same with the second line first."""
+        return replace(self, mean=-self.mean)
 
     @property
     def in_words(self) -> str:

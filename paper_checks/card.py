@@ -34,6 +34,7 @@ FOUND: Mapping[Kind, tuple[str, str]] = {
     "definition": ("Well posed", "Not well posed as printed"),
     "setting": ("Complete and consistent", "Not complete, or not consistent"),
     "algorithm": ("Runs as printed", "Does not run as printed"),
+    "experiment": ("Shown by runs at the printed scale", "Contradicted by runs at the printed scale"),
 }
 """What is said of each kind that passes, and of each that fails."""
 STATED: tuple[Kind, ...] = ("statement", "number")
@@ -196,7 +197,7 @@ def tally(run: Run) -> str:
     """Counts by verdict, and whether all are on record."""
     stated = counted(result.decision.verdict for result in run.results if result.claim.kind in STATED)
     others = counted(result.decision.verdict for result in run.results if result.claim.kind not in STATED)
-    parts = "; assumptions, definitions, settings and algorithms: ".join(filter(None, [stated, others]))
+    parts = "; assumptions, definitions, settings, algorithms and experiments: ".join(filter(None, [stated, others]))
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
     claims = f"{number} claim{'' if number == 1 else 's'}: {parts or 'none'}"

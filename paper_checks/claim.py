@@ -20,12 +20,12 @@ from paper_checks.lines import Lines, Strength
 
 Verdict = Literal["holds", "depends on the reading", "corrected", "refuted", "not checkable here"]
 Grade = Literal["proof", "certified", "statistical", "search"]
-Kind = Literal["statement", "number", "assumption", "definition", "setting", "algorithm"]
+Kind = Literal["statement", "number", "assumption", "definition", "setting", "algorithm", "experiment"]
 Importance = Literal["result", "step", "detail"]
 
 VERDICTS: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading", "not checkable here", "holds")
 FAILING: tuple[Verdict, ...] = ("refuted", "corrected", "depends on the reading")  # a reading fails
-KINDS: tuple[Kind, ...] = ("statement", "number", "assumption", "definition", "setting", "algorithm")
+KINDS: tuple[Kind, ...] = ("statement", "number", "assumption", "definition", "setting", "algorithm", "experiment")
 IMPORTANCES: tuple[Importance, ...] = ("result", "step", "detail")
 LONGEST_REASON = 140  # characters of the sentence that says why a statement fails
 GRADES: tuple[Grade, ...] = ("proof", "certified", "statistical", "search")  # strongest first

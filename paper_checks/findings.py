@@ -43,7 +43,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     others = [claim for claim in claims if claim.kind not in STATED]
     tally = f"{len(stated)} statements and numbers: {_tally(stated)}"
     if others:
-        tally += f"; {len(others)} assumptions, definitions, settings and algorithms: {_tally(others)}"
+        tally += f"; {len(others)} assumptions, definitions, settings, algorithms and experiments: {_tally(others)}"
     lines = [
         f"# {page.title}", "",
         f"{page.about} {tally}.", "",

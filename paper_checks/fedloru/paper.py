@@ -21,7 +21,7 @@ CONVERGENCE = tuple(
         *("jointly", "variants", "communication", "computation", "low_rank_updates"),
     )
 )
-NUMBERS = ("numbers.accuracies", "numbers.further_tables", "numbers.parameter_counts")
+NUMBERS = ("numbers.accuracies", "numbers.further_tables", "numbers.parameter_counts", "numbers.experiments")
 
 THEORY_HEADLINES = (
     Headline(
@@ -151,7 +151,8 @@ PAPER = Paper(
             "fedloru-printed-numbers",
             "What we found in FedLoRU's printed numbers",
             "Counts, ratios, ranges, averages and parameter shares of the three versions, recomputed from their tables "
-            "and from the architectures they name.",
+            "and from the architectures they name; and what tables and figures say of experiments that are not run "
+            "here at the printed scale, beside runs at laptop scale.",
             NUMBERS,
             NUMBER_HEADLINES,
             (

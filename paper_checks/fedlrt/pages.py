@@ -22,6 +22,7 @@ THEMES = (
         "homogeneous_jointly",
         "different_targets",
         "vision_settings",
+        "vision_experiments",
     ),
     *("baseline_boxes", "splitting", "splitting_steps"),
     *("worst_cases", "descent_steps", "truncation_steps", "simplified_steps", "simplified_bounds"),

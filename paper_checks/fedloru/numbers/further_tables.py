@@ -171,6 +171,7 @@ def txt_ratio(
     control=Form("Setting 1 has 20 clients; setting 2 as printed has 6 + 6 + 7 = 19.", {"settings": ("setting 1",)}),
     kind="number",
     importance="detail",
+    also=("fedloru-v2/tab-2", "fedloru-iclr/tab-A3", "fedloru-v1/tab-A1"),
     because="The clients of setting 2 are $6 + 6 + 7 = 19$.",
     expect=("refuted", "proof"),
 )

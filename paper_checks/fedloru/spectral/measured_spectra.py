@@ -151,6 +151,8 @@ def no_measurement(context: Context) -> None:
     "at the scale at hand, a narrow ResNet on Fashion-MNIST: another experiment, which decides nothing about this one. "
     "The stable rank is compared across sample sizes in the model (thm-3.2) and on exact Hessians "
     "(hessian/fmnist-exact, hessian/predictions)",
+    also=("fedloru-v2/fig-1", "fedloru-iclr/fig-2a", "fedloru-v1/fig-2a"),
+    kind="experiment",
     uses=("fedloru-v2/eq-87",),
     seen_in=("fedloru/fig-1",),
 )

@@ -1,0 +1,350 @@
+"""Sections 5, D to F: what the tables and figures of the experiments say, beside runs at laptop scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+import pandas as pd
+from torch import nn
+
+from figures.experiment import finals
+from figures.experiment_effects import by_seed, paired
+from figures.fedloru_alignment import CROSSING, differences
+from figures.fedloru_curves import costs_to_target
+from figures.fedloru_designs import EVALUATIONS
+from figures.fedloru_experiments import PAIRS, contrasts
+from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.context import Context
+from paper_checks.methods.experiments import UNDECIDED, Comparisons, StoredRuns, experiment, judge_runs, runs_of
+from paper_checks.methods.printed import Order, Rounded, judge_order
+from paper_checks.methods.promises import Promise, judge_promises
+from workloads.datasets import find, load
+from workloads.resnet import resnet_shapes
+
+WHY = (
+    "it is about runs of ResNet-10 and ResNet-18 on {data} in hundreds of rounds, {lacking}; what the runs at laptop "
+    "scale show, narrower networks on fewer samples of Fashion-MNIST, decides nothing about them"
+)
+NOT_CARRIED = "CIFAR is carried by no package registry, and rounds and learning rates are not printed"
+
+
+def reason(data: str = "CIFAR-10 and CIFAR-100") -> str:
+    """Why a table is undecided."""
+    return WHY.format(data=data, lacking=NOT_CARRIED)
+
+
+def of_table(name: str) -> Callable[[pd.DataFrame], Comparisons]:
+    """The comparisons of a table: that the first method of each pair is above the second, setting by setting."""
+
+    def comparisons(table: pd.DataFrame) -> Comparisons:
+        return [(f"{one.group}, {one.name}", one.effect) for one in contrasts(table, name, PAIRS[name])]
+
+    return comparisons
+
+
+TAB_1 = experiment(
+    __name__, "fedloru-iclr/tab-1", "fedloru/tab-1", "Table 1 (iclr; v2 has its caption)",
+    "Top-1 accuracies of FedLoRA, FedHM and FedLoRU at three parameter ratios on Fashion-MNIST, CIFAR-10 and "
+    "CIFAR-100, IID with 20 and 100 clients and non-IID with 20: FedLoRU is above the other two in most cells.",
+    reason("Fashion-MNIST, CIFAR-10 and CIFAR-100"), of_table("1"), ("fedloru-v2/tab-1",), importance="result",
+)  # fmt: skip
+TAB_1_V1 = experiment(
+    __name__, "fedloru-v1/tab-1", "fedloru/tab-1", "Table 1 (v1)",
+    "Top-1 accuracies of FedAvg, FedLoRA, FedHM and FedLoRU by number of parameters on CIFAR-10 and CIFAR-100, IID "
+    "with 20 and 100 clients and non-IID with 20: FedLoRU surpasses the other low-rank methods in most cells.",
+    reason(), of_table("1"), importance="result",
+)  # fmt: skip
+TAB_5 = experiment(
+    __name__, "fedloru-v2/tab-5", "fedloru/tab-1", "Table 5 (v2), Table A4 (iclr)",
+    "Top-1 accuracies of FedAvg on Fashion-MNIST, CIFAR-10 and CIFAR-100: 91.81, 93.48 and 69.97 IID with 20 clients, "
+    "90.19, 85.14 and 55.14 with 100, 80.03, 79.65 and 19.18 non-IID with 20.",
+    reason("Fashion-MNIST, CIFAR-10 and CIFAR-100"), also=("fedloru-iclr/tab-A4",),
+)  # fmt: skip
+TAB_3 = experiment(
+    __name__, "fedloru-v2/tab-3", "fedloru/tab-3", "Table 3 (v2), Table 2 (iclr), Table 3 (v1)",
+    "Average accuracies of the local models on CIFAR-100: pFedLoRU is above both forms of pFedLoRA at "
+    r"$\psi = 0.1$ and at $\psi = 0.5$, with less than half the parameters.",
+    reason("CIFAR-100"), of_table("3"), ("fedloru-iclr/tab-2", "fedloru-v1/tab-3"),
+)  # fmt: skip
+TAB_4 = experiment(
+    __name__, "fedloru-v2/tab-4", "fedloru/tab-4", "Table 4 (v2), Table 3 (iclr), Table 4 (v1)",
+    "Clients of different ranks: FedHM is above mFedLoRU on CIFAR-10, mFedLoRU above FedHM on CIFAR-100, in both "
+    "settings.",
+    reason(), of_table("4"), ("fedloru-iclr/tab-3", "fedloru-v1/tab-4"),
+)  # fmt: skip
+
+
+def gains_grow(table: pd.DataFrame) -> Comparisons:
+    """Whether the gain over FedAvg, relative to it, is larger with the most clients than with the fewest."""
+    ends = finals(table, EVALUATIONS)
+    for method in ("FedLoRA", "FedLoRU"):
+        gains = []
+        for clients in (int(ends.clients.max()), int(ends.clients.min())):
+            ours, base = (by_seed(ends, method=name, clients=clients) for name in (method, "FedAvg"))
+            gains.append({seed: ours[seed] / base[seed] - 1 for seed in base})
+        yield f"the gain of {method} over FedAvg is larger with the most clients than with the fewest", paired(*gains)
+
+
+TAB_6 = experiment(
+    __name__, "fedloru-v2/tab-6", "fedloru/tab-6", "Table 6 (v2), Table A5 (iclr)",
+    "Accuracies on CIFAR-100, IID, half of the clients in a round: FedLoRU is above FedAvg from 100 clients on, "
+    "FedLoRA from 200 on, and the lead grows up to 400 clients.",
+    reason("CIFAR-100"), of_table("6"), ("fedloru-iclr/tab-A5",), importance="result",
+)  # fmt: skip
+TAB_2_V1 = experiment(
+    __name__, "fedloru-v1/tab-2", "fedloru/tab-6", "Table 2 (v1)",
+    "Accuracies of FedAvg and FedLoRU on CIFAR-100, IID, with 20 to 400 clients: FedLoRU is above from 100 clients on.",
+    reason("CIFAR-100"), of_table("6"),
+)  # fmt: skip
+FIG_2 = experiment(
+    __name__, "fedloru-v2/fig-2", "fedloru/fig-2", "Figure 2 (v2), Figure 3(a) (iclr)",
+    "The relative difference in accuracy between FedLoRU or FedLoRA and FedAvg grows with the number of clients.",
+    reason("CIFAR-100"), gains_grow, ("fedloru-iclr/fig-3a",), importance="result",
+)  # fmt: skip
+FIG_2B = experiment(
+    __name__, "fedloru-iclr/fig-2b", "fedloru/fig-2", "Figure 2(b) (iclr, v1)",
+    "Test accuracies of FedAvg and FedLoRU against the number of clients: FedLoRU is the better one for many clients.",
+    reason("CIFAR-100"), gains_grow, ("fedloru-v1/fig-2b",),
+)  # fmt: skip
+TAB_7 = experiment(
+    __name__, "fedloru-v2/tab-7", "fedloru/tab-7", "Table 7 (v2)",
+    "With a tenth of the clients in a round FedLoRU is above FedAvg, FedHM and FedLoRA on CIFAR-100, IID, with 100 and "
+    "with 200 clients.",
+    reason("CIFAR-100"), of_table("7"),
+)  # fmt: skip
+
+
+def cheaper(table: pd.DataFrame) -> Comparisons:
+    """The share of FedAvg's bytes that FedLoRU saves on the way to the target, by number of clients."""
+    for (data, clients), of in costs_to_target(table).groupby(["data", "clients"], sort=False):
+        spent = {
+            method: dict(zip(mine.seed.astype(int), mine.bytes, strict=True)) for method, mine in of.groupby("method")
+        }
+        saved = {seed: 1.0 - spent["FedLoRU"][seed] / spent["FedAvg"][seed] for seed in spent["FedAvg"]}
+        yield f"{data}, K = {clients}: FedLoRU needs fewer bytes than FedAvg", paired(saved, dict.fromkeys(saved, 0.0))
+
+
+FIG_3 = experiment(
+    __name__, "fedloru-v2/fig-3", "fedloru/fig-3", "Figure 3 (v2), Figure 3(b) (iclr)",
+    "FedLoRU communicates much less than FedAvg, FedHM and FedLoRA until a target accuracy is reached.",
+    reason(), cheaper, also=("fedloru-iclr/fig-3b",),
+)  # fmt: skip
+FIG_5 = experiment(
+    __name__, "fedloru-v2/fig-5", "fedloru/fig-5", "Figures 5 to 7 (v2), Figures A1 and A2 (iclr)",
+    "Test accuracies by round, IID with 20 and 100 clients: FedLoRU converges about as fast as FedAvg; the ripples are "
+    "those of the cosine schedule.",
+    reason("Fashion-MNIST, CIFAR-10 and CIFAR-100"), also=("fedloru-iclr/fig-A1",), importance="detail",
+)  # fmt: skip
+
+
+def aligned(table: pd.DataFrame) -> Comparisons:
+    """Full rank ahead at the start, low rank ahead later."""
+    for case, method, rounds, effect in differences(table):
+        if rounds[0] > 1:
+            yield f"{case}: {method} is better aligned than FedAvg in rounds {rounds[0]} to {rounds[-1]}", effect
+        else:
+            yield f"{case}: FedAvg is better aligned than {method} in rounds 1 to {rounds[-1]}", effect.reversed
+
+
+TXT_ALIGN = experiment(
+    __name__, "fedloru-v2/txt-align", "fedloru/fig-8", "Appendix F.5 and Figure 8 (v2)",
+    "On CIFAR-100, IID, with 20 clients (half of them in a round) and with 100 (a tenth): the mean cosine between the "
+    "clients' updates and the global update is larger for full-rank updates at first, and larger for low-rank ones "
+    f"after about {CROSSING} rounds.",
+    reason("CIFAR-100"), aligned, ("fedloru-v2/fig-8",), importance="result",
+)  # fmt: skip
+
+
+def nothing(context: Context) -> None:
+    """No run of the experiment is at hand."""
+
+
+@claim(
+    "fedloru-v2/txt-ft",
+    where="Section 5.3 and Figure 4 (v2), Figure 4 (iclr), Figure 3 (v1)",
+    says="Fine-tuning a language model on Alpaca: FedLoRU's test loss is below FedLoRA's from round 25 on; with an "
+    "accumulation every 15 rounds, that at round 30 brings no further gain.",
+    measure=nothing,
+    kind="experiment",
+    importance="result",
+    also=("fedloru-v2/fig-4", "fedloru-iclr/fig-4", "fedloru-v1/fig-3"),
+    expect=UNDECIDED,
+    expect_reason="it is about one run of a language model of billions of parameters; no run of language models is "
+    "made here yet",
+)
+def txt_ft(found: None) -> Evidence:
+    """Undecided: see the reason on record."""
+    return Evidence(None, "no run", cases=0, reason=txt_ft.expect_reason)
+
+
+@claim(
+    "fedloru-iclr/fig-1",
+    where="Figure 1 (iclr, v1)",
+    says=r"Pictures of FedLoRU, and of pFedLoRU and mFedLoRU with all scales $\alpha$ equal to 1: who holds and sends "
+    "which matrices.",
+    measure=nothing,
+    kind="algorithm",
+    importance="detail",
+    also=("fedloru-v1/fig-1",),
+    expect=UNDECIDED,
+    expect_reason="pictures whose content is not in the text; what they show is listed in Algorithms 1 to 3, which are "
+    "executed (alg-1, alg-2, alg-3)",
+)
+def fig_1(found: None) -> Evidence:
+    """Undecided: see the reason on record."""
+    return Evidence(None, "no text", cases=0, reason=fig_1.expect_reason)
+
+
+DEVIATIONS: Mapping[str, str] = {"IID": "0.382", "non-IID": "0.969"}
+"""Largest standard deviations that Section 5.2 states of Table 1, whose accuracies are in per cent."""
+IN_SHARES = (
+    "The accuracies are shares of 1, as those of Table 7 are: every standard deviation of the tables is below 0.5 "
+    "percentage points."
+)
+IN_POINTS = "Every standard deviation of the tables is below 0.005 percentage points."
+
+
+@claim(
+    "fedloru-v2/txt-std-a",
+    where="Section 5.1 (v2), against Section 5.2",
+    says="Each setting is run 3 times, and the numbers in the tables are averages with very low standard deviation "
+    r"($< 0.005$).",
+    measure=lambda context: DEVIATIONS,
+    mutants=[{"bound": 0.001}],
+    readings=(
+        Reading("shares of one", IN_SHARES, why="Table 7 has accuracies as shares of 1, with the same bound (F.4)."),
+        Reading("percentage points", IN_POINTS, {"unit": 1}, "Tables 1 to 6 have accuracies in per cent."),
+    ),
+    correction=Form(
+        "As shares of 1 the standard deviations of the IID settings of Table 1 are below 0.005 (at most 0.00382), "
+        "those of the non-IID settings are not (up to 0.00969).",
+        {"splits": ("IID",)},
+        mutants=({"splits": ("non-IID",)}, {"splits": ("IID",), "bound": 0.0038}),
+    ),
+    kind="number",
+    importance="detail",
+    because="Section 5.2 states standard deviations of Table 1 up to 0.382 (IID) and 0.969 (non-IID) points.",
+    expect=("corrected", "proof"),
+)  # fmt: skip
+def txt_std_a(
+    stated: Mapping[str, str], bound: float = 0.005, unit: int = 100, splits: tuple[str, ...] = tuple(DEVIATIONS)
+) -> Evidence:
+    """The bound against the largest standard deviations that the same paper states."""
+    orders = {
+        split: Order(
+            Rounded.exact(Fraction(str(bound)) * unit), Rounded.printed(stated[split]),
+            {"split": split, "bound": str(bound), "unit": unit, "deviation": stated[split]},
+        )
+        for split in splits
+    }  # fmt: skip
+    return judge_order(orders, "largest standard deviations stated of Table 1, in percentage points")
+
+
+@claim(
+    "fedloru-v2/txt-std-b",
+    where="Section 5.2 (v2)",
+    says="The standard deviations of Table 1 are at most $0.382$ in the IID settings and $0.969$ in the non-IID ones, "
+    "and do not impact the comparison of the algorithms.",
+    measure=runs_of("fedloru/tab-1"),
+    kind="experiment",
+    importance="detail",
+    seen_in=("fedloru/tab-1",),
+    expect=UNDECIDED,
+    expect_reason="the runs behind the averages are not printed; how many differences of Table 1 are smaller than "
+    "these deviations is told with txt-20of27",
+)
+def txt_std_b(runs: StoredRuns) -> Evidence:
+    """Undecided: the deviations of stored runs stand in the scope."""
+    if runs.table is None:
+        return judge_runs(runs, txt_std_b.expect_reason)
+    ends = finals(runs.table, EVALUATIONS)
+    keys = ["split", "clients", "size", "method"]
+    largest = (100 * ends.groupby(keys).value.std()).groupby("split").max()
+    told = ", ".join(f"{split} {value:.3f}" for split, value in largest.items())
+    scope = (
+        f"largest standard deviations at laptop scale (fedloru/tab-1), points over {ends.seed.nunique()} seeds: {told}"
+    )
+    return Evidence(None, scope, cases=len(largest), reason=txt_std_b.expect_reason)
+
+
+PRINTED_SETS: Mapping[str, tuple[int, int, int, int, int]] = {
+    "Fashion-MNIST": (10, 60_000, 10_000, 6000, 1000),
+    "CIFAR-10": (10, 50_000, 10_000, 5000, 1000),
+    "CIFAR-100": (100, 50_000, 10_000, 500, 100),
+}
+"""Classes, training and validation images, and those of each class, as Table A1 prints them."""
+
+
+def counted_sets(context: Context) -> dict[str, tuple[int, ...]]:
+    """The same numbers from the genuine files of those data sets that are here."""
+    found = {}
+    for name, title in (("fashion-mnist", "Fashion-MNIST"), ("cifar-10", "CIFAR-10"), ("cifar-100", "CIFAR-100")):
+        if find(name) is None:
+            continue
+        splits = [load(name, split=split).labels for split in ("train", "test")]
+        least = [int(pd.Series(labels).value_counts().min()) for labels in splits]
+        found[title] = (len(set(splits[0].tolist())), *(len(labels) for labels in splits), *least)
+    return found
+
+
+@claim(
+    "fedloru-iclr/tab-A1",
+    where="Table A1 (iclr)",
+    says="Fashion-MNIST has 10 classes, 60,000 training and 10,000 validation images, 6,000 and 1,000 of each class; "
+    "CIFAR-10 10 classes, 50,000 and 10,000, 5,000 and 1,000; CIFAR-100 100 classes, 50,000 and 10,000, 500 and 100; "
+    "Alpaca 50,000 and 2,000 samples.",
+    measure=counted_sets,
+    mutants=[{"classes": 20}, {"of_a_class": 2}],
+    kind="setting",
+    importance="detail",
+    expect=("holds", "proof"),
+)
+def tab_a1(found: Mapping[str, tuple[int, ...]], classes: int = 0, of_a_class: int = 1) -> Evidence:
+    """Images of a class times classes; and all numbers against the files."""
+    promises = []
+    for title, (printed, *totals, train, validation) in PRINTED_SETS.items():
+        number = classes or printed
+        for name, total, each in (("training", totals[0], train), ("validation", totals[1], validation)):
+            promises.append(Promise(f"{name} images", Fraction(number * each * of_a_class), Fraction(total)))
+        counted = found.get(title, PRINTED_SETS[title])
+        promises += [Promise("the genuine files", Fraction(a), Fraction(b))
+                     for a, b in zip(counted, PRINTED_SETS[title], strict=True)]  # fmt: skip
+    here = ", ".join(found) or "none of them"
+    return judge_promises(
+        promises, f"classes times images of a class; against the files of {here}; the validation images are the test "
+        "set. Alpaca has 52,002 samples, and is not here", whole=True,
+    )  # fmt: skip
+
+
+STAGES = {10: (1, 1, 1, 1), 18: (2, 2, 2, 2)}
+"""Blocks of two convolutions in the stages, as Table A2 prints them."""
+
+
+@claim(
+    "fedloru-iclr/tab-A2",
+    where="Table A2 (iclr)",
+    says="ResNet-10 and ResNet-18: a convolution of 3 x 3 with 64 channels, stride 1 and padding 1; four layers of 1 "
+    "or 2 blocks of two convolutions of 3 x 3 with 64, 128, 256 and 512 channels; one fully connected layer.",
+    measure=lambda context: {depth: resnet_shapes(depth, 10) for depth in STAGES},
+    mutants=[{"width": 32}, {"named": 1}, {"more": 1}],
+    kind="setting",
+    importance="detail",
+    expect=("holds", "proof"),
+)
+def tab_a2(networks: Mapping[int, nn.Module], width: int = 64, named: int = 0, more: int = 0) -> Evidence:
+    """The layers of the toolkit's networks; and that layers with weights, shortcuts left out, make up the name."""
+    promises = []
+    for depth, blocks in STAGES.items():
+        kernels = [
+            part for part in networks[depth].modules() if isinstance(part, nn.Conv2d) and part.kernel_size == (3, 3)
+        ]
+        channels = [width, *(width * 2**stage for stage, count in enumerate(blocks) for _ in range(2 * count + more))]
+        found = [kernel.out_channels for kernel in kernels]
+        promises += [Promise("channels of each convolution", Fraction(a), Fraction(b))
+                     for a, b in zip(found, channels, strict=False)]  # fmt: skip
+        promises.append(Promise("number of convolutions", Fraction(len(found)), Fraction(len(channels))))
+        promises.append(Promise("layers with weights", Fraction(len(found) + 1), Fraction(depth + named)))
+        promises += [Promise("stride and padding of the first", Fraction(a), Fraction(1))
+                     for a in (*kernels[0].stride, *kernels[0].padding)]  # fmt: skip
+    return judge_promises(promises, "both networks, layer by layer; shortcuts are not printed", whole=True)

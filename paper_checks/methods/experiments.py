@@ -1,0 +1,104 @@
+"""Statements about experiments at the paper's scale: undecided here, with what stored runs at laptop scale show.
+
+Nothing is trained in a check: the table stored in `docs/figures` is read, where there is one, seed by seed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import pandas as pd
+
+from figures.experiment_effects import Effect
+from figures.figure import Figure, Settings
+from figures.ledger import select
+from figures.stored_numbers import stored_numbers
+from paper_checks.claim import Claim, Evidence, Grade, Verdict, claim
+from paper_checks.context import Context
+
+Comparisons = Iterable[tuple[str, Effect]]
+"""What is stated in words, and the difference that is above zero where it is true."""
+
+
+UNDECIDED: tuple[Verdict, Grade | None] = ("not checkable here", None)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRuns:
+    """A figure of an experiment, and its table at laptop scale; none where it is not stored yet."""
+
+    figure: Figure
+    table: pd.DataFrame | None
+
+
+def runs_of(figure: str) -> Callable[[Context], StoredRuns]:
+    """Reads what is stored of a figure.
+
+    Args:
+        figure: Its id.
+    """
+
+    def measure(context: Context) -> StoredRuns:
+        (known,) = select([figure])
+        stored = stored_numbers(known, Settings("laptop"))
+        return StoredRuns(known, None if stored is None else pd.read_csv(StringIO(stored["csv"])))
+
+    return measure
+
+
+def judge_runs(
+    runs: StoredRuns, reason: str, comparisons: Callable[[pd.DataFrame], Comparisons] | None = None
+) -> Evidence:
+    """Undecided at the paper's scale, with what the stored runs say of each comparison, or of the figure as a whole.
+
+    Args:
+        runs: What is stored.
+        reason: Why it is undecided.
+        comparisons: What is stated, comparison by comparison; default: the figure's own words.
+    """
+    id = runs.figure.id
+    if runs.table is None:
+        scope = f"no runs at laptop scale are stored yet; `rankproof figure {id} --scale laptop` makes them"
+        return Evidence(None, scope, cases=0, reason=reason)
+    if comparisons is None:
+        return Evidence(None, f"at laptop scale ({id}): {runs.figure.found(runs.table)}", reason=reason)
+    found = list(comparisons(runs.table))
+    counts = Counter(effect.above for _, effect in found)
+    told = "; ".join(f"{stated}: {effect.above}, {effect.in_words}" for stated, effect in found)
+    scope = (
+        f"at laptop scale ({id}) {counts['supports']} of {len(found)} comparisons support it, "
+        f"{counts['contradicts']} contradict it, {counts['undecided']} are undecided: {told}"
+    )
+    return Evidence(None, scope, cases=len(found), reason=reason)
+
+
+def experiment(
+    module: str, id: str, figure: str, where: str, says: str, why: str,
+    comparisons: Callable[[pd.DataFrame], Comparisons] | None = None, also: Sequence[str] = (), **rest: Any,
+) -> Claim:  # fmt: skip
+    """A claim about runs at the paper's scale.
+
+    Args:
+        module: Where it stands.
+        id: Of the claim.
+        figure: Whose stored runs are told.
+        where: In the paper.
+        says: What is stated.
+        why: It is undecided here.
+        comparisons: What is stated, comparison by comparison, from the figure's table; default: the figure's words.
+        also: Further inventory ids of the same statement.
+        rest: More fields of the claim.
+    """
+
+    def judge(runs: StoredRuns) -> Evidence:
+        return judge_runs(runs, why, comparisons)
+
+    judge.__module__ = module
+    return claim(
+        id, where=where, says=says, measure=runs_of(figure), expect=UNDECIDED, expect_reason=why, seen_in=(figure,),
+        kind="experiment", also=tuple(also), **rest,
+    )(judge)  # fmt: skip

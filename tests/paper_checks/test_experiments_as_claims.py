@@ -1,0 +1,116 @@
+"""Statements about experiments: undecided at the paper's scale; stored runs are told comparison by comparison."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from figures.experiment import RUN
+from figures.experiment_effects import Effect
+from figures.figure import Settings
+from figures.ledger import select
+from paper_checks.ledger import Ledger
+from paper_checks.methods.experiments import StoredRuns, judge_runs, runs_of
+
+CLAIMS = [claim for claim in Ledger.of().claims if claim.kind == "experiment" and claim.seen_in]
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "figures"
+
+
+def invented(figure, value):
+    """A table of the figure's design at laptop scale with invented values."""
+    from figures.fedloru_designs import fig8_designs, tab1_design, tab3_design, tab4_design, tab6_design, tab7_design
+    from figures.fedlrt_vision_runs import VISION
+    from figures.rolora_fig2_runs import FIG2_SIZES, designs
+
+    name, settings = figure.removeprefix("fedloru/"), Settings("laptop")
+    if name == "fig-8":
+        made = [fig8_designs(settings)[1]]
+    elif figure.startswith("fedlrt/"):
+        made = [VISION[figure.removeprefix("fedlrt/")]["laptop"].design]
+    elif figure.startswith("rolora/"):
+        sizes = FIG2_SIZES["laptop"]
+        made = [design for start in sizes.rounds for design in designs(sizes, start, {})]
+    else:
+        of = {"tab-3": tab3_design, "tab-4": tab4_design, "tab-6": tab6_design, "fig-2": tab6_design,
+              "tab-7": tab7_design}  # fmt: skip
+        made = [of.get(name, tab1_design)(settings)]
+    return pd.DataFrame([
+        {"stage": RUN, **line.keys, "seed": seed, "rate": 0.1, "round": number, "bytes": 1000 * number, "failed": 0,
+         "value": value(line.keys, seed, number), "factorised": 100, "steps": 1}
+        for design in made for line in design.lines for seed in range(3) for number in range(1, design.rounds + 1)
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_what_is_stored_is_told_and_decides_nothing(claim):
+    figure = claim.seen_in[0]
+    found = claim.judge(claim.measure(None)) if claim.measure.__qualname__.startswith("runs_of") else None
+    if found is None:  # of another experiment, told on the figure's own page
+        return
+    assert found.ok is None
+    assert found.reason == claim.expect_reason
+    stored = (FOLDER / f"{figure.replace('/', '-')}.csv").exists()
+    assert found.scope.startswith("no runs at laptop scale are stored yet") is not stored
+    assert stored or f"`rankproof figure {figure} --scale laptop` makes them" in found.scope
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
+def test_runs_that_show_it_are_told(claim):
+    if not claim.measure.__qualname__.startswith("runs_of"):
+        pytest.skip("told on the page of its figure")
+    table = invented(claim.seen_in[0], lambda keys, seed, number: 0.5 + 0.01 * number + 0.001 * seed)
+    found = claim.judge(StoredRuns(select([claim.seen_in[0]])[0], table))
+    assert found.ok is None
+    assert claim.seen_in[0] in found.scope
+    assert found.cases > 0
+
+
+def test_comparisons_are_counted_by_what_they_say():
+    (figure,) = select(["fedloru/tab-7"])
+    runs = StoredRuns(figure, pd.DataFrame({"a": [1]}))
+    sides = [("this", Effect(3, 0.1, 0.05, 0.1)), ("that", Effect(3, 0.1, 0.05, 0.1).reversed)]
+    found = judge_runs(runs, "why", lambda table: [*sides, ("it", Effect(3, 0.0, 0.05, 0.1))])
+    assert found.scope.startswith("at laptop scale (fedloru/tab-7) 1 of 3 comparisons support it, 1 contradict it, 1 ")
+    assert "that: contradicts, -10.0 [-15.0, -5.0] points" in found.scope
+    assert (found.cases, found.reason) == (3, "why")
+
+
+def test_directions_are_those_of_the_statements():
+    claims = {claim.id: claim for claim in CLAIMS}
+
+    def says(id, value):
+        claim = claims[id]
+        return claim.judge(StoredRuns(select([claim.seen_in[0]])[0], invented(claim.seen_in[0], value))).scope
+
+    def low_rank(keys):
+        return keys["method"] != "FedAvg"
+
+    text = says("fedloru-v2/txt-align", lambda k, seed, t: 0.5 + 1e-3 * seed + low_rank(k) * (0.1 if t > 20 else -0.1))
+    assert "8 of 8 comparisons support it" in text
+    text = says("fedloru-v2/fig-2", lambda k, seed, t: 0.5 + 1e-3 * seed + low_rank(k) * 1e-3 * k["clients"])
+    assert "2 of 2 comparisons support it" in text
+    text = says("fedlrt/fig-5", lambda k, seed, t: 0.5 + 1e-3 * seed - 1e-3 * k["clients"] * ("without" in k["method"]))
+    assert "3 of 3 comparisons support it" in text
+    text = says("fedloru-v2/fig-3", lambda k, seed, t: 0.05 * min(t, 10) * (2 if k["method"] == "FedLoRU" else 1))
+    assert "supports" in text
+
+
+def test_a_damaged_table_is_no_answer(tmp_path, monkeypatch):
+    from figures import stored_numbers as storing
+    from figures.figure import FigureError
+
+    (tmp_path / "fedloru-tab-7.csv").write_text("a\n1\n")
+    (tmp_path / "fedloru-tab-7.manifest.json").write_text("{}")
+    monkeypatch.setattr(
+        "paper_checks.methods.experiments.stored_numbers",
+        lambda figure, settings: storing.stored_numbers(figure, settings, tmp_path),
+    )
+    with pytest.raises(FigureError, match="bring its copy back"):
+        runs_of("fedloru/tab-7")(None)
+
+
+def test_an_effect_turns_round():
+    one = Effect(5, 0.02, 0.01, 0.02)
+    assert one.reversed == replace(one, mean=-0.02)
+    assert (one.above, one.reversed.above) == ("supports", "contradicts")
