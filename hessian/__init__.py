@@ -11,6 +11,7 @@ from hessian.measured_fit import MeasuredFit, fit_measured
 from hessian.norms import StableRankInterval, stable_rank, stable_rank_of
 from hessian.per_sample import SampleSpectra, sample_factors, sample_spectra, spectra_of
 from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
+from hessian.rank_change import RankChange, rank_change
 from hessian.sample_hessians import SampleHessians, sample_hessian_parts, sample_hessians
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import SpikedFit, fit_spiked, predict
@@ -29,6 +30,7 @@ __all__ = [
     "Krylov",
     "MeasuredFit",
     "Moment",
+    "RankChange",
     "RitzPairs",
     "SampleHessians",
     "SamplePrediction",
@@ -49,6 +51,7 @@ __all__ = [
     "fit_spiked",
     "measure_spectrum",
     "predict",
+    "rank_change",
     "sample_factors",
     "sample_hessian_parts",
     "sample_hessians",

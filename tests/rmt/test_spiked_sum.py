@@ -128,6 +128,21 @@ def test_theorem_on_fewer_samples(atoms, entries, ratio, other, fewer):
                 assert side * two[place].location > side * outlier.location
 
 
+def test_fewer_samples_may_have_the_larger_overlap():
+    """The counterexample of the page: the negative part holds the outlier back where samples are many."""
+    bulk = JointPopulation.of([[0.01, 1.0]], [200.0])
+    weights, rng = (PointMass(1.0), PointMass(-1.0)), np.random.default_rng(0)
+    shares = []
+    for samples in ((670, 67), (140, 14)):
+        model = SpikedSum(np.array([[[10.0]], [[9.0]]]), bulk, weights, samples)
+        draws = [draw_sum(model.population, weights, samples, rng).extreme_overlaps(1)[1][0, 0] for _ in range(120)]
+        assert np.mean(draws) == pytest.approx(model.above[0].overlap, abs=0.03)
+        shares.append((model.above[0].overlap, np.mean(draws)))
+    many, few = shares
+    assert few[0] > many[0] + 0.04
+    assert few[1] > many[1] + 0.02
+
+
 @pytest.mark.parametrize(("build", "message"), [
     (lambda: SpikedSum(np.zeros((1, 0, 0)), JointPopulation.of([[1.0]], [1.0]), (WEIGHTS,), (1.0,)), "with r > 0"),
     (lambda: SpikedSum(PLUS[None], JointPopulation.of([[1.0]], [1.0], [[[1.0]]]), (WEIGHTS,), (1.0,)), "must commute"),

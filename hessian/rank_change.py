@@ -1,0 +1,64 @@
+r"""Whether fewer samples have the larger stable rank: to first order in 1/M, whatever the law of the samples.
+
+For independent Hessians $h_i$ with mean H, whose eigenvalue of largest modulus $h_1$ is simple, with eigenvector $v_1$,
+
+.. math:: \frac{E\|H_M\|_F^2}{E\|H_M\|_2^2} = \frac{\|H\|_F^2}{h_1^2}\Big[1 + \frac1M\Big(
+          \frac{E\|h\|_F^2}{\|H\|_F^2} - 1 - \frac{\mathrm{Var}\,v_1^T h v_1}{h_1^2}
+          - \frac2{h_1}\sum_{j>1}\frac{\mathrm{Var}\,v_1^T h v_j}{h_1 - h_j}\Big) + O(M^{-3/2})\Big],
+
+proved in `docs/covariance-model.md`. It takes one product for each sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True)
+class RankChange:
+    """The bracket's coefficient of 1/M, by its terms.
+
+    Attributes:
+        scatter: of the Frobenius norm, never negative; it raises the rank of few samples.
+        fluctuation: of the first eigenvalue, never negative; it lowers it.
+        repulsion: by the other eigenvalues, never negative; it lowers it.
+    """
+
+    scatter: float
+    fluctuation: float
+    repulsion: float
+
+    @property
+    def coefficient(self) -> float:
+        """Positive where fewer samples have the larger stable rank, to first order."""
+        return self.scatter - self.fluctuation - self.repulsion
+
+
+def rank_change(products: ArrayLike, eigenvalues: ArrayLike, square: float) -> RankChange:
+    """The change from the samples' products with the first eigenvector.
+
+    Args:
+        products: $v_j^T h_i v_1$, (N, P): each sample's Hessian times the first eigenvector, in the eigenvectors of H.
+        eigenvalues: of H, in the same order, that of $v_1$ first, (P,).
+        square: mean squared Frobenius norm of one sample's Hessian.
+
+    Raises:
+        ValueError: shapes that do not fit, or a first eigenvalue that is not the only one of largest modulus.
+    """
+    rows, values = np.asarray(products, dtype=float), np.asarray(eigenvalues, dtype=float)
+    if rows.ndim != 2 or rows.shape[1:] != values.shape or len(rows) < 2:
+        raise ValueError(
+            f"need products (N, P) of at least 2 samples and P eigenvalues, got {rows.shape}, {values.shape}"
+        )
+    first, others = float(values[0]), values[1:]
+    if not abs(first) > np.abs(others).max(initial=0.0):
+        raise ValueError(f"the first eigenvalue, {first:.6g}, must be the only one of largest modulus")
+    variances = rows.var(axis=0)
+    return RankChange(
+        square / float((values**2).sum()) - 1.0,
+        float(variances[0]) / first**2,
+        2.0 / first * float((variances[1:] / (first - others)).sum()),
+    )
