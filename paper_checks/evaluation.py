@@ -323,18 +323,21 @@ def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     sign = "=" if equal else ">" if confirmed else "<="
     how = "; ".join([f"error at most {float(error):.3g}" if error else "exact", *filter(None, [outcome.sampled])])
     # Digits of a side that is smaller than the error are noise, and differ from machine to machine.
-    told = _apart(0.0 if abs(left) < error else left, 0.0 if abs(right) < error else right, gap)
+    told = told_apart(0.0 if abs(left) < error else left, 0.0 if abs(right) < error else right, gap)
     detail = f"{reads}{told[0]} {sign} {told[1]} ({how})"
     return Replayed("witness", confirmed, confirmed and not outcome.sampled, left, right, detail, assumes, given)
 
 
-def _apart(left: float, right: float, gap: Fraction) -> tuple[str, str]:
-    """Both sides in six digits, or in as many as tell them apart; where no float does, the left one by its gap.
+def told_apart(left: float, right: float, gap: Fraction | float | None = None) -> tuple[str, str]:
+    """Two sides in six digits, or in as many as tell them apart; where no float does, the left one by the gap.
 
-    >>> _apart(0.360036, 0.36, Fraction(36, 10**6)), _apart(0.36 + 1e-9, 0.36, Fraction(1, 10**9))
+    >>> told_apart(0.360036, 0.36), told_apart(0.36 + 1e-9, 0.36)
     (('0.360036', '0.36'), ('0.360000001', '0.36'))
+    >>> told_apart(0.36, 0.36, Fraction(1, 10**40))
+    ('0.36 + 1e-40', '0.36')
     """
-    for digits in range(6, 18) if gap else (6,):
+    apart = left != right if gap is None else gap != 0
+    for digits in range(6, 18) if apart else (6,):
         told = f"{left:.{digits}g}", f"{right:.{digits}g}"
         if told[0] != told[1]:
             return told

@@ -12,6 +12,7 @@ import sympy
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
+from paper_checks.evaluation import told_apart
 from paper_checks.facts import compared, identity, vanishes
 from paper_checks.lines import Line
 from paper_checks.methods.sides import UndefinedError
@@ -63,13 +64,13 @@ def judge_identity(
         for point in points:
             value = difference.subs(point)
             if value.is_comparable and value != 0:
-                left, right = float(equation.left.subs(point)), float(equation.right.subs(point))
+                left, right = told_apart(*(float(side.subs(point)) for side in (equation.left, equation.right)))
                 exact = compared(equation.name, value, "!=", 0) if value.is_Rational else None
                 return Evidence(
                     ok=False,
                     scope=scope,
                     printed=f"{equation.name}: both sides equal",
-                    obtained=f"left {left:.6g}, right {right:.6g} at the witness",
+                    obtained=f"left {left}, right {right} at the witness",
                     margin=-float(abs(value)) - number,
                     cases=len(points),
                     witness={str(symbol): str(number) for symbol, number in point.items()},

@@ -18,6 +18,7 @@ from scipy.optimize import differential_evolution, minimize
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
+from paper_checks.evaluation import told_apart
 from paper_checks.facts import Exact, Fact, compared
 from paper_checks.lines import Line, line_of
 from paper_checks.methods.domain import Axis, Cases, Searched, check_reached, in_words
@@ -161,7 +162,7 @@ def judge_inequality(
     if violating is not None:
         return Evidence(
             False, scope, printed,
-            f"left {left[violating]:.6g}, right {right[violating]:.6g} at the witness",
+            "left {}, right {} at the witness".format(*told_apart(left[violating], right[violating])),
             margin=min(-float(excess[violating]), 0.0), slack=slack, cases=count, tight=tight,
             witness=case(violating), facts=shown, infinite=bool(np.isinf(scale[violating])), lines=named,
         )  # fmt: skip

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from paper_checks.claim import Evidence
+from paper_checks.evaluation import told_apart
 from paper_checks.facts import compared, together
 from paper_checks.lines import Line, line_of
 from paper_checks.methods.sides import ROUNDING, UndefinedError, number
@@ -117,7 +118,7 @@ def judge_promises(promises: Sequence[Promise], scope: str, whole: bool = False)
                         facts=together(*shown))  # fmt: skip
     first = next((promise for promise in broken if promise.case is not None), broken[0])
     failed = list(dict.fromkeys(promise.name for promise in broken))
-    sides = f"{float(first.left):.6g} and {float(first.right):.6g} at the witness"
+    sides = f"{' and '.join(told_apart(float(first.left), float(first.right)))} at the witness"
     return Evidence(
         False, scope, first.name,
         f"{sides}; broken in {len(broken)} of {len(promises)} evaluations: {'; '.join(failed)}",

@@ -345,7 +345,7 @@ def thm_5_4(
     measure=run_courses,
     correction=Form(
         r"With $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2$, on the events of Theorem 5.4 as corrected, $\delta^T "
-        r"\le \epsilon$ for every $\epsilon > 0$. Given that, the loss caused by the angle is at most "
+        r"\le \epsilon$ for every $\epsilon$ and its T. Given that, the loss caused by the angle is at most "
         r"$\|b^*\|^2\epsilon^2$, and on samples independent of $a^T$ the expected loss is $(1 + \tilde "
         r"c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), for $m \ge 4$ at most $\|b^*\|^2\epsilon^2$.",
         {"limit": 0.5, "tied": True},

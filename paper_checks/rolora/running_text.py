@@ -110,8 +110,8 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
     ),
     vary=("most",),
     importance="result",
-    because=r"At the largest step, $\eta\|b^*\|^2 = 1$, the rate at the minimiser is 1: the angle falls like $1/\sqrt "
-    "t$.",
+    because=r"With unlimited samples and the largest step, $\eta\|b^*\|^2 = 1$, the rate at the minimiser is 1: the "
+    r"angle falls like $1/\sqrt t$.",
     readings=(
         LITERAL,
         Reading(
