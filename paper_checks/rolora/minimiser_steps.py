@@ -279,6 +279,7 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
         left, right, 1e-12, case=lambda index: {"line": index // len(rows), "eps_2": float(e[index % len(rows)])},
         lines=np.repeat(["squares", "firsts", "their order"], len(rows)).tolist(),
         domain=tried_in_words(("eps_2", e, UNIT), ("m", m, FROM_ONE), ("cosine of the angle", cosine, UNIT)),
-        scope="thresholds up to 0.999, one and fifty samples, w at several angles to b*; c_2 = 8/3 > 1",
+        scope="a and w fixed, or independent of the samples; thresholds up to 0.999, one and fifty samples, w at several "
+        "angles to b*; c_2 = 8/3 > 1",
         printed=f"all three with c_2 = {c2:.4g}",
     )  # fmt: skip
