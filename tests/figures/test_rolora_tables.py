@@ -6,7 +6,7 @@ import pytest
 
 from figures.figure import Settings
 from figures.ledger import select
-from figures.rolora_printed import MMLU, TABLE_1, TABLE_2, TABLE_12, TESTS
+from figures.rolora_printed import MMLU, TABLE_1, TABLE_2, TABLE_6, TABLE_12, TESTS
 from figures.rolora_tables import AVERAGE, ROUNDING, mean_of_row, mmlu, nearest_count
 from paper_checks.methods.printed import Rounded
 from paper_checks.rolora.results import NOT_FOLLOWING, attainable
@@ -59,6 +59,15 @@ def test_the_averages_that_differ_are_those_of_the_claim():
         (f"rank {rank}, {clients} clients", method) for rank, clients, method in NOT_FOLLOWING
     ]
     assert float(mean_of_row(TABLE_1[0])) == pytest.approx((95.62 + 91.59 + 86.20 + 86.13 + 81.46) / 5)
+
+
+def test_rows_are_named_by_table_setting_and_method():
+    settings = ("rank 4, 3 clients", "rank 4, 20 clients", "rank 4, 50 clients", "rank 8, 50 clients")
+    for number, rows, methods in ((1, TABLE_1, ("LoRA", "FFA-LoRA", "RoLoRA")),
+                                  (6, TABLE_6, ("LoRA", "FFA-LoRA", "FlexLoRA", "RoLoRA"))):  # fmt: skip
+        expected = [f"Table {number}, {setting}, {method}" for setting in settings for method in methods]
+        assert [row.name for row in rows] == expected
+    assert {row.name.split(",")[0] for row in TABLE_2} == {"Table 2"}
 
 
 def test_a_mean_of_trials_is_attainable_where_the_claim_says_so():
