@@ -44,24 +44,45 @@ def entrywise(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equati
     return [Equation(f"{name}, entry {k}", one, other) for k, (one, other) in enumerate(pairs)]
 
 
+ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
+"""Two clients whose adapters are numbers, the same B at both."""
+
+
 @claim(
     "rolora/eq-1",
     where="Section 3.2, eqs. (1) and (2)",
     says=r"$\frac1N\sum_{i=1}^N\Delta W_i = \frac1N(A_1B_1 + \cdots + A_NB_N) \ne \frac1N(A_1 + \cdots + "
     r"A_N)\frac1N(B_1 + \cdots + B_N)$: aggregating the two factors apart is inaccurate.",
     measure=points_of,
-    mutants=[{"cross": 0.0}, {"cross": -1.0}],
+    readings=(
+        LITERAL,
+        Reading(
+            "in general position",
+            r"The difference of the two sides is $\frac1N\sum_i(A_i - \bar A)(B_i - \bar B)$, which from two clients "
+            "on is not zero but for special factors.",
+            {"of": "general"},
+            "The sentence speaks of what averaging does as a rule; with one client both sides are the same.",
+            ({"of": "general", "cross": 0.0}, {"of": "general", "cross": -1.0}),
+        ),
+    ),
     also=("rolora/eq-2",),
     importance="result",
-    expect=("holds", "proof"),
+    because="The sides are equal for one client, and wherever the clients agree in one of the two factors.",
+    expect=("depends on the reading", "proof"),
 )
-def eq_1(points: list[Point], cross: float = 1.0) -> Evidence:
+def eq_1(points: list[Point], cross: float = 1.0, of: str = "all") -> Evidence:
     r"""The difference is the covariance of the clients' factors, $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$.
 
     Args:
         points: entries.
         cross: share of the covariance in the difference; 0 says that the two sides of (2) are equal.
+        of: factors in general position, or all.
     """
+    if of == "all":
+        As, Bs = ([Fraction(number) for number in ONE_B[name]] for name in ("A", "B"))
+        apart = sum(A * B for A, B in zip(As, Bs, strict=True)) / 2 - sum(As) / 2 * sum(Bs) / 2
+        line = Promise("sides that differ", Fraction(1), Fraction(apart != 0), case=ONE_B)
+        return judge_promises([line], "two clients whose A and B are numbers")
     lines = []
     for clients in (1, 2, 3):
         As, Bs = factors(clients)

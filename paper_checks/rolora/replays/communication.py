@@ -8,6 +8,21 @@ from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
 
+@replay("rolora/eq-1")
+def eq_1(values: Values) -> Violation:
+    """Two clients with different A and one B: whether the mean of the products differs from the product of means."""
+    As, Bs = ([Fraction(number) for number in values[name]] for name in ("A", "B"))
+    N = len(As)
+    assumes = assuming(
+        Hypothesis("clients", N, ">=", 2),
+        Hypothesis("clients with a B", len(Bs), "=", N),
+        Hypothesis("A_1 - A_2", As[0] - As[1], "!=", 0),
+    )
+    products, means = sum(A * B for A, B in zip(As, Bs, strict=True)) / N, sum(As) / N * sum(Bs) / N
+    return Violation(0, abs(products - means), assumes=assumes, given={"(1)": products, "(2)": means}, strict=True,
+                     reads="0, against the distance of (1) and (2), which should be more")  # fmt: skip
+
+
 @replay("rolora/eq-4")
 def eq_4(values: Values) -> Violation:
     """Adapters of one number: the mean of the products against that of the A_i times that of the B_i, which is B."""
