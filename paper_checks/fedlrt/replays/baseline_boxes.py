@@ -79,6 +79,29 @@ def eq_4(values: Values) -> Violation:
                      "distance of (4) as printed from the same with the first client's own loss")  # fmt: skip
 
 
+@replay("fedlrt/claim-drift")
+def claim_drift(values: Values) -> Violation:
+    """The weights at which a round of FedAvg stays, with fewer and with more local steps."""
+    pairs, rate, more, assumes = _parabolas(values)
+    fewer = int(values["fewer"])
+    assumes += [
+        Hypothesis("fewer local steps", fewer, ">=", 1),
+        Hypothesis("fewer local steps", fewer, "<", more),
+        Hypothesis("largest h times the learning rate", max(h for h, _ in pairs) * rate, "<", 1),
+    ]
+
+    def limit(steps: int) -> Fraction:
+        shift = kept = Fraction(0)  # a round maps w to shift + kept w
+        for h, c in pairs:
+            left = (1 - rate * h) ** steps
+            shift, kept = shift + (1 - left) * c / len(pairs), kept + left / len(pairs)
+        return shift / (1 - kept) if kept != 1 else Fraction(0)
+
+    return Violation(abs(limit(fewer)), abs(limit(more)), assumes=assumes,
+                     reads="losses h (w - c)^2 / 2 of one number, their mean's minimiser 0: distance of FedAvg's limit "
+                     "with fewer local steps against that with more")  # fmt: skip
+
+
 @replay("fedlrt/alg-6")
 def alg_6(values: Values) -> Violation:
     """One step of two clients with losses |W - T|^2 / 2 from W = e1 e1', U = V = e1.

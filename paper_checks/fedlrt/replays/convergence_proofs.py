@@ -174,3 +174,33 @@ def thm_11_hat_second(values: Values) -> Proof:
     """
     flaw = _flaw_of_outside(2 * Fraction(values["half"]), int(values["power"]))
     return Proof(not flaw, flaw or "the triangle inequality over steps and clients, squared")
+
+
+@proof("fedlrt/claim-drift@what-can-happen", limit="1", power=1, steps=[1, 2, 5])
+def claim_drift(values: Values) -> Proof:
+    r"""Losses $\frac{h_c}2(w - m_c)^2$, $h_1 < h_2$, $\lambda h_c < 1$; $a = 1 - \lambda h_1 > b = 1 - \lambda h_2$.
+
+    s local steps take w to $m_c + a^s(w - m_c)$, and likewise with b. A round contracts by $\frac12(a^s + b^s) < 1$ and
+    stays at $m_2 + \rho_s(m_1 - m_2)$ with $\rho_s = \frac{1 - a^s}{(1 - a^s) + (1 - b^s)}$. $\rho_1 = \frac{h_1}{h_1 +
+    h_2}$ is the global minimiser and $\rho_s \to \frac12$ the mean of both. $\rho_s$ grows with s, as the quotient of
+    $A_s = \sum_{k<s}a^k$ and $B_s = \sum_{k<s}b^k$ does: $A_{s+1}B_s - A_sB_{s+1} = \sum_{k<s}a^kb^k(a^{s-k} -
+    b^{s-k}) > 0$. The distance from the minimiser is $(\rho_s - \rho_1)|m_1 - m_2|$.
+    """
+    b, e, rate, spread = sympy.symbols("b e lambda d", positive=True)
+    a = b + e
+    first = (1 - a) / (2 - a - b)
+    stated = rational(values["limit"]) * (sympy.Rational(1, 2) - first) * spread ** int(values["power"])
+    flaws = []
+    for s in [int(size) for size in values["steps"]]:
+        A, B = (sum(x**k for k in range(s)) for x in (a, b))
+        growth = sympy.expand((A + a**s) * B - A * (B + b**s))
+        flaws.append("" if growth != 0 and non_negative(growth) else f"the growth from {s} steps")
+        same = sympy.simplify((1 - a) * A - (1 - a**s)) == 0 and sympy.simplify((1 - b) * B - (1 - b**s)) == 0
+        flaws.append("" if same else f"the sums of {s} powers")
+    h = sympy.symbols("h1:3", positive=True)
+    global_share = first.subs(e, rate * (h[1] - h[0])).subs(b, 1 - rate * h[1])
+    flaws.append("" if sympy.simplify(global_share - h[0] / sum(h)) == 0 else "the minimiser at one step")
+    ends = sympy.simplify(stated - (sympy.Rational(1, 2) - first) * spread) == 0
+    flaws.append("" if ends else "the distance in the limit")
+    flaw = first_flaw(*flaws)
+    return Proof(not flaw, flaw or "the quotient of two geometric sums grows; its ends")
