@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from figures.experiment_effects import Effect, Finding
 from figures.style import BLUE, VERMILION, WIDTH
+from figures.text_tables import Cell, fill_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -124,27 +126,17 @@ def _lines(groups: Sequence[str]) -> int:
 
 
 def _table(axes: Any, values: Sequence[Value], lines: int, unit: str) -> None:
-    axes.set(xlim=(0, 1), ylim=(lines - 0.5, -0.5))
-    axes.set_axis_off()
     printed = any(value.published is not None for value in values)
-    columns = (0.52, 0.8, 1.0) if printed else (0.0, 1.0, 0.0)
-    for x, head in zip(columns, ("published", "obtained", "diff.") if printed else ("", "obtained", ""), strict=True):
-        axes.text(x, 0, head, ha="right", va="center", fontsize=7.5, weight="bold")
-    axes.text(0, 0, unit, va="center", fontsize=7, color="0.4")
-    line, group = 1, None
-    for value in values:
-        if value.group != group:
-            axes.text(0, line, value.group, va="center", fontsize=7.5, weight="bold")
-            axes.axhline(line - 0.5, color="0.8", linewidth=0.6)
-            line, group = line + 1, value.group
-        axes.text(0.03, line, value.name, va="center", fontsize=7.5)
-        for x, cell in zip(columns, value.cells, strict=True):
-            axes.text(x, line, cell, ha="right", va="center", fontsize=7.5)
-        if np.isfinite(value.difference):
-            strength = 0.45 * min(1.0, abs(value.difference) / FULL_TINT)
-            axes.axhspan(line - 0.46, line + 0.46, 0.84, 1.0, lw=0, alpha=strength,
-                         color=BLUE if value.difference > 0 else VERMILION)  # fmt: skip
-        line += 1
+    rows: list[list[Cell]] = []
+    for group, of in groupby(values, key=lambda value: value.group):
+        rows.append([Cell(group, bold=True)])
+        for value in of:
+            published, obtained, difference = map(Cell, value.cells)
+            if np.isfinite(value.difference):
+                difference = Cell(difference.text, value.difference / FULL_TINT)
+            rows.append([Cell(f"  {value.name}"), *([published, obtained, difference] if printed else [obtained])])
+    heads = (unit, "published", "obtained", "diff.") if printed else (unit, "obtained")
+    fill_table(axes, heads, rows, (0.34, 0.18, 0.28, 0.2) if printed else (0.7, 0.3), lines)
 
 
 def _forest(axes: Any, contrasts: Sequence[Contrast], lines: int) -> None:

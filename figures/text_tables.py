@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from figures.style import BLUE, VERMILION, WIDTH
 
@@ -37,33 +37,44 @@ class Cell:
 def draw_text_table(
     heads: Sequence[str], rows: Sequence[Sequence[Cell]], title: str, widths: Sequence[float]
 ) -> Picture:
-    """A table; the first column is on the left of its cells, the others on the right.
-
-    Args:
-        heads: Of the columns.
-        rows: Cells from the first column on; a row may have fewer.
-        title: What is found.
-        widths: Of the columns, in any unit.
-    """
+    """A table with what is found as its title; the other arguments are those of `fill_table`."""
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(WIDTH, 0.55 + ROW * (len(rows) + 1.2)))
-    axes = picture.subplots()
+    fill_table(picture.subplots(), heads, rows, widths, len(rows) + 1)
+    picture.suptitle(fill(title, 98), x=0.01, ha="left", fontsize=9)
+    return picture
+
+
+def fill_table(
+    axes: Any, heads: Sequence[str], rows: Sequence[Sequence[Cell]], widths: Sequence[float], lines: int
+) -> None:
+    """Fills axes with a table: heads at 0, rows at 1, 2, and so on, downwards; a rule above a row that is a heading.
+
+    Args:
+        axes: To be filled.
+        heads: Of the columns; the first column is on the left of its cells, the others on the right.
+        rows: Cells from the first column on; a row may have fewer.
+        widths: Of the columns, in any unit.
+        lines: There is room for so many, the heads among them.
+    """
+    from matplotlib.patches import Rectangle
+
     edges = [0.0, *accumulate(widths)]
-    axes.set(xlim=(0.0, edges[-1]), ylim=(len(rows) + 0.6, -0.6))
+    gap = 0.01 * edges[-1]
+    axes.set(xlim=(0.0, edges[-1]), ylim=(lines - 0.5, -0.5))
     axes.set_axis_off()
-    for column, head in enumerate(heads):
-        axes.text(edges[column + 1] - 0.08, 0, head, ha="right", va="center", fontsize=7, weight="bold")
     axes.axhline(0.55, color="0.3", linewidth=0.8)
-    for line, cells in enumerate(rows, start=1):
+    named = [Cell(head, bold=column > 0) for column, head in enumerate(heads)]
+    for line, cells in enumerate([named, *rows]):
+        if line > 1 and cells[0].bold:
+            axes.axhline(line - 0.5, color="0.8", linewidth=0.6)
         for column, cell in enumerate(cells):
             left, right = edges[column], edges[column + 1]
             if cell.tint:
                 opacity = LEAST + (FULL - LEAST) * min(1.0, abs(cell.tint))
                 colour = BLUE if cell.tint > 0 else VERMILION
-                axes.fill_between([left, right], line - 0.45, line + 0.45, color=colour, alpha=opacity, lw=0)
-            at, side = (left, "left") if column == 0 else (right - 0.08, "right")
+                axes.add_patch(Rectangle((left, line - 0.45), right - left, 0.9, color=colour, alpha=opacity, lw=0))
+            at, side = (left, "left") if column == 0 else (right - gap, "right")
             weight = "bold" if cell.bold else "normal"
             axes.text(at, line, cell.text, ha=side, va="center", fontsize=7, weight=weight)
-    picture.suptitle(fill(title, 98), x=0.01, ha="left", fontsize=9)
-    return picture

@@ -86,7 +86,7 @@ def test_a_table_and_its_comparisons_stand_line_by_line():
     for text in left.texts:
         x, y = text.get_position()
         lines.setdefault(y, []).append((x, text.get_text()))
-    assert {y: [word for _, word in sorted(row) if word] for y, row in lines.items()} == {
+    assert {y: [word.strip() for _, word in sorted(row) if word] for y, row in lines.items()} == {
         0: ["accuracy, %", "published", "obtained", "diff."], 1: ["IID, K = 20"],
         2: ["FedAvg", "80.0", "78.0 ± 0.5", "-2.0"], 3: ["FedLoRU", "81.2", "84.0 (2 failed)", "+2.8"],
         4: ["IID, K = 100"], 5: ["FedAvg", "- (5 failed)"],
@@ -113,12 +113,8 @@ def test_a_table_and_its_comparisons_stand_line_by_line():
 def test_a_table_without_comparisons_or_printed_values():
     values = [Value("", "one", None, 50.0, 1.0)]
     (alone,) = styled(draw_table, values, [], "Nothing is compared").axes
-    assert [text.get_text() for text in alone.texts if text.get_text()] == [
-        "obtained",
-        "accuracy, %",
-        "one",
-        "50.0 ± 1.0",
-    ]
+    written = [text.get_text().strip() for text in alone.texts]
+    assert [text for text in written if text] == ["accuracy, %", "obtained", "one", "50.0 ± 1.0"]
     bare = styled(draw_table, values, [Contrast("", "one minus other", None, Effect(5, 0.06, 0.01, 0.02))], "One").axes
     assert bare[1].get_xlabel() == "difference, points"
 
