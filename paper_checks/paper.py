@@ -57,6 +57,7 @@ class Paper:
         package: import name of its folder.
         themes: modules of the package that hold claims, in the order of the paper.
         pages: the pages that tell its findings.
+        together: groups of neighbouring themes that share runs, which one worker then makes once.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Paper:
     package: str
     themes: tuple[str, ...]
     pages: tuple[Page, ...] = ()
+    together: tuple[tuple[str, ...], ...] = ()
 
     def claims(self) -> tuple[Claim, ...]:
         """Claims in the order of their declaration."""
@@ -78,6 +80,11 @@ class Paper:
         about = (module.__doc__ or theme).split("\n\n")[0].replace("\n", " ")
         claims = [item for item in vars(module).values() if isinstance(item, Claim) and item.module == module.__name__]
         return about, claims
+
+    def piece(self, module: str) -> tuple[str, ...]:
+        """The modules that one worker checks, of which one is given."""
+        pieces = (tuple(f"{self.package}.{theme}" for theme in some) for some in self.together)
+        return next((some for some in pieces if module in some), (module,))
 
     @property
     def folder(self) -> Path:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import groupby, islice
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,8 @@ from workloads.files import write_whole
 Progress = Callable[[str], None]
 OUTCOME = {True: "holds", False: "does not hold", None: "undecided"}
 """What a reading came to, in words."""
-FILES_EACH = 25
-"""Stored files that one process replays where several work; it starts in about a second."""
+FEWEST_FILES = 25
+"""Stored files for which a process of their own is worth its start, which takes about a second."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,7 @@ def run(
     files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
     themes = [
         _Theme(ledger.home[some[0].id], some, seed, budget)
-        for some in (tuple(found) for _, found in groupby(claims, key=lambda claim: claim.module))
+        for some in (tuple(found) for _, found in groupby(claims, key=lambda claim: ledger.home[claim.id].piece(claim.module)))
     ]
     on_file = _on_file(claims, ledger, files, tuple(search_path), jobs)
     measured: list[_Measured] = []
@@ -265,7 +266,7 @@ def _of_no_claim(papers: Iterable[Paper]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Theme:
-    """Claims of one module, which often share what they measure: one piece of work."""
+    """Claims of one theme, or of some that share what they measure: one piece of work."""
 
     paper: Paper
     claims: tuple[Claim, ...]
@@ -319,7 +320,7 @@ def _on_file(
     return [
         _OnFile(paper.package, tuple(some[first : first + each]), search_path)
         for paper, some in wanted.items()
-        for each in [FILES_EACH if jobs > 1 else max(len(some), 1)]
+        for each in [max(FEWEST_FILES, ceil(len(some) / jobs))]
         for first in range(0, len(some), each)
     ]
 

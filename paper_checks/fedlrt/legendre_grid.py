@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from toymodels.legendre import legendre_features
 
 Array = NDArray[np.float64]
+Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +46,8 @@ class Grid:
     def hessians(self, U: Array, V: Array) -> Array:
         """Of the clients' losses in the coefficients S of U S V', ``(clients, kl, kl)``."""
         rows, columns = self.features @ U, self.features @ V
-        (left, i), (right, j) = _pairs(rows), _pairs(columns)
-        moments = left.T @ self.weights @ right
+        (a, b, i), (c, d, j) = _pairs(U.shape[1]), _pairs(V.shape[1])
+        moments = (rows[:, a] * rows[:, b]).T @ self.weights @ (columns[:, c] * columns[:, d])
         size = U.shape[1] * V.shape[1]
         return np.asarray(moments[:, i[:, None, :, None], j[None, :, None, :]].reshape(-1, size, size))
 
@@ -55,13 +57,13 @@ class Grid:
         return float(0.5 * (np.tensordot(self.shares, self.weights, 1) * residual**2).sum())
 
 
-def _pairs(columns: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Products of columns a <= b, and the place of each pair among them."""
-    k = columns.shape[1]
+@cache
+def _pairs(k: int) -> tuple[Places, Places, Places]:
+    """Pairs a <= b of k columns, and the place of each among them."""
     a, b = np.triu_indices(k)
     place = np.empty((k, k), dtype=np.int64)
     place[a, b] = place[b, a] = np.arange(len(a))
-    return columns[:, a] * columns[:, b], place
+    return a, b, place
 
 
 def on_grid(parts: Sequence[tuple[Array, Array]], target: Array, basis: str) -> Grid:
@@ -143,10 +145,11 @@ def _coefficients(grid: Grid, U: Array, V: Array, S: Array, own: Array, mean: Ar
         along[:, :r, :r] = (U.T @ mean @ V)[:r, :r]
     else:
         along[:] = U.T @ mean @ V
-    slopes, H = along.reshape(len(own), -1, 1), grid.hessians(U, V)
-    moved = np.zeros_like(slopes)
-    for _ in range(rounds.steps):
-        moved = moved - rounds.rate * (H @ moved + slopes)
+    change = -rounds.rate * along.reshape(len(own), -1, 1)
+    step = np.eye(change.shape[1]) - rounds.rate * grid.hessians(U, V)
+    moved = change
+    for _ in range(rounds.steps - 1):
+        moved = step @ moved + change
     found = np.tensordot(grid.shares, moved[:, :, 0], 1).reshape(along.shape[1:])
     found[:r, :r] += S
     return np.asarray(found)

@@ -11,5 +11,6 @@ PAPER = Paper(
     "paper_checks.fedlrt",
     THEMES,
     (ANALYSIS,),
+    together=(("homogeneous_setting", "least_squares", "homogeneous_jointly", "different_targets"),),
 )
 """FeDLRT (``fedlrt``)."""

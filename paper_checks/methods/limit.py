@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import sqrt
 
 import numpy as np
@@ -59,9 +60,15 @@ def mean_interval(draws: NDArray[np.float64], level: float) -> Interval:
     """
     if len(draws) < 2 or not np.isfinite(draws).all():
         raise ValueError(f"an interval needs at least two finite draws, got {len(draws)}")
-    half = float(t.ppf(1.0 - level / 2.0, len(draws) - 1)) * float(np.std(draws, ddof=1)) / sqrt(len(draws))
+    half = _quantile(level, len(draws) - 1) * float(np.std(draws, ddof=1)) / sqrt(len(draws))
     mean = float(np.mean(draws))
     return Interval(mean - half, mean + half, level)
+
+
+@cache
+def _quantile(level: float, degrees: int) -> float:
+    """Of Student's law, two-sided; every form of a statement asks for the same few."""
+    return float(t.ppf(1.0 - level / 2.0, degrees))
 
 
 def judge_limit(
