@@ -23,8 +23,7 @@ _NAMED_ACCENTS = {"~": "tilde", "^": "hat", "¯": "bar", "˙": "dot", "ˇ": "che
 _UP = dict(zip("0123456789+−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRUVW⊤*⋆′″",
                "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵁⱽᵂᵀ**'″", strict=True))  # fmt: skip
 """Without T, which would be read as a transposition."""
-_DOWN = dict(zip("0123456789+−=()aehijklmnoprstuvxβγρφχ",
-                 "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))  # fmt: skip
+_DOWN = dict(zip("0123456789+−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", strict=True))
 _SHARES = {("1", "2"): "½", ("1", "3"): "⅓", ("2", "3"): "⅔", ("1", "4"): "¼", ("3", "4"): "¾", ("1", "8"): "⅛"}
 _ASCII = {
     "−": "-", "≤": "<=", "≥": ">=", "≪": "<<", "≫": ">>", "≠": "!=", "≈": "~", "∼": "~", "≡": "==", "∝": " prop. to ",

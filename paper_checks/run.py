@@ -202,7 +202,9 @@ def run(
     files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
     themes = [
         _Theme(ledger.home[some[0].id], some, seed, budget)
-        for some in (tuple(found) for _, found in groupby(claims, key=lambda claim: ledger.home[claim.id].piece(claim.module)))
+        for some in (
+            tuple(found) for _, found in groupby(claims, key=lambda claim: ledger.home[claim.id].piece(claim.module))
+        )
     ]
     on_file = _on_file(claims, ledger, files, tuple(search_path), jobs)
     measured: list[_Measured] = []

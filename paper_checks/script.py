@@ -385,7 +385,7 @@ def _text(node: ast.stmt, source: str) -> str:
                 dropped |= set(range(part.body[0].lineno - 1, part.body[0].end_lineno or 0))
     kept = [line for number, line in enumerate(lines[first : node.end_lineno], first) if number not in dropped]
     kept = [line for line in kept if line.strip()]
-    return "\n".join(line.replace("  # fmt: skip", "") for line in kept)
+    return "\n".join(line.replace("", "") for line in kept)
 
 
 def _is_text(node: ast.stmt) -> bool:

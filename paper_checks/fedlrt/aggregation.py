@@ -22,7 +22,7 @@ from paper_checks.context import Context
 from paper_checks.fedlrt.bases import entrywise
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
 from paper_checks.watched import Watched
 from toymodels.quadratic import centred
 
@@ -123,7 +123,7 @@ def measure_spectra(context: Context) -> list[Spectrum]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/claim-trunc",
     where="Section 3.1, automatic compression via rank truncation",
     says="Truncation is needed to identify the optimal rank and to make sure that S has full rank. The SVD of "
@@ -143,9 +143,8 @@ def measure_spectra(context: Context) -> list[Spectrum]:
     expect=("corrected", "proof"),
 )
 def claim_trunc(spectra: list[Spectrum], after: int = 0, strict: bool = True, bound: float = 1.0,
-                keep: tuple[str, ...] = ("exists", "error", "rank", "full")) -> Evidence:  # fmt: skip
+                keep: tuple[str, ...] = ("exists", "error", "rank", "full")) -> Promises:  # fmt: skip
     """The smallest rank that the rule admits, in fractions, and what it leaves."""
-    promises = []
     share = Fraction(bound)
     for sigma, theta in spectra:
         squares = [sum((s * s for s in sigma[k:]), Fraction(0)) for k in range(len(sigma) + 1)]
@@ -157,20 +156,19 @@ def claim_trunc(spectra: list[Spectrum], after: int = 0, strict: bool = True, bo
 
         admitted = [k for k in range(1, len(sigma) + 1) if below(k - 1 + after)]
         if "exists" in keep:
-            promises.append(Promise("some rank from 1 to 2r is admitted", 1, len(admitted), at_most=True, case=case))
+            yield Promise("some rank from 1 to 2r is admitted", 1, len(admitted), at_most=True, case=case)
         if not admitted:
             continue
         kept = admitted[0]
         near = int(squares[kept] < (share * theta) ** 2)
         if "error" in keep:
-            promises.append(Promise("the truncated part is below the threshold", near, 1.0, case=case))
+            yield Promise("the truncated part is below the threshold", near, 1.0, case=case)
         if "rank" in keep:
             least = min(k for k in range(len(sigma) + 1) if squares[k] < theta**2)
-            promises.append(Promise("no smaller rank comes as near", kept, max(least, 1), case=case))
+            yield Promise("no smaller rank comes as near", kept, max(least, 1), case=case)
         if "full" in keep:
-            promises.append(Promise("S has full rank", float(sigma[kept - 1] > 0), 1.0, case=case))
-    return judge_promises(promises, f"{len(spectra)} spectra of 2 to 8 singular values, with ties, zeros and many "
-                          "decades, in fractions")  # fmt: skip
+            yield Promise("S has full rank", float(sigma[kept - 1] > 0), 1.0, case=case)
+    return f"{len(spectra)} spectra of 2 to 8 singular values, with ties, zeros and many decades, in fractions"
 
 
 RULES: tuple[Rule, ...] = ("printed", "after")
@@ -204,7 +202,7 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/claim-factors",
     where="Section 3.1, first paragraph",
     says="FeDLRT ensures that for all $t > 1$ the bases $U^t$ and $V^t$ are orthonormal and $S^t$ is diagonal and "
@@ -223,20 +221,19 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     expect=("corrected", "proof"),
 )
 def claim_factors(found: dict[str, list[Factors]], rule: str = "printed", full: bool = True, length: float = 1.0,
-                  diagonal: float = 1.0) -> Evidence:  # fmt: skip
+                  diagonal: float = 1.0) -> Promises:  # fmt: skip
     """Every round under a rule; full rank means a smallest singular value beyond rounding."""
-    promises = []
     for one in found[rule]:
         sigma = one.S.diagonal()
-        promises += [
+        yield from [
             orthonormal("U is orthonormal", length * one.U),
             orthonormal("V is orthonormal", one.V),
             same("S is diagonal", one.S, diagonal * torch.diag(sigma)),
         ]
         if full:
-            promises.append(Promise("S has full rank", 1e-12 * float(sigma.max()), float(sigma.min()), at_most=True,
-                                    case=one.by_hand))  # fmt: skip
-    return judge_promises(promises, f"a gradient within the bases by hand; {SCOPE}; two rounds at tau = {TAU}")
+            yield Promise("S has full rank", 1e-12 * float(sigma.max()), float(sigma.min()), at_most=True,
+                                    case=one.by_hand)  # fmt: skip
+    return f"a gradient within the bases by hand; {SCOPE}; two rounds at tau = {TAU}"
 
 
 @dataclass(frozen=True)
@@ -288,7 +285,7 @@ def measure_means(context: Context) -> list[Mean]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/claim-alg6",
     where="Section 3, other federated low-rank schemes, with Algorithm 6",
     says="Existing low-rank schemes give each client a representation of its own. For the mean the server must "
@@ -309,18 +306,17 @@ def measure_means(context: Context) -> list[Mean]:
     expect=("corrected", "proof"),
 )
 def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,
-               keep: tuple[str, ...] = ("needed", "attained", "beyond")) -> Evidence:  # fmt: skip
+               keep: tuple[str, ...] = ("needed", "attained", "beyond")) -> Promises:  # fmt: skip
     """Size of the matrix whose singular values are those of the mean; none smaller than its rank can be."""
-    promises = []
     for one in means:
         together = min(one.size, one.clients * one.rank)
         size = {"whole": one.size, "stacked": together, "one client's": one.rank}[needed]
         if "needed" in keep:
-            promises.append(Promise("the size of the SVD that is needed", one.core, size, case=one.by_hand))
-            promises.append(Promise("it has the singular values of the mean", one.gap + spread, 0.0, 1e-10))
+            yield Promise("the size of the SVD that is needed", one.core, size, case=one.by_hand)
+            yield Promise("it has the singular values of the mean", one.gap + spread, 0.0, 1e-10)
         if "attained" in keep:
-            promises.append(Promise("the rank of the mean", one.found, together))
+            yield Promise("the rank of the mean", one.found, together)
         if "beyond" in keep and one.clients > 1:
-            promises.append(Promise("the mean has a rank beyond r", one.rank + 1, one.found, at_most=True))
-    return judge_promises(promises, "two models by hand; 1 to 8 clients with random models of rank 1 and 2 and sizes "
+            yield Promise("the mean has a rank beyond r", one.rank + 1, one.found, at_most=True)
+    return ("two models by hand; 1 to 8 clients with random models of rank 1 and 2 and sizes "
                           "5 to 20, Cr below and above n")  # fmt: skip

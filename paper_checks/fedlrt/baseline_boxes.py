@@ -16,10 +16,10 @@ from algorithms.low_rank import USV, Truncation, factorise, product
 from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Form
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
-from paper_checks.methods.promises import judge_promises, same
+from paper_checks.methods.promises import Promises, promises, same
 from paper_checks.watched import Watched
 from toymodels.quadratic import Quadratic, centred, mean_of
 
@@ -53,7 +53,7 @@ def measure_fedavg(context: Context) -> list[Descents]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/alg-3",
     where="Algorithm 3 (FedAvg) with eq. (3); for eq. (2) see fedlrt/eq-2",
     says=r"FedAvg, in each of T rounds: broadcast $W^t$; $W_c^{s=0} \leftarrow W^t$; for $s = 0, \ldots, s_*-1$ on "
@@ -64,9 +64,8 @@ def measure_fedavg(context: Context) -> list[Descents]:
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_3(runs: list[Descents], rate: float = 1.0, own: bool = True) -> Evidence:
+def alg_3(runs: list[Descents], rate: float = 1.0, own: bool = True) -> Promises:
     """The round against the recursion of every client, and against a central step."""
-    promises = []
     for one in runs:
         clients = one.case.clients
         whole = mean_of(clients, [1.0 / len(clients)] * len(clients))
@@ -76,11 +75,11 @@ def alg_3(runs: list[Descents], rate: float = 1.0, own: bool = True) -> Evidence
             for _ in range(one.steps):
                 W = W - rate * one.rate * (client if own else whole).gradient({"W": W})["W"]
             ends.append(W)
-        promises.append(same("the mean of the clients' recursions", torch.stack(ends).mean(dim=0), one.found))
+        yield same("the mean of the clients' recursions", torch.stack(ends).mean(dim=0), one.found)
         if one.steps == 1:
             central = one.start - rate * one.rate * whole.gradient({"W": one.start})["W"]
-            promises.append(same("one local step is a central step", central, one.found))
-    return judge_promises(promises, f"{SCOPE}; full-rank weights, 1 and {STEPS} local steps")
+            yield same("one local step is a central step", central, one.found)
+    return f"{SCOPE}; full-rank weights, 1 and {STEPS} local steps"
 
 
 def two_parabolas(rate: float = 0.125, steps: int = 2) -> tuple[tuple[Quadratic, ...], Mapping[str, Any]]:
@@ -111,7 +110,7 @@ def measure_fedlin(context: Context) -> list[Descents]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/alg-4",
     where="Algorithm 4 (FedLin), line 9, with eq. (4)",
     says=r"FedLin, in each of T rounds: broadcast $W^t$; aggregate $G_{W,c} \leftarrow \nabla_WL_c(W^t)$ to $G_W$ "
@@ -132,15 +131,14 @@ def measure_fedlin(context: Context) -> list[Descents]:
     expect=("corrected", "proof"),
 )
 def alg_4(runs: list[Descents], as_printed: bool = True, sign: float = 1.0,
-          keep: tuple[str, ...] = ("fixed", "equation", "cancel")) -> Evidence:  # fmt: skip
+          keep: tuple[str, ...] = ("fixed", "equation", "cancel")) -> Promises:  # fmt: skip
     """The round as the box prints it, or corrected, against eq. (4)."""
-    promises = []
     for one in runs:
         end = one.printed if as_printed else one.found
         slopes = [client.gradient({"W": one.start})["W"] for client in one.case.clients]
         mean = torch.stack(slopes).mean(dim=0)
         if "fixed" in keep and one.fixed is not None:
-            promises.append(same("a stationary point stays", end, one.fixed, one.by_hand))
+            yield same("a stationary point stays", end, one.fixed, one.by_hand)
         if "equation" in keep:
             ends = []
             for client, slope in zip(one.case.clients, slopes, strict=True):
@@ -148,11 +146,11 @@ def alg_4(runs: list[Descents], as_printed: bool = True, sign: float = 1.0,
                 for _ in range(one.steps):
                     W = W - one.rate * (client.gradient({"W": W})["W"] - sign * (slope - mean))
                 ends.append(W)
-            promises.append(same("a round is that of eq. (4)", end, torch.stack(ends).mean(dim=0)))
+            yield same("a round is that of eq. (4)", end, torch.stack(ends).mean(dim=0))
         if "cancel" in keep:
             total = torch.stack([mean - slope for slope in slopes]).sum(dim=0)
-            promises.append(same("the corrections cancel", total, torch.zeros_like(total)))
-    return judge_promises(promises, f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps")
+            yield same("the corrections cancel", total, torch.zeros_like(total))
+    return f"two parabolas by hand; {SCOPE}; full-rank weights, {STEPS} local steps"
 
 
 @dataclass(frozen=True)
@@ -193,7 +191,7 @@ def measure_naive(context: Context) -> list[Naive]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/alg-6",
     where="Algorithm 6 (naive FeDLRT) with Section 3",
     says=r"In each of T rounds: broadcast $U^t, V^t, S^t$; for $s = 0, \ldots, s_*-1$ the client augments $U_c^s$, "
@@ -217,11 +215,10 @@ def measure_naive(context: Context) -> list[Naive]:
     "are defined nowhere.",
     expect=("corrected", "search"),
 )
-def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Evidence:
+def alg_6(runs: list[Naive], as_printed: bool = True, scale: float = 1.0, alone: bool = False) -> Promises:
     """The server's model against the mean of the clients' models."""
-    promises = []
     for one in runs:
         if one.clients == 1 or not alone:
             server = scale * (one.printed if as_printed else one.rebuilt)
-            promises.append(same("the server's model is the mean of the clients'", server, one.mean, one.by_hand))
-    return judge_promises(promises, f"two clients by hand; {SCOPE}; one and two local steps, no truncation")
+            yield same("the server's model is the mean of the clients'", server, one.mean, one.by_hand)
+    return f"two clients by hand; {SCOPE}; one and two local steps, no truncation"

@@ -14,8 +14,16 @@ from algorithms.low_rank import USV, augment, beside, padded, product
 from algorithms.tree import Tree
 from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    judge_identity,
+    rational,
+)
+from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
 
 SQUARES = ((2, 1), (3, 1), (4, 2))  # n and r
 
@@ -202,7 +210,7 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
     return [one for one in points if (beyond or one.fits) and (singular or one.kind != "singular S")]
 
 
-@claim(
+@promises(
     "fedlrt/eq-6",
     where="Section 3.1, eq. (6)",
     says=r"With the mean basis gradients $G_U = \frac1C\sum_c\nabla_UL_c(U^tS^tV^{t,\top})$ and $G_V = "
@@ -216,9 +224,8 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
     expect=("holds", "search"),
 )
 def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True,
-         length: float = 1.0) -> Evidence:  # fmt: skip
+         length: float = 1.0) -> Promises:  # fmt: skip
     """The toolkit's wide bases; ``mean`` False asks for the first client's gradient instead."""
-    promises = []
     for one in regular(points, beyond):
         U, S, V = one.parts
         own = (one.G_U, one.G_V) if mean else (one.slopes[0] @ V @ S.mT, one.slopes[0].mT @ U @ S)
@@ -227,17 +234,17 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
             r = first.shape[1]
             scaled = torch.cat([basis[:, :r], length * basis[:, r:]], dim=1)
             R = basis.mT @ torch.cat([first, G], dim=1)
-            promises += [
+            yield from [
                 Promise("2r columns", basis.shape[1], 2 * r),
                 orthonormal("orthonormal columns", scaled),
                 same("the first r columns are the basis itself", basis[:, :r], first),
                 same("[U|Ubar] R = [U|G_U]", basis @ R, torch.cat([first, G], dim=1)),
                 same("R is upper triangular", torch.tril(R, -1), torch.zeros_like(R)),
             ]
-    return judge_promises(promises, WIDE_SCOPE)
+    return WIDE_SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/claim-gu-gv-choice",
     where="Section 3.1, basis augmentation, with Appendix D",
     says="$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and "
@@ -249,14 +256,13 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     expect=("holds", "proof"),
 )
 def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
-                beyond_tangent: float = 0.0) -> Evidence:  # fmt: skip
+                beyond_tangent: float = 0.0) -> Promises:  # fmt: skip
     """Directions of (5), as corrected (fedlrt/eq-5), at the mean gradient, projected out of the wide bases.
 
     ``beyond_tangent`` asks for a share of the gradient outside the tangent space too, ``shared`` False for the
     dynamics of a single client. Without the inverse of S, whose effect is no matter of spans, directions are those of
     GV and of G'U.
     """
-    promises = []
     for one in regular(points, singular=singular):
         U, _, V = one.parts
         G = torch.stack(one.slopes).mean(dim=0) if shared else one.slopes[0]
@@ -264,15 +270,15 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
         moves_U, moves_V = off @ V, pulled - V @ (V.mT @ pulled)
         tangent = G - (1.0 - beyond_tangent) * (off - off @ V @ V.mT)
         inside = one.Ut @ (one.Ut.mT @ tangent @ one.Vt) @ one.Vt.mT
-        promises += [
+        yield from [
             same("the direction of U lies in the wide basis", one.Ut @ (one.Ut.mT @ moves_U), moves_U),
             same("the direction of V lies in the wide basis", one.Vt @ (one.Vt.mT @ moves_V), moves_V),
             same("the projected gradient lies in the wide bases", inside, tangent),
         ]
-    return judge_promises(promises, WIDE_SCOPE)
+    return WIDE_SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/lemma-1",
     where="Section 3.1, Lemma 1",
     says=r"$\tilde S = \tilde U^\top U^tS^tV^{t,\top}\tilde V$ takes the form $\begin{bmatrix}S^t & 0\\0 & "
@@ -288,23 +294,21 @@ def claim_gu_gv(points: list[Wide], singular: bool = False, shared: bool = True,
     expect=("holds", "proof"),
 )
 def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, outside: float = 0.0,
-            beyond: bool = False, singular: bool = False) -> Evidence:  # fmt: skip
+            beyond: bool = False, singular: bool = False) -> Promises:  # fmt: skip
     """Projected coefficients against those the clients assemble, and the model against the server's.
 
     With the orthogonal factor of a library in place of [U|Ubar] signs of rows and columns change: its first columns
     are those of U up to sign.
     """
-    promises = []
     for one in regular(points, beyond, singular):
         Ut, Vt = (one.Ut, one.Vt) if assembled else (one.library_u, one.library_v)
         W = product(one.factors)["W"]
-        promises.append(same("St is S in the corner of zeros", Ut.mT @ W @ Vt,
-                             corner * one.St + outside * (one.St == 0.0)))  # fmt: skip
-        promises.append(same("the assembled model is the server's", Ut @ one.St @ Vt.mT, W))
-    return judge_promises(promises, WIDE_SCOPE)
+        yield same("St is S in the corner of zeros", Ut.mT @ W @ Vt, corner * one.St + outside * (one.St == 0.0))
+        yield same("the assembled model is the server's", Ut @ one.St @ Vt.mT, W)
+    return WIDE_SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/eq-22",
     where="Appendix E, eq. (22)",
     says="$[U, G_U]$ begins with the orthonormal columns of U, so that a QR decomposition rearranges the columns "
@@ -318,9 +322,8 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
     expect=("holds", "proof"),
 )
 def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: float = 1.0,
-          beyond: bool = False) -> Evidence:  # fmt: skip
+          beyond: bool = False) -> Promises:  # fmt: skip
     """Products of the wide bases with the original ones, also where gradients have too little rank."""
-    promises = []
     for point in regular(points, beyond):
         U, _, V = point.parts
         wide = (point.Ut, point.Vt) if assembled else (point.library_u, point.library_v)
@@ -328,8 +331,8 @@ def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: flo
             r = first.shape[1]
             expected = torch.zeros(2 * r + columns, r, dtype=first.dtype)
             expected[:r] = one * torch.eye(r, dtype=first.dtype)
-            promises.append(same("[U|Ubar]' U = [I; 0]", basis.mT @ first, expected))
-    return judge_promises(promises, WIDE_SCOPE)
+            yield same("[U|Ubar]' U = [I; 0]", basis.mT @ first, expected)
+    return WIDE_SCOPE
 
 
 def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
@@ -339,7 +342,7 @@ def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...
     return flows, tuple(generic_points(context, symbols, 1))
 
 
-@claim(
+@identities(
     "fedlrt/eq-23",
     where="Appendix E, eq. (23)",
     says=r"$\tilde S = \tilde U^\top USV^\top\tilde V = \begin{bmatrix}S & 0\\0 & 0\end{bmatrix}$.",
@@ -349,10 +352,9 @@ def measure_blocks(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...
     expect=("holds", "proof"),
 )
 def eq_23(data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: float = 0.0,
-          transposed: bool = False) -> Evidence:  # fmt: skip
+          transposed: bool = False) -> Equations:  # fmt: skip
     r"""Every entry, from $\tilde U^\top U = [I; 0]$ alone; ``first`` and ``lean`` put another one in its place."""
     flows, points = data
-    equations = []
     for flow in flows:
         r = flow.S.rows
         wide = [sympy.Matrix(side, 2 * r, lambda i, j: sympy.Integer(int(i == j)))
@@ -362,6 +364,7 @@ def eq_23(data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: fl
         corner = sympy.zeros(2 * r, 2 * r)
         corner[:r, :r] = flow.S.T if transposed else flow.S
         left = wide[0].T * flow.U * flow.S * flow.V.T * wide[1]
-        equations += entrywise(f"{flow.U.rows} x {flow.V.rows}, r = {r}", left, corner)
-    return judge_identity(equations, points, "all S of rank 1 to 3, symbolic; bases at the axes without loss of "
-                          "generality; square, tall and wide")  # fmt: skip
+        yield from entrywise(f"{flow.U.rows} x {flow.V.rows}, r = {r}", left, corner)
+    return points, (
+        "all S of rank 1 to 3, symbolic; bases at the axes without loss of generality; square, tall and wide"
+    )

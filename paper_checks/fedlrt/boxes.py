@@ -13,10 +13,10 @@ from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import USV, Truncation, augment, beside, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
-from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
 from paper_checks.watched import Watched
 
 STEPS, TAU, ROUNDS = 4, 0.1, 3
@@ -125,7 +125,7 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     ]
 
 
-@claim(
+@promises(
     "fedlrt/alg-1",
     where="Algorithm 1 with Section 3.1",
     says=r"From orthonormal $U^1$, $V^1$, full-rank $S^1$, a flag var_cor and the threshold $\tau$, each of T "
@@ -142,26 +142,24 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     expect=("holds", "search"),
 )
 def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1.0,
-          corrected: str = "full") -> Evidence:  # fmt: skip
+          corrected: str = "full") -> Promises:  # fmt: skip
     r"""What the text promises of every round, without and with the full correction.
 
     The box names its threshold $\tau$ and $\vartheta$: $\vartheta = \tau\|\tilde S^*\|$ is taken, as in Section 4, and
     the tail from $\sigma_{r_1+1}$ on (see fedlrt/claim-trunc).
     """
-    promises = []
     for kind, count in (("none", 2), (corrected, 3)):
         for one in watching[kind]:
-            promises += promised_of_all(one, mean)
-            promises.append(Promise("number of communication rounds", one.trips + trips, count))
+            yield from promised_of_all(one, mean)
+            yield Promise("number of communication rounds", one.trips + trips, count)
     for one in watching["one step"]:
         step = rate * 0.5 / (12.0 * one.case.smoothness)
         stepped = one.start - step * torch.stack(one.slopes).mean(dim=0)
-        promises += [same("the first corrected step is the mean gradient's", S_c, stepped) for S_c in one.coefficients]
-    return judge_promises(
-        promises,
+        yield from [same("the first corrected step is the mean gradient's", S_c, stepped) for S_c in one.coefficients]
+    return (
         f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S; threshold tau times the norm, which only "
         "Section 4 says, tail from the first value that is cut; 2r is at most n: wide bases of 2r columns are needed, "
-        "which a later rank above n/2 has not",
+        "which a later rank above n/2 has not"
     )
 
 
@@ -196,7 +194,7 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     return Auxiliary(tuple(found), watch_all(context))
 
 
-@claim(
+@promises(
     "fedlrt/alg-2",
     where="Algorithm 2 (auxiliary functions)",
     says="broadcast: the server sends all $M_i$ to all clients. aggregate: clients send $M_{c,i}$, and $M_i "
@@ -217,17 +215,16 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0) -> Evidence:
+def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0) -> Promises:
     """Bases as assembled by the clients, and coefficient updates step by step.
 
     The orthogonal factor of a library begins with columns of B up to their sign; only its second half is used.
     """
-    promises = []
     for basis in found.augmented:
         whole = torch.cat([basis.B, basis.Bbar], dim=1) if assembled else basis.raw
-        promises.append(orthonormal("[B|Bbar] is orthonormal", whole))
-        promises.append(same("its first columns are B", whole[:, : basis.B.shape[1]], basis.B))
-        promises.append(same("it spans G", whole @ (whole.mT @ basis.G), basis.G))
+        yield orthonormal("[B|Bbar] is orthonormal", whole)
+        yield same("its first columns are B", whole[:, : basis.B.shape[1]], basis.B)
+        yield same("it spans G", whole @ (whole.mT @ basis.G), basis.G)
     for kind in ("none", "full", "simplified"):
         for one in found.watching[kind][::ROUNDS]:
             rate = 0.5 / (12.0 * one.case.smoothness * STEPS)
@@ -236,15 +233,15 @@ def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: f
                 S, projected = one.start, client.projected(*bases)
                 for _ in range(STEPS):
                     S = S - rate * (projected.gradient({"W": S})["W"] + added * correction)
-                promises.append(same("a client's coefficients are those of the recursion", S, sent))
+                yield same("a client's coefficients are those of the recursion", S, sent)
             total = share * torch.stack(one.corrections).mean(dim=0)
-            promises.append(same("the corrections cancel in the mean", total, torch.zeros_like(total)))
+            yield same("the corrections cancel in the mean", total, torch.zeros_like(total))
             mean = share * torch.stack(one.coefficients).mean(dim=0)
-            promises.append(same("the aggregate is the mean", one.U @ mean @ one.V.mT, one.model))
-    return judge_promises(promises, f"{SCOPE}; bases of 2 to 40 rows with directions of full rank")
+            yield same("the aggregate is the mean", one.U @ mean @ one.V.mT, one.model)
+    return f"{SCOPE}; bases of 2 to 40 rows with directions of full rank"
 
 
-@claim(
+@promises(
     "fedlrt/alg-5",
     where="Algorithm 5 (simplified variance correction) with eq. (9)",
     says=r"As Algorithm 1, but clients send $G_{S,c} = \nabla_SL_c(U^tS^tV^{t,\top})$ together with the basis "
@@ -256,17 +253,16 @@ def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: f
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_5(watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0) -> Evidence:
+def alg_5(watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0) -> Promises:
     """The correction as it follows from what travels, against the full one in the same bases."""
-    promises = []
     for one in watching["simplified"]:
         r = one.before.S["W"].shape[0]
         mean = torch.stack(one.slopes).mean(dim=0)
-        promises += promised_of_all(one)
+        yield from promised_of_all(one)
         for slope, correction in zip(one.slopes, one.corrections, strict=True):
             full = mean - slope
             expected = outside * full
             expected[:r, :r] = block * full[:r, :r]
-            promises.append(same("the correction is the block of the full one", correction, expected))
-        promises.append(Promise("number of communication rounds", one.trips + trips, 2))
-    return judge_promises(promises, f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S")
+            yield same("the correction is the block of the full one", correction, expected)
+        yield Promise("number of communication rounds", one.trips + trips, 2)
+    return f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S"

@@ -15,11 +15,11 @@ from algorithms.descent import Descent
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction
 from algorithms.rounds import one_round
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Form
 from paper_checks.context import Context
 from paper_checks.fedlrt.boxes import STEPS, Round, watch
 from paper_checks.fedlrt.federations import SCOPE, draw_cases
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.promises import Promise, Promises, promises, same
 from paper_checks.watched import Watched
 
 ROUND_SCOPE = f"{SCOPE}; the first round, of {STEPS} local steps"
@@ -47,7 +47,7 @@ def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
     return slope
 
 
-@claim(
+@promises(
     "fedlrt/eq-7",
     where="Section 3.1, eq. (7)",
     says=r"Without variance correction client c trains $\tilde S_c$ for $s_*$ iterations with learning rate "
@@ -59,10 +59,8 @@ def pulled(one: Round, client: Any, S: Tensor) -> Tensor:
     kind="definition",
     expect=("holds", "proof"),
 )
-def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool = False,
-         own: bool = True) -> Evidence:  # fmt: skip
+def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool = False, own: bool = True) -> Promises:
     """What clients send against the recursion with gradients in W, and those against differentiation."""
-    promises = []
     for one in rounds:
         for client, sent in zip(one.case.clients, one.coefficients, strict=True):
             used = client if own else one.case.clients[0]
@@ -70,10 +68,10 @@ def eq_7(rounds: list[Round], rate: float = 1.0, more: int = 0, transposed: bool
             for step in range(STEPS + more):
                 slope = pulled(one, used, S).mT if transposed else pulled(one, used, S)
                 if step == 0:
-                    promises.append(same("the gradient in S is Ut' G Vt", slope, differentiated(one, used, S)))
+                    yield same("the gradient in S is Ut' G Vt", slope, differentiated(one, used, S))
                 S = S - rate * rate_of(one) * slope
-            promises.append(same("the recursion is what clients send", S, sent))
-    return judge_promises(promises, ROUND_SCOPE)
+            yield same("the recursion is what clients send", S, sent)
+    return ROUND_SCOPE
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def measure_full(context: Context) -> Corrected:
     return Corrected(tuple(first_rounds(context, "full")), tuple(first_rounds(context, "full", 1)), plain.trips)
 
 
-@claim(
+@promises(
     "fedlrt/eq-8",
     where="Section 3.1, eq. (8)",
     says=r"One more communication round aggregates $G_{\tilde S,c} = \nabla_{\tilde S}L_c(\tilde U\tilde S\tilde "
@@ -105,9 +103,8 @@ def measure_full(context: Context) -> Corrected:
     kind="definition",
     expect=("holds", "proof"),
 )
-def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Evidence:
+def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1) -> Promises:
     """What clients send against the recursion, with full-rank gradients in the wide bases."""
-    promises = []
     for one in found.rounds:
         slopes = [pulled(one, client, one.start) for client in one.case.clients]
         mean = share * torch.stack(slopes).mean(dim=0)
@@ -115,15 +112,15 @@ def eq_8(found: Corrected, sign: float = 1.0, share: float = 1.0, more: int = 1)
             S = one.start
             for _ in range(STEPS):
                 S = S - rate_of(one) * (pulled(one, client, S) + sign * (mean - slope))
-            promises.append(same("the recursion is what clients send", S, sent))
+            yield same("the recursion is what clients send", S, sent)
         total = torch.stack([mean - slope for slope in slopes]).sum(dim=0)
-        promises.append(same("the corrections cancel", total, torch.zeros_like(total)))
-        promises.append(Promise("communication rounds", one.trips, found.plain_trips + more))
+        yield same("the corrections cancel", total, torch.zeros_like(total))
+        yield Promise("communication rounds", one.trips, found.plain_trips + more)
     for one in found.single:
         slopes = [pulled(one, client, one.start) for client in one.case.clients]
         stepped = one.start - rate_of(one, 1) * share * torch.stack(slopes).mean(dim=0)
-        promises += [same("the first step is the global gradient's", sent, stepped) for sent in one.coefficients]
-    return judge_promises(promises, f"{ROUND_SCOPE}; and of one")
+        yield from [same("the first step is the global gradient's", sent, stepped) for sent in one.coefficients]
+    return f"{ROUND_SCOPE}; and of one"
 
 
 @dataclass(frozen=True)
@@ -143,7 +140,7 @@ def measure_simplified(context: Context) -> Simplified:
     return Simplified(tuple(first_rounds(context, "simplified")), len(fed.trips), watch(case, "full")[0].trips)
 
 
-@claim(
+@promises(
     "fedlrt/eq-9",
     where="Section 3.1, eq. (9)",
     says=r"$V_c = G_{\tilde S} - G_{\tilde S,c} \approx \check V_c := \check G_{\tilde S} - \check G_{\tilde S,c} "
@@ -157,28 +154,26 @@ def measure_simplified(context: Context) -> Simplified:
     kind="definition",
     expect=("holds", "proof"),
 )
-def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int = 1, fewer: int = 1) -> Evidence:
+def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int = 1, fewer: int = 1) -> Promises:
     """The correction that travelled against blocks of the full one, and what clients send with it."""
-    promises = []
     for one in found.rounds:
         r = one.before.S["W"].shape[0]
         slopes = [pulled(one, client, one.start) for client in one.case.clients]
         mean = torch.stack(slopes).mean(dim=0)
-        for client, slope, added, sent in zip(one.case.clients, slopes, one.corrections, one.coefficients,
-                                              strict=True):  # fmt: skip
+        for client, slope, added, sent in zip(one.case.clients, slopes, one.corrections, one.coefficients, strict=True):
             expected = outside * (mean - slope)
             expected[:r, :r] = sign * block * (mean - slope)[:r, :r]
-            promises.append(same("the correction is the block of the full one", added, expected))
+            yield same("the correction is the block of the full one", added, expected)
             S = one.start
             for _ in range(STEPS):
                 S = S - rate_of(one) * (pulled(one, client, S) + expected)
-            promises.append(same("the recursion is what clients send", S, sent))
-        promises.append(Promise("communication rounds of FedLin", one.trips, found.fedlin))
-        promises.append(Promise("one fewer than with the full correction", one.trips, found.full - fewer))
-    return judge_promises(promises, f"{ROUND_SCOPE}; line 11, the aggregation between the two, goes with them")
+            yield same("the recursion is what clients send", S, sent)
+        yield Promise("communication rounds of FedLin", one.trips, found.fedlin)
+        yield Promise("one fewer than with the full correction", one.trips, found.full - fewer)
+    return f"{ROUND_SCOPE}; line 11, the aggregation between the two, goes with them"
 
 
-@claim(
+@promises(
     "fedlrt/eq-26",
     where="Appendix F.1, eq. (26)",
     says=r"The corrected update (8) can be written $\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde "
@@ -189,9 +184,8 @@ def eq_9(found: Simplified, block: float = 1.0, outside: float = 0.0, sign: int 
     uses=("fedlrt/eq-8",),
     expect=("holds", "proof"),
 )
-def eq_26(found: Corrected, sign: int = 1, stale: float = 1.0, whole: float = 1.0) -> Evidence:
+def eq_26(found: Corrected, sign: int = 1, stale: float = 1.0, whole: float = 1.0) -> Promises:
     """What clients send against the recursion with full-rank gradients."""
-    promises = []
     for one in found.rounds:
         start = one.U @ one.start @ one.V.mT
         forces = [-client.gradient({"W": start})["W"] for client in one.case.clients]
@@ -201,8 +195,8 @@ def eq_26(found: Corrected, sign: int = 1, stale: float = 1.0, whole: float = 1.
             for _ in range(STEPS):
                 moved = -client.gradient({"W": one.U @ S @ one.V.mT})["W"] - stale * force + whole * mean
                 S = S + sign * rate_of(one) * one.U.mT @ moved @ one.V
-            promises.append(same("the recursion is what clients send", S, sent))
-    return judge_promises(promises, ROUND_SCOPE)
+            yield same("the recursion is what clients send", S, sent)
+    return ROUND_SCOPE
 
 
 @dataclass(frozen=True)
@@ -242,7 +236,7 @@ def measure_sides(context: Context) -> list[Sides]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/eq-26-gradients",
     where="Appendix F.1, sentence after eq. (26)",
     says=r"In (26), $\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V = \nabla_{\tilde S_c}L_c(\tilde U\tilde "
@@ -263,20 +257,19 @@ def measure_sides(context: Context) -> list[Sides]:
     expect=("corrected", "proof"),
 )
 def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c",
-                    keep: tuple[str, ...] = ("equations",)) -> Evidence:  # fmt: skip
+                    keep: tuple[str, ...] = ("equations",)) -> Promises:  # fmt: skip
     """The three equations, gradients by differentiation."""
-    promises = []
     for one in found:
         for force, slope in (one.moved, one.start):
             if "norms" in keep:
                 sizes = [torch.linalg.matrix_norm(side).reshape(1) for side in (force, slope)]
-                promises.append(same("the same norm", *sizes))
+                yield same("the same norm", *sizes)
             else:
-                promises.append(same("a client's equation", force, sign * slope, one.by_hand))
+                yield same("a client's equation", force, sign * slope, one.by_hand)
         if "equations" in keep:
             mean, slope, own = one.whole
-            promises.append(same("the global equation", mean if third == "F" else own, sign * slope))
-    return judge_promises(promises, f"two clients by hand; {ROUND_SCOPE}")
+            yield same("the global equation", mean if third == "F" else own, sign * slope)
+    return f"two clients by hand; {ROUND_SCOPE}"
 
 
 Exact = Any  # an array of fractions, which numpy's types know nothing of
@@ -338,7 +331,7 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/lemma-3",
     where="Appendix F, Lemma 3, eqs. (24) and (25), with its proof",
     says=r"For orthonormal $U, V \in \mathbb R^{n \times r}$, an L-continuous F and $S_1, S_2 \in \mathbb R^{r "
@@ -356,9 +349,8 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
     expect=("corrected", "proof"),
 )
 def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", constant: float = 1.0,
-            keep: tuple[str, ...] = ("(24)", "(25)", "proof")) -> Evidence:  # fmt: skip
+            keep: tuple[str, ...] = ("(24)", "(25)", "proof")) -> Promises:  # fmt: skip
     """Squares of both sides, in fractions; shapes of the product; the first and the last step of the proof."""
-    promises = []
 
     def at_most(name: str, left: Fraction, right: Fraction) -> Promise:
         return Promise(name, float(left > right), 0.0, at_most=True)
@@ -368,16 +360,15 @@ def lemma_3(cases: list[Lipschitz], form: str = "U(.)V'", constant: float = 1.0,
         bound = (Fraction(constant) * one.constant) ** 2 * square(one.step)
         inside = one.U @ (one.U.T @ one.change @ one.V) @ one.V.T
         if "(24)" in keep:
-            promises.append(at_most("(24)", square(inside), bound))
+            yield at_most("(24)", square(inside), bound)
         if "(25)" in keep:
             first, last = (one.U, one.V.T) if form == "U(.)V'" else (one.U.T, one.V)
             shapes = {"n": n, "r": r}
-            promises.append(Promise("the product of (25) exists", first.shape[1], n, case=shapes))
+            yield Promise("the product of (25) exists", first.shape[1], n, case=shapes)
             if first.shape[1] == n:
-                promises.append(at_most("(25)", square(first @ one.change @ last), bound))
+                yield at_most("(25)", square(first @ one.change @ last), bound)
         if "proof" in keep:
-            promises.append(at_most("steps (I) and (II) of the proof", square(inside), square(one.change)))
-            promises.append(at_most("the last steps of the proof", square(one.U @ one.step @ one.V.T),
-                                    square(one.step)))  # fmt: skip
-    return judge_promises(promises, "bases of rank 1 to 4 in 4 dimensions with rational entries; multiples, absolute "
+            yield at_most("steps (I) and (II) of the proof", square(inside), square(one.change))
+            yield at_most("the last steps of the proof", square(one.U @ one.step @ one.V.T), square(one.step))
+    return ("bases of rank 1 to 4 in 4 dimensions with rational entries; multiples, absolute "
                           "values, clipped, transposed and rotated values for F; in fractions")  # fmt: skip

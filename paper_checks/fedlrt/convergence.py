@@ -21,9 +21,9 @@ from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.traces import Array, Trace, norm, run_of, trace
 from paper_checks.fedlrt.truncation_steps import E1, bowl
-from paper_checks.methods.identity import Equation, judge_identity, rational
+from paper_checks.methods.identity import Equation, Equations, identities, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 _ROUNDING = 1e-11
@@ -181,7 +181,7 @@ def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: st
     error = _ROUNDING * K * (np.array([run.size for run in runs]) + cost + left)
 
     return judge_inequality(
-        left, K * (per_round + cost), error, case=lambda index: runs[index].shown, compare=False,
+        left, K * (per_round + cost), error, case=lambda index: runs[index].shown,
         readable=[run.witness is not None for run in runs],
         scope=f"{len(runs)} runs of 1 to 4 rounds: bowls in 2 x 2, indefinite quadratics in 5 x 4 with one and three "
         "clients, sλL from 1e-4 to 1/12",
@@ -190,7 +190,7 @@ def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: st
     )  # fmt: skip
 
 
-@claim(
+@identities(
     "fedlrt/thm-10-proof",
     where="Appendix F.3, proof of Theorem 10",
     says=r"Plugging $\lambda s_* = \frac1{24L}$ into (38) gives $\|\nabla_{\tilde S}L(U^tS^tV^{t,\top})\|^2 \le "
@@ -201,18 +201,18 @@ def thm_3(runs: list[Run], constant: float = 48.0, factor: float = 1.0, loss: st
     expect=("holds", "proof"),
 )
 def thm_10_proof(symbols: tuple[sympy.Symbol, ...], rate: float = 24.0, constant: float = 48.0,
-                 inner: float = 12.0) -> Evidence:  # fmt: skip
+                 inner: float = 12.0) -> Equations:  # fmt: skip
     """The step from (38) to (37); it covers this one learning rate, not all that the theorem allows."""
     L, theta, *losses = symbols
     whole = 1 / (rational(rate) * L)
-    lines = [Equation("bracket times rate", whole * (1 - rational(inner) * whole * L), 1 / (rational(constant) * L))]
+    yield from [Equation("bracket times rate", whole * (1 - rational(inner) * whole * L), 1 / (rational(constant) * L))]
     K = rational(constant) * L
     for T in range(1, 6):
         rounds = [K * (losses[t] - losses[t + 1] + L * theta) for t in range(T)]
         right = 48 * L / T * (losses[0] - losses[T]) + 48 * L**2 * theta
-        lines.append(Equation(f"mean over {T} rounds", sum(rounds, sympy.Integer(0)) / T, right))
+        yield Equation(f"mean over {T} rounds", sum(rounds, sympy.Integer(0)) / T, right)
     points = [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(3)]
-    return judge_identity(lines, points, "any L, theta and losses, T from 1 to 5")
+    return points, "any L, theta and losses, T from 1 to 5"
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ def measure_limits(context: Context) -> list[Limit]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/claim-thm3-text",
     where="Section 3.2, after Theorem 3",
     says=r"Theorem 3 implies convergence of Algorithm 1 for $T \to \infty$ up to a $\vartheta$-distance to a "
@@ -289,12 +289,10 @@ def measure_limits(context: Context) -> list[Limit]:
     because="Theorem 3 bounds the gradient within the wide bases only; the part outside of them need not vanish.",
     expect=("corrected", "proof"),
 )
-def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Evidence:
+def claim_thm3_text(limits: list[Limit], which: str = "whole", corrected: bool = True) -> Promises:
     """The gradient after 150 rounds, over that at the start; a ten thousandth counts as none."""
-    promises = [
+    yield from [
         Promise("the gradient vanishes", getattr(limit, which), 1e-4, at_most=True, case=limit.witness)
         for limit in limits if limit.corrected or not corrected
     ]  # fmt: skip
-    return judge_promises(
-        promises, "a bowl and quadratics in 4 x 4, one and two clients, solutions of rank two, 150 rounds"
-    )
+    return "a bowl and quadratics in 4 x 4, one and two clients, solutions of rank two, 150 rounds"

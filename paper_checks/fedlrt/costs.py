@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paper_checks.claim import LITERAL, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.counting import FACTORISATIONS, LOW_RANK, METHODS, Counted, Sizes, count
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 
 LAYERS = (Sizes(16, 2, 2, 3), Sizes(16, 1, 1, 1), Sizes(24, 3, 1, 5, rows=17), Sizes(18, 4, 2, 3, rows=40))
 SCOPE = "rounds on layers of 16 x 16, 17 x 24 and 40 x 18 at ranks 1 to 4, one and two local steps"
@@ -19,7 +19,7 @@ def run_layers(context: Context) -> dict[str, list[Counted]]:
     return {method: [count(method, sizes, seed) for sizes in LAYERS] for method in (*METHODS, "naive")}
 
 
-@claim(
+@promises(
     "fedlrt/claim-server-qr-svd",
     where="Section 3, low client compute cost",
     says=r"The clients only evaluate gradients of low-rank factors and optimise the small matrix $S \in \mathbb "
@@ -40,23 +40,22 @@ def run_layers(context: Context) -> dict[str, list[Counted]]:
     expect=("depends on the reading", "proof"),
 )
 def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK),
-                        sides: float = 1.0) -> Evidence:  # fmt: skip
+                        sides: float = 1.0) -> Promises:  # fmt: skip
     """Where factorisations happen, and the size of what comes back after the local steps."""
-    promises = []
     for variant in variants:
         for one in layers[variant]:
             found = one.factorisations()
             on_client = sum(operation.place == "client" for operation in found)
-            promises.append(Promise("no factorisation on a client", on_client, 0.0))
+            yield Promise("no factorisation on a client", on_client, 0.0)
             kinds = {FACTORISATIONS[operation.name] for operation in found if operation.place == "server"}
-            promises.append(Promise("QR and SVD on the server", float(len(kinds)), 2.0))
+            yield Promise("QR and SVD on the server", float(len(kinds)), 2.0)
             side = min(sides * one.sizes.r, one.sizes.n, one.sizes.m)
-            promises.append(Promise("a client optimises side by side numbers", one.last_upload, side**2,
-                                    case={"n": one.sizes.n, "r": one.sizes.r}))  # fmt: skip
-    return judge_promises(promises, f"every operation of {SCOPE}")
+            yield Promise("a client optimises side by side numbers", one.last_upload, side**2,
+                                    case={"n": one.sizes.n, "r": one.sizes.r})  # fmt: skip
+    return f"every operation of {SCOPE}"
 
 
-@claim(
+@promises(
     "fedlrt/claim-two-rounds",
     where="Section 3, efficient communication",
     says="Similar to FedLin, FeDLRT requires in practice two communication rounds: one that aggregates and "
@@ -68,19 +67,18 @@ def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str
     expect=("holds", "proof"),
 )
 def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: float = 2.0,
-                     variants: tuple[str, ...] = ("FeDLRT", "FeDLRT, simplified")) -> Evidence:  # fmt: skip
+                     variants: tuple[str, ...] = ("FeDLRT", "FeDLRT, simplified")) -> Promises:  # fmt: skip
     """Trips of the ledger; and that the last one brings the coefficients."""
-    promises = []
     for variant in (*variants, "FedLin"):
         for one in layers[variant]:
-            promises.append(Promise("communication rounds", len(one.trips), rounds))
+            yield Promise("communication rounds", len(one.trips), rounds)
             first = one.trips[0].uploads[0]
             gradients = {"U", "V"} <= set(first) if variant in LOW_RANK else "W" in first
-            promises.append(Promise("the first brings gradients", float(gradients), 1.0))
-    return judge_promises(promises, f"{SCOPE}; without correction, with the simplified one, and FedLin")
+            yield Promise("the first brings gradients", float(gradients), 1.0)
+    return f"{SCOPE}; without correction, with the simplified one, and FedLin"
 
 
-@claim(
+@promises(
     "fedlrt/fig-2",
     where="Figure 2 and its caption, Section 3",
     says="1) The current global basis U, V is broadcast (the factorisation, in the text on panel 1). 2) The basis "
@@ -100,25 +98,24 @@ def claim_two_rounds(layers: Mapping[str, list[Counted]], rounds: float = 2.0,
 def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
           panels: tuple[tuple[str, ...], ...] = (("S", "U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("W",)),
     sides: float = 2.0,
-) -> Evidence:  # fmt: skip
+) -> Promises:  # fmt: skip
     """What travels in each of the four messages, in order, and its size."""
-    promises = []
     for one in layers[variant]:
         named = []
         for trip in one.trips:
             named.append({key for key, value in trip.sent.items() if isinstance(value, Mapping)})
             named.append(set(trip.uploads[0]))
         agree = [a == set(b) for a, b in zip(named, panels, strict=False)]
-        promises.append(Promise("four messages", len(named), len(panels)))
-        promises.append(Promise("what the panels show, in their order", float(sum(agree)), len(panels)))
+        yield Promise("four messages", len(named), len(panels))
+        yield Promise("what the panels show, in their order", float(sum(agree)), len(panels))
         m, n, r = one.sizes.m, one.sizes.n, one.sizes.r
         sizes = (m * r + n * r + r**2, m * r + n * r, m * r + n * r, (sides * r) ** 2)
         for panel, (size, sent) in enumerate(zip(sizes, one.messages.values(), strict=False), start=1):
-            promises.append(Promise(f"numbers of panel {panel}", sent, size))
-    return judge_promises(promises, f"{SCOPE}, all messages of a round")
+            yield Promise(f"numbers of panel {panel}", sent, size)
+    return f"{SCOPE}, all messages of a round"
 
 
-@claim(
+@promises(
     "fedlrt/claim-svd-size",
     where="Section 3.3",
     says="The server's compute cost scales linearly with the layer dimension n, as the SVD for truncation is "
@@ -129,23 +126,22 @@ def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
     expect=("holds", "proof"),
 )
 def claim_svd_size(layers: Mapping[str, list[Counted]], sides: float = 2.0,
-                   variants: tuple[str, ...] = tuple(LOW_RANK)) -> Evidence:  # fmt: skip
+                   variants: tuple[str, ...] = tuple(LOW_RANK)) -> Promises:  # fmt: skip
     """The shape of every SVD, one in a round; QR is of a basis with its gradient beside it."""
-    promises = []
     for variant in variants:
         for one in layers[variant]:
             shapes = {kind: [o.shapes[0] for o in one.factorisations() if FACTORISATIONS[o.name] == kind]
                       for kind in ("QR", "SVD")}  # fmt: skip
-            promises.append(Promise("one SVD in a round", len(shapes["SVD"]), 1.0))
+            yield Promise("one SVD in a round", len(shapes["SVD"]), 1.0)
             for shape in shapes["SVD"]:
                 for side in shape:
-                    promises.append(Promise("sides of the matrix decomposed", side, sides * one.sizes.r))
+                    yield Promise("sides of the matrix decomposed", side, sides * one.sizes.r)
             widest = max((shape[1] for shape in shapes["QR"]), default=0)
-            promises.append(Promise("columns of the matrices orthonormalised", widest, 2.0 * one.sizes.r))
-    return judge_promises(promises, f"{SCOPE}, 2r at most the smaller side")
+            yield Promise("columns of the matrices orthonormalised", widest, 2.0 * one.sizes.r)
+    return f"{SCOPE}, 2r at most the smaller side"
 
 
-@claim(
+@promises(
     "fedlrt/claim-no-full-matrix",
     where="Section 3.3",
     says="The complete federated learning process is performed on the low-rank factors, and the full matrix $W_r$ is "
@@ -165,11 +161,10 @@ def claim_svd_size(layers: Mapping[str, list[Counted]], sides: float = 2.0,
     expect=("holds", "proof"),
 )
 def claim_no_full_matrix(layers: Mapping[str, list[Counted]], variants: tuple[str, ...] = tuple(LOW_RANK),
-                         columns: float = 2.0) -> Evidence:  # fmt: skip
+                         columns: float = 2.0) -> Promises:  # fmt: skip
     """The largest matrix that any operation at server or client gives: a wide basis."""
-    promises = []
     for variant in variants:
         for one in layers[variant]:
             bound = columns * one.sizes.r * max(one.sizes.m, one.sizes.n)
-            promises.append(Promise("entries of the largest matrix formed", one.largest(), bound, at_most=True))
-    return judge_promises(promises, f"every result of an operation in {SCOPE}")
+            yield Promise("entries of the largest matrix formed", one.largest(), bound, at_most=True)
+    return f"every result of an operation in {SCOPE}"

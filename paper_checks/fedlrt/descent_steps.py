@@ -33,9 +33,8 @@ def _judge_rounds(
 
     error = _ROUNDING * (np.abs(left) + sum(np.abs(term) for term in terms))
     return judge_inequality(
-        left, sum(terms, np.zeros(len(left))), error, scope=f"{len(rounds)} {_SCOPE}", case=case, printed=printed,
-        compare=False,
-    )  # fmt: skip
+        left, sum(terms, np.zeros(len(left))), error, scope=f"{len(rounds)} {_SCOPE}", case=case, printed=printed
+    )
 
 
 @claim(

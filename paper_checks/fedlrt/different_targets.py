@@ -30,7 +30,7 @@ from paper_checks.fedlrt.legendre_runs import (
     limits,
     long_heterogeneous_run,
 )
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from toymodels.legendre import BASES, heterogeneous
 
 SETTING = "n = 10, C = 4, targets of rank 1 from normal factors, 10,000 points, s = 100, rate 1e-3"
@@ -99,7 +99,7 @@ def make_problems(context: Context) -> dict[str, Setting]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/exp-heterogeneous",
     where="Section 4.1, heterogeneous test, with Figure 1",
     says=r"Losses $L_c(W) = \frac1{2|X|}\sum_{(x,y) \in X}\|p(x)^\top Wp(y) - f_c(x,y)\|^2$ with a target $f_c$ of "
@@ -122,18 +122,18 @@ def make_problems(context: Context) -> dict[str, Setting]:
 )  # fmt: skip
 def exp_heterogeneous(problems: Mapping[str, Setting], rank: int = 4, moved: float = 0.0,
                       bases: tuple[str, ...] = tuple(BASES),
-                      keep: tuple[str, ...] = ("complete", "minimiser")) -> Evidence:  # fmt: skip
+                      keep: tuple[str, ...] = ("complete", "minimiser")) -> Promises:  # fmt: skip
     """Whether the text determines the loss, by its curvatures; and the minimiser from the data, in every basis."""
-    promises = (
+    yield from (
         determined({basis: problems[basis].curvature for basis in bases}, bases, 10) if "complete" in keep else []
     )
     for basis in bases:
         one = problems[basis]
         found = sum(sigma > 1e-6 for sigma in one.singular_values)
-        promises.append(Promise(f"rank of the minimiser, {basis}", float(found), rank))
-        promises.append(Promise(f"distance from the mean of the targets, {basis}", one.from_mean, moved, error=1e-9))
-        promises.append(Promise(f"second derivatives apart, {basis}", one.apart, 0.0))
-    return judge_promises(promises, SETTING)
+        yield Promise(f"rank of the minimiser, {basis}", float(found), rank)
+        yield Promise(f"distance from the mean of the targets, {basis}", one.from_mean, moved, error=1e-9)
+        yield Promise(f"second derivatives apart, {basis}", one.apart, 0.0)
+    return SETTING
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +259,7 @@ def fig_1(
                           f"variants differ by {same:.0e} in ten rounds; {compared.stopped}")  # fmt: skip
 
 
-@claim(
+@promises(
     "fedlrt/claim-het-converge",
     where="Section 4.1, heterogeneous test",
     says="FeDLRT with variance correction converges to the minimiser $W^*$ of (1), to single precision accuracy, "
@@ -284,22 +284,21 @@ def fig_1(
     because="Both need about as many rounds: FeDLRT 0.55 to 0.93 times FedLin's on ten sets of points.",
     expect=("corrected", "search"),
 )  # fmt: skip
-def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,
-                       precision: float = SINGLE) -> Evidence:  # fmt: skip
+def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6, precision: float = SINGLE) -> Promises:
     """The end of the long run, and the quotient of the rounds to 1e-5."""
     ours, theirs = compared.rounds
     end = compared.long.distances[-1]
-    promises = [
+    yield from [
         Promise("the long run is FeDLRT", compared.same, 1e-9, at_most=True),
         Promise("many times faster", much, theirs / ours, at_most=True, case={**WITNESS, "much": 3}),
         Promise("not more times faster", theirs / ours, most, at_most=True),
         Promise("single precision", end, precision * compared.size, at_most=True),
     ]
     told = f"{ours:.0f} rounds against {theirs:.0f}; distance {end:.1e} at round {len(compared.long.distances) - 1}"
-    return judge_promises(promises, f"{SETTING}; {told}, minimiser of norm {compared.size:.2g}")
+    return f"{SETTING}; {told}, minimiser of norm {compared.size:.2g}"
 
 
-@claim(
+@promises(
     "fedlrt/claim-het-plateau",
     where="Section 4.1, heterogeneous test",
     says="FeDLRT without correction quickly plateaus, similar to FedAvg.",
@@ -321,19 +320,19 @@ def claim_het_converge(compared: Compared, much: float = 3.0, most: float = 1e6,
     vary=(), expect=("corrected", "statistical"),
 )  # fmt: skip
 def claim_het_plateau(compared: Compared, splits: tuple[str, ...] = ("all",), bases: tuple[str, ...] = ("uniform",),
-                      stands: bool = True, apart: float = 1e-9) -> Evidence:  # fmt: skip
+                      stands: bool = True, apart: float = 1e-9) -> Promises:  # fmt: skip
     """Where FedAvg comes to rest; and whether correction changes a round."""
-    promises, told = [], []
+    told = []
     for basis in bases:
         for split in splits:
             one = compared.limits[basis, split]
             told.append(f"{basis}, {split}: {one.averaged:.1e}")
             if stands:
                 case = {**WITNESS, "rounds": 900} if split == "all" else None
-                promises.append(Promise("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case))
+                yield Promise("FedAvg stands still", CLOSE, one.averaged, at_most=True, case=case)
             else:
-                promises.append(Promise("FedAvg comes to the minimiser", one.averaged, CLOSE, at_most=True))
-                promises.append(Promise("FedAvg's round is FedLin's", one.apart, apart, at_most=True))
+                yield Promise("FedAvg comes to the minimiser", one.averaged, CLOSE, at_most=True)
+                yield Promise("FedAvg's round is FedLin's", one.apart, apart, at_most=True)
     if not stands:
-        promises.append(Promise("FeDLRT's variants coincide", compared.same, apart, at_most=True))
-    return judge_promises(promises, f"{SETTING}; distance of FedAvg's limit, {'; '.join(told)}")
+        yield Promise("FeDLRT's variants coincide", compared.same, apart, at_most=True)
+    return f"{SETTING}; distance of FedAvg's limit, {'; '.join(told)}"

@@ -14,10 +14,10 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import Truncation, beside, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Form, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.watched import Watched
 from toymodels.quadratic import centred
 
@@ -111,7 +111,7 @@ def measure_beside(context: Context) -> list[Beside]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/claim-close-to-full",
     where="Section 3.1, end, with Theorem 5",
     says="Algorithm 1 is a federated low-rank scheme whose solution is close to a full-rank solution, see Theorem 5.",
@@ -140,16 +140,14 @@ def measure_beside(context: Context) -> list[Beside]:
     expect=("corrected", "proof"),
 )
 def claim_close(runs: Sequence[Beside], reading: str = "printed", missed: float = 1.0, cut: float = 1.0,
-                inside: bool = False) -> Evidence:  # fmt: skip
+                inside: bool = False) -> Promises:  # fmt: skip
     """Distances from FedLin against the start's (printed), or against the bound with measured parts."""
-    promises = []
     for one in runs:
         if inside and not one.inside:
             continue
         if reading == "printed":
-            promises.append(Promise("nearer to the full-rank solution than the start", one.distance + 1e-9,
-                                    one.travelled, at_most=True, case=one.by_hand))  # fmt: skip
+            yield Promise("nearer to the full-rank solution than the start", one.distance + 1e-9,
+                                    one.travelled, at_most=True, case=one.by_hand)  # fmt: skip
         else:
-            promises.append(Promise("the distance is within the bound", one.distance, one.bound(missed, cut), 1e-10,
-                                    at_most=True))  # fmt: skip
-    return judge_promises(promises, f"a loss of one entry by hand, targets within the bases, {SCOPE}; 2 to 5 rounds")
+            yield Promise("the distance is within the bound", one.distance, one.bound(missed, cut), 1e-10, at_most=True)
+    return f"a loss of one entry by hand, targets within the bases, {SCOPE}; 2 to 5 rounds"

@@ -13,10 +13,10 @@ from math import isfinite
 
 import torch
 
-from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Form, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.legendre_runs import HOMOGENEOUS, one_target
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.legendre import BASES, homogeneous
 
 CLIENTS = (1, 2, 4, 8, 16, 32)
@@ -108,7 +108,7 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
     ]  # fmt: skip
 
 
-@claim(
+@promises(
     "fedlrt/exp-homogeneous",
     where="Section 4.1, homogeneous test",
     says=r"Losses $L_c(W) = \frac1{2|X_c|}\sum_{(x,y) \in X_c}\|p(x)^\top Wp(y) - f(x,y)\|_2^2$, $W \in \mathbb "
@@ -133,17 +133,17 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
 )  # fmt: skip
 def exp_homogeneous(problems: Mapping[tuple[str, int], Setting], samples: int = 10_000, moved: float = 0.0,
                     bases: tuple[str, ...] = tuple(BASES),
-                    keep: tuple[str, ...] = ("complete", "minimiser")) -> Evidence:  # fmt: skip
+                    keep: tuple[str, ...] = ("complete", "minimiser")) -> Promises:  # fmt: skip
     """Whether the text determines the loss, by its curvatures, and the minimiser; ``moved``: one so far from it."""
     spread = {basis: problems[basis, samples].curvature for basis in bases}
-    promises = determined(spread, bases, 20) if "complete" in keep else []
+    yield from determined(spread, bases, 20) if "complete" in keep else []
     for basis in bases:
         one = problems[basis, samples]
-        promises.append(Promise(f"positive curvature, {basis}", 1e-7, one.curvature, at_most=True))
+        yield Promise(f"positive curvature, {basis}", 1e-7, one.curvature, at_most=True)
         if isfinite(one.distance):  # else there is no single minimiser
-            promises.append(Promise(f"distance of minimiser and target, {basis}", one.distance, moved, error=1e-6))
+            yield Promise(f"distance of minimiser and target, {basis}", one.distance, moved, error=1e-6)
     told = ", ".join(f"{basis} {problems[basis, 10_000].curvature:.1e}" for basis in BASES)
-    return judge_promises(promises, f"{SETTING}, four clients; least over largest curvature: {told}")
+    return f"{SETTING}, four clients; least over largest curvature: {told}"
 
 
 def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
@@ -161,7 +161,7 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/claim-hom-stepsize",
     where="Section 4.1, homogeneous test",
     says=r"The homogeneous test ($s_* = 20$, $\lambda = 10^{-3}$, C = 1, 2, 4, 8, 16, 32 clients) satisfies the "
@@ -175,9 +175,9 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     expect=("depends on the reading", "search"),
 )
 def claim_hom_stepsize(smoothness: Mapping[str, Mapping[int, float]], basis: str = "plain", rate: float = RATE,
-                       steps: int = STEPS) -> Evidence:  # fmt: skip
+                       steps: int = STEPS) -> Promises:  # fmt: skip
     """The rate against the bound, for every number of clients."""
-    promises = [
+    yield from [
         Promise(f"the rate for C = {C}", rate, 1.0 / (12.0 * L * steps), at_most=True,
                 case={"clients": C} if C == 32 else None)
         for C, L in smoothness[basis].items()
@@ -186,4 +186,4 @@ def claim_hom_stepsize(smoothness: Mapping[str, Mapping[int, float]], basis: str
         f"{name}: " + ", ".join(f"{1.0 / (12.0 * L * STEPS):.2g} (C = {C})" for C, L in values.items())
         for name, values in smoothness.items()
     )
-    return judge_promises(promises, f"{SETTING}; largest admitted rates, {told}")
+    return f"{SETTING}; largest admitted rates, {told}"

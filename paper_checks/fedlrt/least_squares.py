@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from algorithms.fedlrt import Correction
-from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import Best, Dropped, Form, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.homogeneous_setting import FEW, RANK, SETTING, UNIT_START, read_in, stream
 from paper_checks.fedlrt.legendre_runs import (
@@ -25,7 +25,7 @@ from paper_checks.fedlrt.legendre_runs import (
     long_run,
     one_target,
 )
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.legendre import BASES
 
 GRID = tuple(int(count) for count in np.unique(np.geomspace(1, 2**24, 300).astype(int)))
@@ -79,7 +79,7 @@ def follow_all(context: Context) -> Followed:
     return Followed(runs, away, full)
 
 
-@claim(
+@promises(
     "fedlrt/claim-hom-rank",
     where="Section 4.1 and Figure 4",
     says="FeDLRT identifies the correct rank within a few aggregation rounds and never underestimates it.",
@@ -98,23 +98,22 @@ def follow_all(context: Context) -> Followed:
     expect=("depends on the reading", "search"),
 )
 def claim_hom_rank(followed: Followed, basis: str = "plain", rank: int = RANK, early: float = 0.25,
-                   own: float = 1e-8) -> Evidence:  # fmt: skip
+                   own: float = 1e-8) -> Promises:  # fmt: skip
     """The least rank of a run, and the last round with another one; that the runs are the algorithm's."""
-    promises = [Promise("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
+    yield from [Promise("the first rounds are the algorithm's own", followed.away, own, at_most=True)]
     run = followed.runs[basis]
     below, late = ({"rounds": FEW}, None) if basis == "plain" else (None, {"rounds": FEW})
     latest = FEW if basis == UNIT_START.constants["basis"] else early * (len(run.ranks) - 1)
-    promises.append(Promise("rank never below the target's", rank, min(run.ranks), at_most=True, case=below))
-    promises.append(Promise("the target's rank from an early round on", settled(run, rank), latest, at_most=True,
-                            case=late))  # fmt: skip
+    yield Promise("rank never below the target's", rank, min(run.ranks), at_most=True, case=below)
+    yield Promise("the target's rank from an early round on", settled(run, rank), latest, at_most=True, case=late)
     told = "; ".join(
         f"{name}: rank {one.ranks[-1]} at round {len(one.ranks) - 1}, least {min(one.ranks)}, 4 from round "
         f"{settled(one)} on" for name, one in followed.runs.items()
     )  # fmt: skip
-    return judge_promises(promises, f"{SETTING}, one client; {told}; its first rounds beside the algorithm's own")
+    return f"{SETTING}, one client; {told}; its first rounds beside the algorithm's own"
 
 
-@claim(
+@promises(
     "fedlrt/claim-hom-error",
     where="Section 4.1 and Figure 4",
     says="FeDLRT converges to the minimiser $W^* = W_r$ up to an error of $10^{-5}$.",
@@ -127,18 +126,18 @@ def claim_hom_rank(followed: Followed, basis: str = "plain", rank: int = RANK, e
     because="With polynomials of value 1 at 1 a start of size 0.01 can fall below rank 4, where truncation keeps it.",
     expect=("depends on the reading", "search"),
 )
-def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = CLOSE) -> Evidence:
+def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = CLOSE) -> Promises:
     """The distance at the end of a run; the long ones end where it is within 1e-5.
 
     With polynomials of value 1 at 1 the small start is soon at a rank below the target's, and what a round then adds in
     new directions is less than what the truncation cuts.
     """
     case = {"rounds": 2000}
-    promises = [Promise("distance at the end", followed.runs[basis].distances[-1], error, at_most=True, case=case)]
+    yield from [Promise("distance at the end", followed.runs[basis].distances[-1], error, at_most=True, case=case)]
     told = "; ".join(
         f"{name}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}" for name, one in followed.runs.items()
     )
-    return judge_promises(promises, f"{SETTING}, one client; distances: {told}")
+    return f"{SETTING}, one client; distances: {told}"
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,7 @@ def count_rounds(context: Context) -> list[Counts]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/claim-hom-clients",
     where="Section 4.1 and Figure 4",
     says="FeDLRT converges faster with more clients.",
@@ -203,31 +202,29 @@ def count_rounds(context: Context) -> list[Counts]:
     uses=("fedlrt/exp-homogeneous",),
     because="The mean loss is the same for every C: 32 clients need as many rounds as one, or 1 to 4 % more.",
     expect=("corrected", "search"),
-)  # fmt: skip
+)
 def claim_hom_clients(counts: Sequence[Counts], kind: str = "simplified", least: float = -1.0,
-                      most: float = 0.0, within: float = 1e6, own: float = 1e-8) -> Evidence:  # fmt: skip
+                      most: float = 0.0, within: float = 1e6, own: float = 1e-8) -> Promises:  # fmt: skip
     """Shares of rounds more with 32 clients than with one, strictly between two bounds; and with full correction."""
-    promises, told = [], []
+    told = []
     case = {"basis": "uniform", "clients": 32, "rounds": 10}
     for one in counts:
         more = one.many[kind] / one.one - 1.0
         # A whole round is the least that can be seen.
         seen = 0.5 / one.one
-        promises.append(Promise("share of rounds more with 32 clients, at most", more + seen, most, at_most=True,
-                                case=case))  # fmt: skip
-        promises.append(Promise("share of rounds more with 32 clients, at least", least + seen, more, at_most=True))
-        promises.append(Promise("full correction: rounds more or fewer", abs(one.many["full"] - one.one), within,
-                                at_most=True))  # fmt: skip
-        promises.append(Promise("the first rounds are the algorithm's own", one.away, own, at_most=True))
+        yield Promise("share of rounds more with 32 clients, at most", more + seen, most, at_most=True, case=case)
+        yield Promise("share of rounds more with 32 clients, at least", least + seen, more, at_most=True)
+        yield Promise("full correction: rounds more or fewer", abs(one.many["full"] - one.one), within, at_most=True)
+        yield Promise("the first rounds are the algorithm's own", one.away, own, at_most=True)
         told.append(f"{one.basis}, to {one.distance:g}: {one.one:.0f} with one, {one.many['simplified']:.0f} with 32 "
                     f"(simplified), {one.many['full']:.0f} (full)")  # fmt: skip
-    return judge_promises(promises, f"{SETTING}; rounds, {'; '.join(told)}")
+    return f"{SETTING}; rounds, {'; '.join(told)}"
 
 
 LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
 
 
-@claim(
+@promises(
     "fedlrt/claim-hom-10x",
     where="Section 4.1",
     says="FeDLRT shows up to ten times faster convergence than FedLin.",
@@ -242,20 +239,18 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     because="With polynomials of value 1 at 1 a start of size 0.01 can end below rank 4, at none of these distances.",
     expect=("depends on the reading", "search"),
 )
-def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10.0,
-                  swapped: bool = False) -> Evidence:  # fmt: skip
+def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10.0, swapped: bool = False) -> Promises:
     """One set of points, whatever the seed, as an example; the largest quotient, with FedLin's rounds from below."""
     run = followed.runs[basis]
     pairs = {level: (followed.full_rank(basis, level), run.reaches(level)) for level in LEVELS}
     quotients = [ours / theirs if swapped else theirs / ours for theirs, ours in pairs.values()]
     told = ", ".join(f"{level:.0e}: {ours:.0f} and {theirs:.0f}" for level, (theirs, ours) in pairs.items())
-    promises = [Promise("fewer rounds to every distance", 1.0, min(quotients), at_most=True, case={"rounds": 2000}),
+    yield from [Promise("fewer rounds to every distance", 1.0, min(quotients), at_most=True, case={"rounds": 2000}),
                 Promise("times fewer rounds to one of them", factor, max(quotients), at_most=True)]  # fmt: skip
-    return judge_promises(promises,
-                          f"{SETTING}, one client; rounds of FeDLRT and, at least, of FedLin to {told}")  # fmt: skip
+    return f"{SETTING}, one client; rounds of FeDLRT and, at least, of FedLin to {told}"
 
 
-@claim(
+@promises(
     "fedlrt/fig-4",
     where="Figure 4 and its caption",
     says="FeDLRT with simplified variance correction converges faster than FedLin by identifying, and never "
@@ -274,12 +269,12 @@ def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10
     uses=("fedlrt/claim-hom-rank", "fedlrt/claim-hom-error"),
     expect=("depends on the reading", "search"),
 )  # fmt: skip
-def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped: bool = False) -> Evidence:
+def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped: bool = False) -> Promises:
     """Distance and loss below FedLin's from a share of the run on; and the rank, at its end and at least."""
-    promises, run = [], followed.runs[basis]
+    run = followed.runs[basis]
     full = followed.full[basis if basis in BASES else "uniform"]
-    promises.append(Promise("rank at the end", run.ranks[-1], RANK))
-    promises.append(Promise("rank never below the target's", RANK, min(run.ranks), at_most=True, case={"rounds": FEW}))
+    yield Promise("rank at the end", run.ranks[-1], RANK)
+    yield Promise("rank never below the target's", RANK, min(run.ranks), at_most=True, case={"rounds": FEW})
     last = len(run.ranks) - 1
     for name, ours, theirs in (
         ("distance", run.distances, [d for d, _ in full]), ("loss", run.losses, [loss for _, loss in full])
@@ -287,5 +282,5 @@ def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped
         for count, value in zip(GRID, theirs, strict=True):
             if after * last <= count <= last:
                 pair = (value, ours[count]) if swapped else (ours[count], value)
-                promises.append(Promise(f"{name} below FedLin's", *pair, at_most=True))
-    return judge_promises(promises, f"{SETTING}, one client; rounds {after * last:.0f} to {last}")
+                yield Promise(f"{name} below FedLin's", *pair, at_most=True)
+    return f"{SETTING}, one client; rounds {after * last:.0f} to {last}"

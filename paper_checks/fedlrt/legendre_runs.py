@@ -148,9 +148,7 @@ def homogeneous_run(seed: int, reading: Choice, rounds: int, until: float = 0.0)
 
 def on_grid_run(grid: Grid, start: Tensor, reading: Choice, local: Descent, rounds: int, until: float) -> Run:
     """FeDLRT by `legendre_grid`, for long runs."""
-    settings = Rounds(
-        reading.rank, reading.correction, local.rate(), local.steps, reading.tau, rounds, until
-    )  # fmt: skip
+    settings = Rounds(reading.rank, reading.correction, local.rate(), local.steps, reading.tau, rounds, until)
     distances, ranks, losses = low_rank_rounds(grid, start[0].numpy(), settings)
     return Run(tuple(distances), tuple(ranks), tuple(losses))
 

@@ -144,7 +144,8 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
         return parts | {"delta": str(deltas[index]) if index else "1/20"}
 
     return judge_inequality(
-        np.array(lefts), np.array(rights), 1e-15, case=case, readable=[True] + [False] * (len(splits) - 1),
+        np.array(lefts), np.array(rights), 1e-15, quotient=True, case=case,
+        readable=[True] + [False] * (len(splits) - 1),
         scope=f"{len(splits)} gradients in integers with the least delta of (14), "
         f"{float(min(deltas)):.2g} to {float(max(deltas)):.2g}",
         printed=f"outside^2 <= {share:g} {form} bound, over the squared norm",
@@ -214,7 +215,7 @@ def thm_4(
     # Large gradients cancel between the two clients; what is left has their rounding.
     error = _ROUNDING * (sizes + np.abs(right) + np.array([3e5 if run.witness else 0.0 for run, _ in pairs]))
     return judge_inequality(
-        np.array(left), np.array(right), error, case=lambda index: pairs[index][0].shown, compare=False,
+        np.array(left), np.array(right), error, case=lambda index: pairs[index][0].shown,
         readable=[run.witness is not None for run, _ in pairs], scope=f"{len(pairs)} rounds of {SCOPE}",
         printed=f"{form} bracket, {loss}, assumption {assumption}, delta up to {most:g}, sλL up to {limit:.3g}",
     )  # fmt: skip
@@ -275,7 +276,7 @@ def cor_1(
     error = _ROUNDING * K * (np.array([run.size for run, _ in kept]) + costs + rough)
 
     return judge_inequality(
-        left, K * (per_round + costs), error, case=lambda index: kept[index][0].shown, compare=False,
+        left, K * (per_round + costs), error, case=lambda index: kept[index][0].shown,
         readable=[run.witness is not None for run, _ in kept], scope=f"{len(kept)} {SCOPE}",
         printed=f"K = {factor * constant:g}" if not best else f"K = {factor:g} / (x (1 - kappa x))",
     )  # fmt: skip
@@ -363,7 +364,7 @@ def cor_2_proof(
         left.append(1.0)
         right.append(constant * x * bracket)
     return judge_inequality(
-        np.array(left), np.array(right), 1e-12, compare=False,
+        np.array(left), np.array(right), 1e-12,
         case=lambda index: {"L": str(kept[0][0]), "delta": str(kept[0][1])},
         scope=f"{len(kept)} values of L and delta at the learning rate 1/({rate})",
         printed=f"1 <= {constant:g} s lambda L times the bracket, {form}",

@@ -14,7 +14,7 @@ from paper_checks.fedlrt.simplified import SMALL
 from paper_checks.fedlrt.simplified_steps import SCOPE, magnitude, measure_traces, rounding
 from paper_checks.fedlrt.traces import Trace, norm
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 
 LINEAR = {"slope": [["10", "1"], ["2", "4"]], "norm": "11", "delta": "1/10", "step": "1/12"}
 """One client, one step, loss <slope, w>."""
@@ -40,7 +40,7 @@ def _judge_hats(
 ) -> Evidence:  # fmt: skip
     return judge_inequality(
         np.array(left), np.array(right), np.array([rounding(one) * 1e-3 for one, _ in pairs]),
-        size=np.array([magnitude(one) for one, _ in pairs]), compare=False,
+        size=np.array([magnitude(one) for one, _ in pairs]),
         case=lambda index: witness if _linear(pairs[index][0]) else {"instance": pairs[index][0].name},
         readable=[_linear(one) for one, _ in pairs], scope=f"{len(pairs)} {SCOPE}", printed=text,
     )  # fmt: skip
@@ -116,7 +116,7 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     ]
 
 
-@claim(
+@promises(
     "fedlrt/thm-11-combine",
     where="Appendix G.1, end of the proof of Theorem 11",
     says=r"$-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top FV\|^2 + \delta s_*\lambda\|\tilde U^\top F\tilde V\|^2 + "
@@ -140,9 +140,8 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     expect=("corrected", "proof"),
 )
 def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,
-                   reverse: bool = True, keep: tuple[str, ...] = ("inequality", "equality")) -> Evidence:  # fmt: skip
+                   reverse: bool = True, keep: tuple[str, ...] = ("inequality", "equality")) -> Promises:  # fmt: skip
     """Lines in units of the squared gradient, exactly; ``reverse`` is the bound on the block from below."""
-    promises = []
     for L, x, delta, share in cases:
         first = -x * (1 - 12 * x * L)
         shown = {"L": str(L), "x": str(x), "delta": str(delta), "share": str(share)} if share < 1 else None
@@ -150,7 +149,7 @@ def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", los
             inside = share if reverse else share - delta**2
             line = first * inside + delta**2 * x + L / 2 * delta**2 * x**2
             least = 1 - Fraction(loss) * delta**2 - 12 * (1 - delta**2) * x * L - Fraction(half) * delta**2 * x * L
-            promises.append(Promise("the bound", float(line + x * least), 0.0, 1e-15, at_most=True))
+            yield Promise("the bound", float(line + x * least), 0.0, 1e-15, at_most=True)
             continue
         rest = delta * x + delta * x**2
         end = -x * (1 - delta**2 - 12 * x * L + delta**2 * x)
@@ -159,5 +158,5 @@ def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", los
             "within": Promise("step (I) within the block", float(first + rest), float(first + rest), 1e-15, True),
             "equality": Promise("the last equality", float(first + rest), float(end), 1e-15),
         }
-        promises += [lines[name] for name in keep]
-    return judge_promises(promises, f"{len(cases)} exact values of L, s lambda, delta and the block's share")
+        yield from [lines[name] for name in keep]
+    return f"{len(cases)} exact values of L, s lambda, delta and the block's share"

@@ -14,12 +14,12 @@ from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
 from algorithms.rounds import final, go_on
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Form, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt import different_targets, homogeneous_setting
 from paper_checks.fedlrt.legendre_runs import Choice, Run, apart, heterogeneous_run, long_run
 from paper_checks.fedlrt.traces import Array
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred
 
 KINDS: tuple[Correction, ...] = ("none", "simplified", "full")
@@ -124,7 +124,7 @@ def measure_ends(context: Context) -> list[Ends]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/claim-simplified-sufficient",
     where="Section 3.1, client coefficient update with simplified variance correction",
     says="Empirically, a simplified correction, of the coefficients $S^t$ that are not augmented only, is "
@@ -165,28 +165,25 @@ def measure_ends(context: Context) -> list[Ends]:
 def claim_simplified_sufficient(
     found: Sufficiency, kind: str = "simplified", among: str = "all", close: float = 1e-3, near: float = NEAR,
     more: float = 0.06, same: float = 1e-9,
-) -> Evidence:  # fmt: skip
+) -> Promises:  # fmt: skip
     """After all rounds, over the distance of the start; and one round from the minimiser."""
-    promises = []
     if among == "Section 4.1":
         simplified, full = (found.runs[correction] for correction in ("simplified", "full"))
         most = (1.0 + more) * (len(full.distances) - 1)
-        promises = [
+        yield from [
             Promise("distance, homogeneous test", simplified.distances[-1], near, at_most=True),
             Promise("rounds beside the full correction's", len(simplified.distances) - 1, most, at_most=True),
             Promise("rounds of the heterogeneous test", found.apart, same, at_most=True),
         ]
     for end in found.ends:
         if among == "all" or (among == "agreeing" and end.agree):
-            promises.append(Promise("the minimiser stays", end.left[kind], 0.0, 1e-9, case=end.witness))
-            promises.append(Promise("it comes near the minimiser", end.distances[kind], close, at_most=True))
+            yield Promise("the minimiser stays", end.left[kind], 0.0, 1e-9, case=end.witness)
+            yield Promise("it comes near the minimiser", end.distances[kind], close, at_most=True)
     told = "; ".join(
         f"{'in the block' if end.agree else 'anywhere'}: " + ", ".join(f"{end.distances[k]:.2g} ({k})" for k in KINDS)
         for end in found.ends
     )
     rounds = ", ".join(f"{len(run.distances) - 1} ({name})" for name, run in found.runs.items())
-    return judge_promises(
-        promises, f"two clients in 2 x 2, three in 4 x 4, rank one, sλL = 1/12, {ROUNDS} rounds; gradients at the "
+    return (f"two clients in 2 x 2, three in 4 x 4, rank one, sλL = 1/12, {ROUNDS} rounds; gradients at the "
         f"minimiser and distances over that of the start: {told}; rounds of the homogeneous test with four clients to "
-        f"{NEAR:g}: {rounds}",
-    )  # fmt: skip
+        f"{NEAR:g}: {rounds}")  # fmt: skip

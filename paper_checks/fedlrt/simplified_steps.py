@@ -12,7 +12,7 @@ from paper_checks.fedlrt.convergence import LIMIT
 from paper_checks.fedlrt.simplified import WITNESS, all_traces
 from paper_checks.fedlrt.traces import Array, Trace, descent_constant, norm
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 
 SCOPE = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 3 clients, 1 to 48 steps"
 
@@ -53,7 +53,7 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     return [(added, one.wide(slopes[0])) for added, slopes in zip(one.corrections, one.local_slopes, strict=True)]
 
 
-@claim(
+@promises(
     "fedlrt/eq-39",
     where="Appendix G, eq. (39)",
     says=r"$\check V_c = \check G_{\tilde S} - \check G_{\tilde S,c} = \begin{bmatrix}\nabla_SL(U^tS^tV^{t,\top}) "
@@ -62,18 +62,17 @@ def _own(one: Trace) -> list[tuple[Array, Array]]:
     mutants=[{"sign": -1}, {"full": True}, {"share": 1.01}],
     expect=("holds", "proof"),
 )
-def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = False) -> Evidence:
+def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = False) -> Promises:
     """What Algorithm 5 adds, with gradients in S formed from those in W and the bases of the start."""
-    promises = []
     for one in rounds:
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
             block = _corner(one, one.U[:, : one.rank].T @ (one.slope_at_start - slopes[0]) @ one.V[:, : one.rank])
             printed = sign * share * (one.gradient - own if full else block)
-            promises.append(_near(one, "the correction", norm(added - printed), 0.0))
-    return judge_promises(promises, SCOPE)
+            yield _near(one, "the correction", norm(added - printed), 0.0)
+    return SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/eq-39b",
     where="Appendix G, after eq. (39)",
     says=r"$\check V_c = [U^\top|0](F(\tilde W_r) - F_c(\tilde W_r))\begin{bmatrix}V\\0\end{bmatrix} = \tilde "
@@ -95,9 +94,8 @@ def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = F
     expect=("corrected", "proof"),
 )
 def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
-           keep: tuple[str, ...] = ("first", "second")) -> Evidence:  # fmt: skip
+           keep: tuple[str, ...] = ("first", "second")) -> Promises:  # fmt: skip
     """Signs of F_c - F in the two expressions."""
-    promises = []
     for one in rounds:
         U, V = one.U * (np.arange(one.U.shape[1]) < one.rank), one.V * (np.arange(one.V.shape[1]) < one.rank)
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
@@ -107,11 +105,11 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
                 "first": _near(one, "the first expression", norm(added - direct), 0.0, case=_shown(one)),
                 "second": _near(one, "the second expression", norm(added - inside), 0.0),
             }
-            promises += [lines[name] for name in keep]
-    return judge_promises(promises, SCOPE)
+            yield from [lines[name] for name in keep]
+    return SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/eq-40",
     where="Appendix G, eq. (40)",
     says=r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda\tilde U^\top(F_c(\tilde W_{r,c}^s) + \begin{bmatrix}I & 0\\0 "
@@ -133,9 +131,8 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
     expect=("corrected", "proof"),
 )
 def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: int = 0,
-          keep: tuple[str, ...] = ("first", "second", "outside")) -> Evidence:  # fmt: skip
+          keep: tuple[str, ...] = ("first", "second", "outside")) -> Promises:  # fmt: skip
     """Both expressions at every step of every client."""
-    promises = []
     for one in rounds:
         for (added, own), points, slopes in zip(_own(one), one.coefficients, one.local_slopes, strict=True):
             D = _corner(one, one.block(one.gradient - own))
@@ -147,11 +144,11 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
                     "second": _near(one, "the second expression", norm(right), 0.0, case=_shown(one)),
                     "outside": _near(one, "outside the block", norm(one.outside(after - step)), 0.0),
                 }
-                promises += [lines[name] for name in keep]
-    return judge_promises(promises, SCOPE)
+                yield from [lines[name] for name in keep]
+    return SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/eq-42",
     where="Appendix G.1, eq. (42)",
     says=r"The adjusted coefficient update in (40) is split into the non-augmented r by r matrix S and the three "
@@ -171,24 +168,21 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
     kind="definition",
     expect=("holds", "proof"),
 )
-def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evidence:
+def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Promises:
     """S is the block of the same iterate, not that of the start (``fixed``); squares of the two parts add up."""
-    promises = []
     for one in rounds:
         S = one.block(one.start if fixed else one.aggregate)
         rest = one.aggregate - share * _corner(one, S)
         total = norm(one.aggregate) ** 2
-        promises.append(_near(one, "no block", norm(one.block(rest)), 0.0))
-        promises.append(
-            Promise(
-                "squares", norm(S) ** 2 + norm(rest) ** 2, total, 1e-11 * total + rounding(one), size=magnitude(one)
-            )
+        yield _near(one, "no block", norm(one.block(rest)), 0.0)
+        yield Promise(
+            "squares", norm(S) ** 2 + norm(rest) ** 2, total, 1e-11 * total + rounding(one), size=magnitude(one)
         )
-        promises.append(Promise("zero at the start", norm(one.outside(one.start)), 0.0))
-    return judge_promises(promises, SCOPE)
+        yield Promise("zero at the start", norm(one.outside(one.start)), 0.0)
+    return SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/eq-43-44",
     where="Appendix G.1, proof of Theorem 11, up to eqs. (43) and (44)",
     says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac "
@@ -211,9 +205,8 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Evide
     expect=("corrected", "proof"),
 )
 def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: float = 0.0,
-             keep: tuple[str, ...] = ("first", "equal", "split")) -> Evidence:  # fmt: skip
+             keep: tuple[str, ...] = ("first", "equal", "split")) -> Promises:  # fmt: skip
     """The inequality, its form in coefficients, and the two parts."""
-    promises = []
     for one in rounds:
         moved, slope = one.aggregate - one.start, one.gradient
 
@@ -230,11 +223,11 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
             "equal": _near(one, "the same in coefficients", in_models, whole),
             "split": _near(one, "the two parts", parts, whole),
         }
-        promises += [lines[name] for name in keep]
-    return judge_promises(promises, SCOPE)
+        yield from [lines[name] for name in keep]
+    return SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/eq-45",
     where="Appendix G.1, eq. (45)",
     says=r"The update (40) reads for S: $S_c^{s+1} = S_c^s + \lambda U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde "
@@ -244,16 +237,15 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
     uses=("fedlrt/eq-39",),
     expect=("holds", "proof"),
 )
-def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0) -> Evidence:
+def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0) -> Promises:
     """Every step of every client in Algorithm 5."""
-    promises = []
     for one in rounds:
         for points, slopes in zip(one.coefficients, one.local_slopes, strict=True):
             for here, after, slope in zip(points[:-1], points[1:], slopes, strict=True):
                 way = one.wide(slope + own * slopes[0] + mean * one.slope_at_start)
                 apart = one.block(after - here + sign * one.step * way)
-                promises.append(_near(one, "the step of the block", norm(apart), 0.0))
-    return judge_promises(promises, SCOPE)
+                yield _near(one, "the step of the block", norm(apart), 0.0)
+    return SCOPE
 
 
 @claim(
@@ -297,7 +289,7 @@ def eq_46(rounds: list[Trace], sign: float = -1.0, twelve: float = 12.0, half: f
         cases.append(one)
     return judge_inequality(
         np.array(left), np.array(right), np.array([rounding(one) for one in cases]),
-        compare=False, case=lambda index: _shown(cases[index]) or {"instance": cases[index].name},
+        case=lambda index: _shown(cases[index]) or {"instance": cases[index].name},
         readable=[_shown(one) is not None for one in cases], scope=f"{len(cases)} {SCOPE}",
         printed=f"sign {sign:+g}, {form}",
     )  # fmt: skip

@@ -18,12 +18,12 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, Truncation, augment, beside, product, truncated
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Form, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.bases import entrywise
 from paper_checks.fedlrt.splitting_steps import STEP_SCOPE, Step, measure_steps
-from paper_checks.methods.identity import Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import Promise, judge_promises, orthonormal, same
+from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
+from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 TURN = sympy.Matrix([[3, -4, 0], [4, 3, 0], [0, 0, 5]]) / 5
@@ -55,7 +55,7 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
     return tuple(found), tuple(generic_points(context, symbols, 2))
 
 
-@claim(
+@identities(
     "fedlrt/eq-15",
     where="Appendix D, eq. (15)",
     says=r"With $K = US$ and $L = VS^\top$ the basis update reads $\dot K = -\nabla_KL(K(t)V_0^\top) \in \mathbb "
@@ -67,10 +67,9 @@ def measure_factors(context: Context) -> tuple[tuple[Factor, ...], tuple[Point, 
     expect=("holds", "proof"),
 )
 def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = True, start: str = "printed",
-          scale: float = 1.0) -> Evidence:  # fmt: skip
+          scale: float = 1.0) -> Equations:  # fmt: skip
     """Derivatives of a cubic loss in every entry of K and of L, and the products at the start."""
     factors, points = data
-    equations = []
     for one in factors:
         label = f"{one.U.rows} x {one.V.rows}, r = {one.S.rows}"
         for name, free, W, other in (("K", one.K, one.K * one.V.T, one.V), ("L", one.L, one.U * one.L.T, one.U)):
@@ -81,16 +80,15 @@ def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = Tru
                 G = G.T
             if G.cols != other.rows:
                 continue
-            equations += entrywise(f"gradient in {name}, {label}", slope, rational(scale) * G * other)
+            yield from entrywise(f"gradient in {name}, {label}", slope, rational(scale) * G * other)
         W, S = one.U * one.S * one.V.T, one.S
         L_start = one.V * (S.T if start == "printed" else S)
-        equations += entrywise(f"K(0), {label}", one.U * S * one.V.T, W)
-        equations += entrywise(f"L(0), {label}", one.U * L_start.T, W)
-    return judge_identity(equations, points, "a cubic loss with symbolic slopes, all K, L and S; square, tall and "
-                          "wide, r = 1, 2")  # fmt: skip
+        yield from entrywise(f"K(0), {label}", one.U * S * one.V.T, W)
+        yield from entrywise(f"L(0), {label}", one.U * L_start.T, W)
+    return points, "a cubic loss with symbolic slopes, all K, L and S; square, tall and wide, r = 1, 2"
 
 
-@claim(
+@promises(
     "fedlrt/eq-16",
     where="Appendix D, eq. (16)",
     says=r"The bases are augmented by orthonormalising the new directions: $\tilde UR = \mathrm{qr}([U_0|K(t_1)]) "
@@ -102,9 +100,8 @@ def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = Tru
     kind="definition",
     expect=("holds", "search"),
 )
-def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0) -> Evidence:
+def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0) -> Promises:
     """The toolkit's bases for K and L after an Euler step; ``old`` and ``new`` leave columns out."""
-    promises = []
     for one in steps:
         for basis, first, slope, _ in one.sides:
             moved = first - one.rate * slope
@@ -112,15 +109,15 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
             parts = [part for part, kept in ((basis, old), (added, new)) if kept]
             wide = length * torch.cat(parts, dim=1)
             both = torch.cat([basis, moved], dim=1)
-            promises += [
+            yield from [
                 Promise("2r columns", wide.shape[1], 2 * basis.shape[1]),
                 orthonormal("orthonormal columns", wide),
                 same("the old basis and the new directions", wide @ (wide.mT @ both), both),
             ]
-    return judge_promises(promises, f"{STEP_SCOPE}; S also singular")
+    return f"{STEP_SCOPE}; S also singular"
 
 
-@claim(
+@promises(
     "fedlrt/eq-17",
     where="Appendix D, eq. (17)",
     says=r"The coefficients follow $\dot{\tilde S} = -\nabla_SL(\tilde U\tilde S(t)\tilde V^\top)$ from $S(t_0)$ "
@@ -142,9 +139,8 @@ def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float =
     expect=("corrected", "search"),
 )  # fmt: skip
 def eq_17(steps: list[Step], inner: str = "wide", scale: float = 1.0, transposed: bool = False,
-          keep: tuple[str, ...] = ("outer", "inner", "model")) -> Evidence:  # fmt: skip
+          keep: tuple[str, ...] = ("outer", "inner", "model")) -> Promises:  # fmt: skip
     """Shapes on both sides, and the model and the coefficients that the start gives."""
-    promises = []
     for one in steps:
         r = one.S.shape[0]
         (U, K, K_slope, _), (V, L, L_slope, _) = one.sides
@@ -154,16 +150,15 @@ def eq_17(steps: list[Step], inner: str = "wide", scale: float = 1.0, transposed
         corner = torch.nn.functional.pad(one.S, (0, r, 0, r))
         middle = scale * (one.S.mT if transposed else one.S) if inner == "S_0" else corner
         if "outer" in keep:
-            promises.append(Promise("rows and columns", left.shape[0], right.shape[1]))
-            promises.append(Promise("2r of them", left.shape[0], corner.shape[0]))
+            yield Promise("rows and columns", left.shape[0], right.shape[1])
+            yield Promise("2r of them", left.shape[0], corner.shape[0])
         if "inner" in keep:
-            promises.append(Promise("the product exists", left.shape[1], middle.shape[0],
-                                    case={"n": int(U.shape[0]), "r": r}))  # fmt: skip
+            yield Promise("the product exists", left.shape[1], middle.shape[0], case={"n": int(U.shape[0]), "r": r})
         if "model" in keep and left.shape[1] == middle.shape[0]:
             start = left @ middle @ right
-            promises.append(same("S_0 in the corner of zeros", start, corner))
-            promises.append(same("the model stays", wide[0] @ start @ wide[1].mT, U @ one.S @ V.mT))
-    return judge_promises(promises, STEP_SCOPE)
+            yield same("S_0 in the corner of zeros", start, corner)
+            yield same("the model stays", wide[0] @ start @ wide[1].mT, U @ one.S @ V.mT)
+    return STEP_SCOPE
 
 
 @dataclass(frozen=True)
@@ -243,7 +238,7 @@ def measure_flows(context: Context) -> list[Flowed]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/thm-5",
     where="Appendix D, Theorem 5 (cited)",
     says="Let L be L-smooth with constant L and locally bounded by B, $W_r(t)$ the low-rank solution of (15) and "
@@ -270,20 +265,19 @@ def measure_flows(context: Context) -> list[Flowed]:
     r"holds.",
     expect=("depends on the reading", "proof"),
 )
-def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int = 10) -> Evidence:
+def thm_5(steps: list[Flowed], d_2: float = 1.0, d_3: float = 1.0, longest: int = 10) -> Promises:
     r"""Errors against $d_2B(e^{L\Delta t} - 1)/L + d_3\vartheta/\Delta t$, which is at most the printed form.
 
     The replay of the witness covers all constants: what a flat loss loses by truncation, against both terms.
     """
-    promises = []
     for one in steps:
         if one.time > longest:
             continue
         case = {"time": 3, "theta": 9, "lost": 8} if one.time > 1.0 else None
         grown = one.slope * expm1(one.smoothness * one.time) / one.smoothness
         bound = d_2 * grown + d_3 * one.theta / one.time
-        promises.append(Promise("the error of a step is within the bound", one.error, bound, 1e-12, True, case))
-    return judge_promises(promises, "quadratic losses with L = 1, ranks 1 and 2, smallest singular values from 1 to "
+        yield Promise("the error of a step is within the bound", one.error, bound, 1e-12, True, case)
+    return ("quadratic losses with L = 1, ranks 1 and 2, smallest singular values from 1 to "
                           "1e-10, steps from 1e-3 to 1 and one of 4, with and without truncation")  # fmt: skip
 
 
@@ -357,7 +351,7 @@ def measure_robustness(context: Context) -> list[Stepped]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/claim-robust",
     where="Appendix D, after Theorem 5",
     says="The low-rank representation implies no step-size restriction on the optimisation, in contrast to naive "
@@ -367,12 +361,11 @@ def measure_robustness(context: Context) -> list[Stepped]:
     uses=("fedlrt/thm-5",),
     expect=("holds", "proof"),
 )
-def claim_robust(steps: list[Stepped], method: str = "splitting", share: float = 1.0) -> Evidence:
+def claim_robust(steps: list[Stepped], method: str = "splitting", share: float = 1.0) -> Promises:
     """Distance from the full-rank step, at most its length, and the loss, for every start."""
-    promises = []
     for one in steps:
-        promises.append(Promise("the error is at most the length of the step", one.errors[method],
-                                share * one.rate * one.slope, 1e-9, at_most=True))  # fmt: skip
-        promises.append(Promise("the loss does not rise", one.after[method], one.before, 1e-9, at_most=True))
-    return judge_promises(promises, "convex quadratic losses with L = 1 of 12 x 12 weights of rank 2, singular values "
+        yield Promise("the error is at most the length of the step", one.errors[method],
+                                share * one.rate * one.slope, 1e-9, at_most=True)  # fmt: skip
+        yield Promise("the loss does not rise", one.after[method], one.before, 1e-9, at_most=True)
+    return ("convex quadratic losses with L = 1 of 12 x 12 weights of rank 2, singular values "
                           "from 30 to 1e-8, steps of 0.1/L and 1/L")  # fmt: skip

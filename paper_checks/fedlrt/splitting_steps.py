@@ -10,11 +10,11 @@ import sympy
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Dropped, Evidence, Reading, claim
+from paper_checks.claim import Dropped, Reading
 from paper_checks.context import Context
 from paper_checks.fedlrt.bases import Flow, entrywise, symbolic_flow
-from paper_checks.methods.identity import Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.identity import Equations, Point, generic_points, identities, rational
+from paper_checks.methods.promises import Promise, Promises, promises, same
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     return [one for one in steps if singular or one.kind != "singular"]
 
 
-@claim(
+@promises(
     "fedlrt/lemma-2",
     where="Appendix D, Lemma 2, eqs. (18) and (19)",
     says=r"Let $USV \in \mathcal M_r$ follow the projected gradient flow (5) by the splitting (15) with $K = US$ "
@@ -121,26 +121,25 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     uses=("fedlrt/eq-15", "fedlrt/eq-16", "fedlrt/lemma-2-step-20", "fedlrt/lemma-2-step-chain"),
     expect=("holds", "proof"),
 )
-def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt: float = 0.0) -> Evidence:
+def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt: float = 0.0) -> Promises:
     """Projectors onto both spans, and the start of the model in (17) by them.
 
     ``tilt`` adds a share of a constant to the factor gradient.
     """
-    promises = []
     for one in regular(steps, singular):
         spans = []
         for basis, first, slope, factor in one.sides:
             old, along = [basis] if beside else [], factor + tilt * torch.ones_like(factor)
             spans.append((projector(*old, first - one.rate * slope), projector(*old, -along)))
             left, right = spans[-1]
-            promises.append(same("span of (16) and of (19)", left, right, relative=1e-5, resolution=RESOLVED))
+            yield same("span of (16) and of (19)", left, right, relative=1e-5, resolution=RESOLVED)
         left, right = (P @ one.G @ Q for P, Q in zip(*spans, strict=True))
         name = "first direction of the model in (17)"
-        promises.append(same(name, left, right, relative=1e-5, resolution=RESOLVED))
-    return judge_promises(promises, STEP_SCOPE)
+        yield same(name, left, right, relative=1e-5, resolution=RESOLVED)
+    return STEP_SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/lemma-2-step-20",
     where="Appendix D, proof of Lemma 2, eq. (20)",
     says=r"$\mathrm{span}([U_0|K(t_1)]) = \mathrm{span}([U_0|U_0 - \lambda\nabla_KL(K(0)V_0^\top)]) = "
@@ -149,17 +148,16 @@ def lemma_2(steps: list[Step], singular: bool = False, beside: bool = True, tilt
     mutants=[{"beside": False}, {"rate": 0}, {"tilt": 1e-3}],
     expect=("holds", "proof"),
 )
-def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float = 0.0) -> Evidence:
+def step_20(steps: list[Step], beside: bool = True, rate: int = 1, tilt: float = 0.0) -> Promises:
     """Projectors onto the four spans, for any S."""
-    promises = []
     for one in steps:
         for basis, first, slope, _ in one.sides:
             old, step = [basis] if beside else [], rate * one.rate
             last = [*old, -slope + tilt * torch.ones_like(slope)]
             for name, columns in (("K(t1)", first - step * slope), ("the start minus a step", basis - step * slope),
                                   ("the step", -step * slope)):  # fmt: skip
-                promises.append(same_span(f"span with {name}", [*old, columns], last))
-    return judge_promises(promises, f"{STEP_SCOPE}; S also singular")
+                yield same_span(f"span with {name}", [*old, columns], last)
+    return f"{STEP_SCOPE}; S also singular"
 
 
 def measure_symbols(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]:
@@ -172,7 +170,7 @@ def measure_symbols(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ..
 SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and wide, r = 1, 2; bases at the axes"
 
 
-@claim(
+@identities(
     "fedlrt/lemma-2-step-21",
     where="Appendix D, proof of Lemma 2, eq. (21)",
     says=r"$\dot K = (US)^\cdot = \dot US + U\dot S = -(I - UU^\top)GVS^{-1}S - UU^\top GV = -(I - P_U)GV - P_UGV "
@@ -183,10 +181,9 @@ SYMBOL_SCOPE = "all gradients and all invertible S, symbolic; square, tall and w
     expect=("holds", "proof"),
 )
 def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: bool = False,
-            within: float = 1.0) -> Evidence:  # fmt: skip
+            within: float = 1.0) -> Equations:  # fmt: skip
     """Every line, with the lines of (5) for U and S; ``left`` takes the inverse of the transpose of S."""
     flows, points = data
-    equations = []
     for flow in flows:
         U, S, V, G = flow.U, flow.S, flow.V, flow.G
         P, I = U * U.T, sympy.eye(G.rows)  # noqa: E741 - the paper's symbol
@@ -199,11 +196,11 @@ def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: b
             ("sign taken in", (P - I) * G * V - rational(within) * P * G * V),
         )
         for name, row in rows:
-            equations += entrywise(f"{name}, {flow.G.rows} x {flow.G.cols}, r = {S.rows}", row, end)
-    return judge_identity(equations, points, SYMBOL_SCOPE)
+            yield from entrywise(f"{name}, {flow.G.rows} x {flow.G.cols}, r = {S.rows}", row, end)
+    return points, SYMBOL_SCOPE
 
 
-@claim(
+@identities(
     "fedlrt/lemma-2-step-chain",
     where="Appendix D, proof of Lemma 2, after eq. (21)",
     says=r"$\nabla_UL(USV^\top) = \nabla_WL(USV^\top)\nabla_U(USV^\top) = \nabla_WL(USV^\top)VS^\top$. So "
@@ -215,13 +212,12 @@ def step_21(data: tuple[Sequence[Flow], Sequence[Point]], sign: int = 1, left: b
     expect=("holds", "proof"),
 )
 def step_chain(data: tuple[Sequence[Flow], Sequence[Point]], plain: bool = False, inverse: str = "S^-T",
-               scale: float = 1.0, rank: str = "full") -> Evidence:  # fmt: skip
+               scale: float = 1.0, rank: str = "full") -> Equations:  # fmt: skip
     """The chain rule by differentiating a quadratic loss in the entries of U; then the factor, which is invertible.
 
     The spans are the same because each of the two is the other times a square matrix.
     """
     flows, points = data
-    equations = []
     for flow in flows:
         S, V, G = flow.S, flow.V, flow.G
         free = sympy.Matrix(flow.U.rows, S.rows, lambda i, j: sympy.Symbol(f"u_{i}{j}"))
@@ -232,8 +228,8 @@ def step_chain(data: tuple[Sequence[Flow], Sequence[Point]], plain: bool = False
         in_W = G + W
         chain = rational(scale) * in_W * V * (S if plain else S.T)
         label = f"{G.rows} x {G.cols}, r = {S.rows}"
-        equations += entrywise(f"gradient in U, {label}", slope, chain)
+        yield from entrywise(f"gradient in U, {label}", slope, chain)
         back = {"S^-T": S.inv().T, "S^-1": S.inv()}[inverse] if rank == "full" else sympy.zeros(S.rows, S.rows)
-        equations += entrywise(f"back to K, {label}", -in_W * V * S.T * back, -in_W * V)
+        yield from entrywise(f"back to K, {label}", -in_W * V * S.T * back, -in_W * V)
     more = {sympy.Symbol(f"u_{i}{j}"): sympy.Rational(2 * i + 3, j + 2) for i in range(4) for j in range(2)}
-    return judge_identity(equations, [{**point, **more} for point in points], SYMBOL_SCOPE)
+    return [{**point, **more} for point in points], SYMBOL_SCOPE

@@ -27,7 +27,7 @@ from paper_checks.fedlrt.counting import (
     written,
 )
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 
 WIDTH = 512
 """Of Figure 3."""
@@ -278,7 +278,7 @@ def find_crossings(context: Context) -> list[Crossing]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/fig-3",
     where="Figure 3 and its caption",
     says="Communication cost, compute cost of a client and client memory for $s_* = 1$, a single data point and n = "
@@ -320,23 +320,21 @@ def find_crossings(context: Context) -> list[Crossing]:
 def fig_3(
     crossings: list[Crossing], point: float = 200.0, share: float = 0.4, factor: float = 100.0, of: str = "Table 1",
     panels: tuple[str, ...] = PANELS, lows: tuple[str, ...] = ("FeDLRT, simplified", "FeDLRT, full"),
-) -> Evidence:  # fmt: skip
+) -> Promises:  # fmt: skip
     """Ranks of equal cost within 5 % of the printed one and half a unit of its last digit of 40 %; gains at rank 1."""
-    promises = []
     for one in crossings:
         if one.panel not in panels or one.low not in lows:
             continue
         rank, gain, shown = one.ranks[of], one.gains[of], "client compute" if of == "Table 1" else "communication"
         case = {"n": WIDTH} if (one.panel, one.low) == (shown, "FeDLRT, full") else None
-        promises.append(Promise("share of full rank where costs are equal", abs(rank / WIDTH - share), 0.005, 0.0, True,
-                                case))  # fmt: skip
-        promises.append(Promise("rank of equal cost", abs(rank - point), 0.05 * point, at_most=True))
-        promises.append(Promise("times less at rank 1", factor, gain, at_most=True))
+        yield Promise("share of full rank where costs are equal", abs(rank / WIDTH - share), 0.005, 0.0, True, case)
+        yield Promise("rank of equal cost", abs(rank - point), 0.05 * point, at_most=True)
+        yield Promise("times less at rank 1", factor, gain, at_most=True)
     told = "; ".join(
         f"{one.panel}, {one.low} and {one.full}: counted {one.ranks['counted']:.1f}, Table 1 {one.ranks['Table 1']:.1f}"
         for one in crossings
     )
-    return judge_promises(promises, f"n = {WIDTH}, one local step, one sample; {told}")
+    return f"n = {WIDTH}, one local step, one sample; {told}"
 
 
 @claim(

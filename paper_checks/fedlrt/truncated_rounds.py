@@ -6,11 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
+from algorithms.descent import Descent
 from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
+from paper_checks.fedlrt.traces import Trace, norm, trace
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.worst_case.closed_form import best_constant
+from toymodels.quadratic import centred, random_quadratics
 
 LIMIT = 1.0 / 12.0
 """Of s λ L."""
@@ -18,27 +22,9 @@ LIMIT = 1.0 / 12.0
 
 @dataclass(frozen=True)
 class Truncated:
-    """One round of FeDLRT with full correction: L = 1, all numbers measured on the run.
+    """One round with the full correction, the threshold of its truncation, and the instance in short numbers if any."""
 
-    Attributes:
-        name: of the instance.
-        steps: local steps.
-        step: learning rate.
-        change: of the global loss, truncation included.
-        slope: norm of the mean gradient in the wide coefficients at the start.
-        before: norm of the global gradient before the truncation.
-        lost: norm of what the truncation takes away.
-        theta: the threshold, at least ``lost``.
-        witness: the instance in short numbers, if it has any.
-    """
-
-    name: str
-    steps: int
-    step: float
-    change: float
-    slope: float
-    before: float
-    lost: float
+    trace: Trace
     theta: float
     witness: Mapping[str, object] | None = None
 
@@ -54,11 +40,34 @@ WITNESS = {
 }
 
 
+SMALL = [[0.5, 0.2], [0.3, 1.0]]
+BY_HAND: tuple[tuple[str, list[list[float]], int, int, Descent], ...] = (
+    ("integers", [[65.0, 48.0], [48.0, 136.0]], 1, 1, Descent(1, 0.01)),
+    ("aligned", [[1.0, 1e-4], [1e-4, 0.1]], 1, 1, Descent(1, 1e-3)),
+    ("nothing lost", SMALL, 1, 2, Descent(24, 1e-5)),
+    ("nothing lost", SMALL, 2, 2, Descent(24, 1 / 288)),
+    ("nothing lost", SMALL, 1, 2, Descent(1, 1.0)),
+    ("long steps", SMALL, 1, 2, Descent(1, 3.0)),
+    ("long steps", SMALL, 1, 1, Descent(4, 1.5)),
+)
+"""Least squares from a start of rank one: the target, number of clients, rank after truncation, local steps."""
+
+
 def measure_truncated(context: Context) -> list[Truncated]:
     """The integer instance, instances close to equality, and random indefinite quadratics of one and three clients."""
-    from paper_checks.fedlrt.truncated_runs import all_runs  # torch is not needed to list claims
-
-    return all_runs(context)
+    start, traces = np.diag([1.0, 0.0]), []
+    for name, B, clients, kept, local in BY_HAND:
+        loss = centred(torch.eye(4, dtype=torch.float64), torch.tensor(B, dtype=torch.float64))
+        traces.append(trace(name, [loss] * clients, start, 1, local, "full", kept))
+    rng = context.rng("quadratics")
+    for number in range(context.size(24, 200)):
+        clients, steps, rank = (1, 3)[number % 2], (1, 2, 5)[number % 3], 1 + number // 2 % 2
+        scale = (0.1, 3.0)[number // 4 % 2]
+        given = random_quadratics((5, 4), clients, rng, curvatures=(-1.0, 1.0), target_rank=3, scale=scale)
+        local = Descent(steps, float(rng.choice([12.0, 1.0, 0.3, 0.05])) / (12 * steps))
+        traces.append(trace("random", given.clients, given.start["W"].numpy(), rank, local, "full", rank))
+    integers, *others = traces
+    return [Truncated(integers, 9 / 4, WITNESS), *(Truncated(one, one.lost) for one in others)]
 
 
 @claim(
@@ -95,19 +104,21 @@ def thm_2(cases: list[Truncated], constant: float = 12.0, leading: float = 1.0, 
 
     The best constant has a factor 1 - 1/(2s), and a greater limit of s lambda L.
     """
-    cases = [case for case in cases if case.steps * case.step <= limit * (1.0 + 1e-12)]
-    wholes = np.array([case.steps * case.step for case in cases])
-    factors = constant * np.array([float(best_constant(case.steps)) if best else 1.0 for case in cases])
-    theta, before, slope, change = np.array([(c.theta, c.before, c.slope, c.change) for c in cases]).T
+    cases = [case for case in cases if case.trace.whole <= limit * (1.0 + 1e-12)]
+    traces = [case.trace for case in cases]
+    wholes = np.array([one.whole for one in traces])
+    factors = constant * np.array([float(best_constant(one.steps)) if best else 1.0 for one in traces])
+    theta = np.array([case.theta for case in cases])
+    before, slope, change = np.array([(t.before, norm(t.gradient), t.losses[2] - t.losses[0]) for t in traces]).T
     cost = share * (theta if loss == "L theta" else theta * before + theta**2 / 2.0)
     descent = leading * wholes * (1.0 - factors * wholes) * slope**2
     error = 1e-11 * (np.abs(cost) + np.abs(descent) + np.abs(change)) + 1e-13
 
     def case(index: int) -> Mapping[str, object]:
-        return cases[index].witness or {"instance": cases[index].name}
+        return cases[index].witness or {"instance": traces[index].name}
 
     return judge_inequality(
-        change, cost - descent, error, case=case, readable=[c.witness is not None for c in cases], compare=False,
+        change, cost - descent, error, case=case, readable=[c.witness is not None for c in cases],
         scope=f"{len(cases)} rounds of the algorithm: least squares in 2 x 2, indefinite quadratics in 5 x 4 with one "
         f"and three clients, sλL up to {limit:.3g}",
         printed=f"change <= -{leading:g} sλ(1 - {constant:g}{' (1 - 1/(2s))' if best else ''} sλL)|g|^2 + {share:g} "

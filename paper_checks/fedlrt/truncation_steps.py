@@ -19,9 +19,9 @@ from paper_checks.facts import identity, together
 from paper_checks.fedlrt.traces import Array, Trace, norm, random_traces, trace
 from paper_checks.fedlrt.truncated_rounds import WITNESS
 from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
-from paper_checks.methods.identity import Equation, judge_identity, rational
+from paper_checks.methods.identity import Equation, Equations, identities, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred
 
 SCOPE = "rounds with full correction: bowls in 2 x 2, indefinite quadratics in 5 x 4 and 4 x 6, one and three clients"
@@ -111,7 +111,7 @@ def lemma_4(pairs: list[Pair], half: float = 0.5, sign: float = -1.0, power: flo
     right = -sign * inner + half * square ** (power / 2.0)
     error = _ROUNDING * (np.abs(inner) + square + np.array([abs(p.first) + abs(p.second) for p in pairs]))
     return judge_inequality(
-        left, right, error, case=lambda index: {"function": pairs[index].name}, compare=False,
+        left, right, error, case=lambda index: {"function": pairs[index].name},
         scope=f"{len(pairs)} pairs of 3 x 3 matrices: quadratics with curvatures in [-1, 1], log cosh, cosine",
         printed=f"change <= {sign:g}<Y1 - Y2, F> + {half:g} L|Y1 - Y2|^{power:g}",
     )  # fmt: skip
@@ -159,7 +159,7 @@ def lemma_5(cases: Searched, first: float = 1.0, second: float = 1.0, share: flo
 
     left, right = sides(cases)
     evidence = judge_inequality(
-        left, right, 0.0, exact=sides, case=lambda index: {name: float(c[index]) for name, c in cases.items()},
+        left, right, 0.0, exact=sides, quotient=True, case=cases,
         domain=cases.domain, scope=f"{len(left)} cases of one coordinate, gamma from 1e-6 to 1e6",
         printed=f"({first:g} + {share:g} gamma) and ({second:g} + {share:g}/gamma)",
     )  # fmt: skip
@@ -193,13 +193,13 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     left = np.array([float((vectors.sum(axis=0) ** 2).sum()) for vectors in drawn])
     right = np.array([factor * len(vectors) ** power * float((vectors**2).sum()) for vectors in drawn])
     return judge_inequality(
-        left, right, 0.0, case=lambda index: {"vectors": drawn[index].tolist()},
+        left, right, 0.0, quotient=True, case=lambda index: {"vectors": drawn[index].tolist()},
         scope=f"{len(drawn)} sets of 1 to 59 integer vectors in up to 5 dimensions",
         printed=f"|sum|^2 <= {factor:g} C^{power:g} sum of squares",
     )  # fmt: skip
 
 
-@claim(
+@promises(
     "fedlrt/lemma-7",
     where="Appendix F.2, Lemma 7",
     says=r"$L(\tilde W_r) = L(W_r^t)$ for the loss before and after basis augmentation.",
@@ -208,20 +208,19 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     expect=("holds", "proof"),
     uses=("fedlrt/lemma-1",),
 )
-def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Evidence:
+def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Promises:
     """For bases that begin with those of the start; ``flip`` turns the sign of the first column."""
-    promises = []
     for one in rounds:
         wide = one.start + padding * (np.arange(one.start.size).reshape(one.start.shape) + 1.0) * (one.start == 0)
         U = one.U * np.where(np.arange(one.U.shape[1]) == 0, -1.0, 1.0) if flip else one.U
         augmented = U @ wide @ one.V.T
         scale = abs(one.losses[0]) + abs(one.loss(augmented)) + 1.0
-        promises.append(Promise("the loss stays", one.loss(augmented), one.losses[0], 1e-10 * scale))
-        promises.append(Promise("the model stays", norm(augmented - one.W), 0.0, 1e-10 * (1.0 + norm(one.W))))
-    return judge_promises(promises, SCOPE)
+        yield Promise("the loss stays", one.loss(augmented), one.losses[0], 1e-10 * scale)
+        yield Promise("the model stays", norm(augmented - one.W), 0.0, 1e-10 * (1.0 + norm(one.W)))
+    return SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/eq-32",
     where="Appendix F.2, proof of Theorem 7, eq. (32)",
     says=r"$\tilde W_r^* = \frac1C\sum_{c=1}^C\tilde W_{r,c}^{s_*} = \tilde W_r - \frac\lambda "
@@ -243,9 +242,8 @@ def lemma_7(rounds: list[Trace], padding: float = 0.0, flip: bool = False) -> Ev
     uses=("fedlrt/eq-26",),
 )
 def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected: bool = True,
-          keep: tuple[str, ...] = ("aggregate", "cancel")) -> Evidence:  # fmt: skip
+          keep: tuple[str, ...] = ("aggregate", "cancel")) -> Promises:  # fmt: skip
     """The server's model before truncation against the sum of all clients' steps."""
-    promises = []
     for one in rounds:
         firsts = one.local_slopes[:, 0]
         own = one.model(one.wide(one.slope_at_start - firsts.mean(axis=0)))
@@ -253,13 +251,13 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
         error = 1e-10 * (1.0 + norm(one.W) + float(np.abs(firsts).max()))
         if "aggregate" in keep:
             apart = norm(one.star - (one.W + sign * share * way))
-            promises.append(Promise("the aggregate is the start and all steps", apart, 0.0, error, case=by_hand(one)))
+            yield Promise("the aggregate is the start and all steps", apart, 0.0, error, case=by_hand(one))
         if "cancel" in keep:
-            promises.append(Promise("corrections cancel", norm(own), 0.0, error))
-    return judge_promises(promises, SCOPE)
+            yield Promise("corrections cancel", norm(own), 0.0, error)
+    return SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/eq-33",
     where="Appendix F.2, proof of Theorem 7, eq. (33)",
     says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac "
@@ -282,9 +280,8 @@ def eq_32(rounds: list[Trace], sign: float = -1.0, share: float = 1.0, projected
     expect=("corrected", "proof"),
 )
 def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
-          keep: tuple[str, ...] = ("equal", "first", "ends")) -> Evidence:  # fmt: skip
+          keep: tuple[str, ...] = ("equal", "first", "ends")) -> Promises:  # fmt: skip
     """The inequality, the equality, and both together."""
-    promises = []
     for one in rounds:
         F, way, moved = -one.slope_at_start, one.travelled, one.star - one.W
         middle = inner * float((moved * F).sum()) + half * norm(moved) ** 2
@@ -295,11 +292,11 @@ def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
             "first": Promise("change <= the middle", one.change, middle, error, at_most=True),
             "ends": Promise("change <= the last expression", one.change, last, error, at_most=True),
         }
-        promises += [lines[name] for name in keep]
-    return judge_promises(promises, SCOPE)
+        yield from [lines[name] for name in keep]
+    return SCOPE
 
 
-@claim(
+@promises(
     "fedlrt/eq-36",
     where="Appendix F.2, proof of Theorem 9, eq. (36)",
     says=r"For some $h \in [0,1]$: $L(W_r^{t+1}) = L(\tilde W_r^*) + \langle -F(hW_r^{t+1} + (1-h)\tilde W_r^*), "
@@ -319,9 +316,8 @@ def eq_33(rounds: list[Trace], inner: float = 1.0, half: float = 0.5,
     expect=("corrected", "proof"),
 )
 def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: float = 0.5, sign: float = -1.0,
-          keep: tuple[str, ...] = ("equal", "product", "last")) -> Evidence:  # fmt: skip
+          keep: tuple[str, ...] = ("equal", "product", "last")) -> Promises:  # fmt: skip
     """For a quadratic loss the point of the mean value theorem is the middle; theta is what is lost, or just above."""
-    promises = []
     for one in rounds:
         moved, theta = one.end - one.star, THETA if by_hand(one) else one.lost
         F = -one.slope(h * one.end + (1.0 - h) * one.star)
@@ -333,11 +329,11 @@ def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: flo
             "product": Promise("the product of norms", rise, norm(F) * norm(moved), error, at_most=True),
             "last": Promise(f"the rise against {cost}", rise, share * least, error, at_most=True, case=by_hand(one)),
         }
-        promises += [lines[name] for name in keep]
-    return judge_promises(promises, SCOPE)
+        yield from [lines[name] for name in keep]
+    return SCOPE
 
 
-@claim(
+@identities(
     "fedlrt/thm-9-proof",
     where="Appendix F.2, end of the proof of Theorem 9",
     says=r"$L(W_r^{t+1}) - L(W_r^t) = (L(W_r^{t+1}) - L(\tilde W_r^*)) + (L(\tilde W_r^*) - L(\tilde W_r)) + "
@@ -349,15 +345,15 @@ def eq_36(rounds: list[Trace], cost: str = "L theta", share: float = 1.0, h: flo
     expect=("holds", "proof"),
 )
 def thm_9_proof(symbols: tuple[sympy.Symbol, ...], truncation: float = 1.0, steps: float = 1.0,
-                constant: float = 12.0) -> Evidence:  # fmt: skip
+                constant: float = 12.0) -> Equations:  # fmt: skip
     """The way from the parts to the whole; the part (36) does not hold as printed, which is a claim of its own."""
     first, wide, star, end, theta, x, g, L = symbols
     a, b, c = (rational(value) for value in (truncation, steps, constant))
     parts = a * (end - star) + b * (star - wide) + (wide - first)
     bounds = a * L * theta - b * x * (1 - c * x * L) * g**2  # and 0, by Lemma 7
-    lines = [
+    yield from [
         Equation("three differences", parts, end - first),
         Equation("the bounds add up", bounds, L * theta - x * (1 - 12 * x * L) * g**2),
     ]
     points = [{s: sympy.Rational(k + 2, n + 3) for n, s in enumerate(symbols)} for k in range(2)]
-    return judge_identity(lines, points, "any losses, threshold, step and gradient")
+    return points, "any losses, threshold, step and gradient"

@@ -16,7 +16,7 @@ from torch import nn
 
 from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
 from workloads.alexnet import alexnet_shapes
 from workloads.augmentation import Preparation
 from workloads.resnet import resnet_shapes
@@ -110,7 +110,7 @@ def count_networks(context: Context) -> Heads:
     importance="detail",
     because=BECAUSE,
     expect=("corrected", "search"),
-)  # fmt: skip
+)
 def exp_resnet18(found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET,
                  within: float = 0.0) -> Evidence:  # fmt: skip
     """Local iterations that share the batches; what the head is of the network stands in the scope."""
@@ -143,7 +143,7 @@ def exp_resnet18(found: Heads, largest: int = 32, every: bool = False, budget: i
     importance="detail",
     because="No numbers of clients are named: 240/C is whole for 1, 2, 4, 8 and 16, and 7.5 for 32.",
     expect=("depends on the reading", "search"),
-)  # fmt: skip
+)
 def exp_other_vision(found: Heads, largest: int = 32, every: bool = False, budget: int = BUDGET, within: float = 0.0,
                      dimension: int = 512) -> Evidence:  # fmt: skip
     """Local iterations that share the batches, and the transformer's matrices."""
@@ -189,7 +189,7 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     return found
 
 
-@claim(
+@promises(
     "fedlrt/exp-data",
     where="Appendix B.2",
     says="CIFAR10: training images are flipped horizontally at random, then normalised with mean [0.4914, 0.4822, "
@@ -201,20 +201,18 @@ def prepare_images(context: Context) -> dict[str, Prepared]:
     importance="detail",
     expect=("holds", "search"),
 )
-def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0, flip: bool = True) -> Evidence:
+def exp_data(found: Mapping[str, Prepared], shift: float = 0.0, padding: int = 0, flip: bool = True) -> Promises:
     """The toolkit's images against the formula, channel by channel."""
-    promises = []
     for name, one in found.items():
         mean, deviation = (torch.tensor(of, dtype=torch.float64)[:, None, None] for of in MEANS[name])
         turned = torch.where(one.mirrored[:, None, None, None], one.images.flip(-1), one.images)
-        promises += [
+        yield from [
             same("training images", one.trained[padding, flip], (turned - mean - shift) / deviation),
             same("test images", one.tested, (one.images - mean - shift) / deviation),
         ]
-    return judge_promises(
-        promises,
+    return (
         "40 drawn images, each flipped with probability 1/2, which is not printed. CIFAR100's means of the second and "
-        "third channel, as usually given from the images, are 0.4865 and 0.4409",
+        "third channel, as usually given from the images, are 0.4865 and 0.4409"
     )
 
 

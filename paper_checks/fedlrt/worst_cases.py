@@ -346,7 +346,7 @@ def thm_7(cases: list[Spent], first: float = 1.0, drift: float = 1.0, square: fl
         return {"curvatures": list(cases[index].curvatures), "steps": cases[index].steps, "step": cases[index].step}
 
     return judge_inequality(
-        left, terms.sum(axis=0), error, case=case, compare=False,
+        left, terms.sum(axis=0), error, case=case,
         scope=f"{len(cases)} rounds of one or two quadratic clients, 1 to 30 steps, λL from 1e-4 to 30",
         printed=f"constants {first:g}, {drift:g}, {square:g} of the three terms",
     )  # fmt: skip

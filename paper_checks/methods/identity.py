@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence
+from paper_checks.claim import Evidence, by
 from paper_checks.context import Context
 from paper_checks.evaluation import told_apart
 from paper_checks.facts import compared, identity, vanishes
@@ -89,6 +89,11 @@ def judge_identity(
     return Evidence(
         True, stated, listed, obtained, float(len(equations)), cases=len(points), facts=tuple(facts), lines=lines
     )
+
+
+identities = by(judge_identity)
+"""Declares a claim whose judge yields equations and returns points and what the symbols range over."""
+Equations = Generator[Equation, None, tuple[Sequence[Point], str]]
 
 
 def _at_points(equation: Equation, points: Sequence[Point]) -> bool | None:

@@ -25,6 +25,9 @@ from paper_checks.methods.domain import Axis, Cases, Searched, check_reached, in
 from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.sides import ROUNDING, Array, UndefinedError, checked_sides
 
+Shown = Mapping[str, NDArray[Any]] | Sequence[Mapping[str, Any]] | Callable[[int], Mapping[str, Any]] | None
+"""The parameters of cases."""
+
 
 def collect_cases(
     context: Context,
@@ -101,11 +104,11 @@ def judge_inequality(
     error: NDArray[np.float64] | float,
     *,
     scope: str,
-    case: Callable[[int], Mapping[str, Any]],
+    case: Shown = None,
     exact: Callable[[Mapping[str, Fraction]], tuple[Exact, Exact]] | None = None,
     printed: str = "left <= right",
     strict: bool = False,
-    compare: bool = True,
+    quotient: bool = False,
     readable: Sequence[bool] | None = None,
     size: NDArray[np.float64] | float = 0.0,
     infinite: bool = False,
@@ -123,11 +126,12 @@ def judge_inequality(
         right: right sides.
         error: bound on the numerical error of ``left - right``.
         scope: what was covered.
-        case: the parameters of a case in plain numbers, for the witness.
+        case: the parameters of the cases in plain numbers, for the witness: columns by name, a list, or a function of
+            the index; the index alone where nothing is to be replayed.
         exact: both sides in fractions from the parameters of a case.
         printed: what the form says.
         strict: whether equality violates.
-        compare: whether the quotient of the sides means something; it is then reported as slack.
+        quotient: whether the quotient of the sides means something; its least value is then reported as slack.
         readable: which cases can be written down for a replay; if one of them violates, the worst of them is the
             witness. All by default.
         size: size of the quantities whose difference a side is, where that is more than the side itself.
@@ -138,7 +142,7 @@ def judge_inequality(
     Raises:
         UndefinedError: sides that cannot be compared (see `checked_sides`), or a tolerance that is more than rounding.
     """
-    scope = f"{scope}; {domain}" if domain else scope
+    scope, shown_at = f"{scope}; {domain}" if domain else scope, _by_index(case)
     if len(left) == 0:
         return Evidence(True, scope, printed, "no case", cases=0)
     left, right, difference, error = checked_sides(left, right, error, infinite=infinite)
@@ -146,7 +150,7 @@ def judge_inequality(
     scale = np.maximum(np.maximum(np.abs(left), np.abs(right)), np.finfo(float).tiny)
     with np.errstate(invalid="ignore"):  # an infinite side decides by its sign
         excess = np.where(np.isinf(scale), np.sign(difference), difference / scale)
-    positive = compare & (left > 1e-300) & (right > 0)
+    positive = quotient & (left > 1e-300) & (right > 0)
     with np.errstate(over="ignore"):
         slack = float(np.min(right[positive] / left[positive])) if positive.any() else None
     tight = float(np.mean(np.abs(excess) <= 0.01))
@@ -154,7 +158,7 @@ def judge_inequality(
     if exact is None:
         violating = _beyond_rounding(difference, error, strict, readable)
     else:
-        violating, shown = _violating_exactly(_candidates(excess, difference, strict), case, exact, strict)
+        violating, shown = _violating_exactly(_candidates(excess, difference, strict), shown_at, exact, strict)
     failing = difference > error
     if violating is not None:
         failing[violating] = True
@@ -164,13 +168,21 @@ def judge_inequality(
             False, scope, printed,
             "left {}, right {} at the witness".format(*told_apart(left[violating], right[violating])),
             margin=min(-float(excess[violating]), 0.0), slack=slack, cases=count, tight=tight,
-            witness=case(violating), facts=shown, infinite=bool(np.isinf(scale[violating])), lines=named,
+            witness=shown_at(violating), facts=shown, infinite=bool(np.isinf(scale[violating])), lines=named,
         )  # fmt: skip
     if exact is None:
         _check_tolerance(difference, error, np.maximum(scale, size))
     obtained = f"no violation in {count} cases" + (f"; right/left at least {slack:.6g}" if slack else "")
     margin = max(-float(excess.max()), 0.0)
     return Evidence(True, scope, printed, obtained, margin=margin, slack=slack, cases=count, tight=tight, lines=named)
+
+
+def _by_index(case: Shown) -> Callable[[int], Mapping[str, Any]]:
+    if isinstance(case, Mapping):
+        return lambda index: {name: float(column[index]) for name, column in case.items()}
+    if isinstance(case, Sequence):
+        return case.__getitem__
+    return case or (lambda index: {"case": index})
 
 
 def _lines(

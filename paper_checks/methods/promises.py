@@ -7,7 +7,7 @@ the first is small enough to be followed by hand and is the witness where a prom
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from paper_checks.claim import Evidence
+from paper_checks.claim import Evidence, by
 from paper_checks.evaluation import told_apart
 from paper_checks.facts import compared, together
 from paper_checks.lines import Line, line_of
@@ -125,6 +125,11 @@ def judge_promises(promises: Sequence[Promise], scope: str, whole: bool = False)
         margin=-max(promise.excess for promise in broken), cases=len(promises),
         witness=None if first.case is None else {**first.case, "promise": first.name}, lines=lines,
     )  # fmt: skip
+
+
+promises = by(judge_promises)
+"""Declares a claim whose judge yields promises and returns what they cover."""
+Promises = Generator[Promise, None, str]
 
 
 def _lines(promises: Sequence[Promise]) -> dict[str, Line]:

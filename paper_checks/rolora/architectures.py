@@ -41,12 +41,10 @@ def _attention(width: int) -> dict[str, tuple[int, int]]:
 
 
 # Configurations as published with the weights.
-ROBERTA_LARGE = Architecture(
-    24, {**_attention(1024), "W_up": (1024, 4096), "W_down": (4096, 1024)}, 355_359_744
-)  # fmt: skip
+ROBERTA_LARGE = Architecture(24, {**_attention(1024), "W_up": (1024, 4096), "W_down": (4096, 1024)}, 355_359_744)
 LLAMA_2_7B = Architecture(
     32, {**_attention(4096), "W_gate": (4096, 11_008), "W_up": (4096, 11_008), "W_down": (11_008, 4096)}, 6_738_415_616
-)  # fmt: skip
+)
 
 
 def share_of_outputs(model: Architecture, matrices: Sequence[str]) -> Fraction:

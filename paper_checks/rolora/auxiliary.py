@@ -12,9 +12,17 @@ from scipy.stats import binom, chi2, gamma
 
 from paper_checks.claim import Best, Dropped, Evidence, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    judge_identity,
+    rational,
+)
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.laws import discrete_norm, gaussian_product_norm, integral, orlicz_norm
 
 Array = NDArray[np.float64]
@@ -58,7 +66,7 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
     return [(x - p @ x, p) for x, p in simple] if centred else simple
 
 
-@claim(
+@promises(
     "rolora/def-A.2",
     where="Appendix A.2, Definition A.2, with the constants after eq. (58), where the exponential stands before the "
     "bracket",
@@ -69,18 +77,17 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
     kind="definition",
     expect=("holds", "search"),
 )
-def def_A_2(laws: list[Law], base: float = 2.0, power: float = 2.0) -> Evidence:
+def def_A_2(laws: list[Law], base: float = 2.0, power: float = 2.0) -> Promises:
     """Norms by root finding against the closed forms; the Gaussian square is 8/3."""
-    promises = []
     for c in (0.01, -1.0, 7.0):
         found = discrete_norm(np.array([c]), np.ones(1), 1)
-        promises.append(Promise("a constant", found, abs(c) / log(base), 1e-9 * abs(c)))
+        yield Promise("a constant", found, abs(c) / log(base), 1e-9 * abs(c))
     for values, masses in laws:
         square = discrete_norm(values**2, masses, 1)
-        promises.append(Promise("a square", square, discrete_norm(values, masses, 2) ** power, 1e-8 * square))
+        yield Promise("a square", square, discrete_norm(values, masses, 2) ** power, 1e-8 * square)
     gaussian = orlicz_norm(lambda rate: (1.0 - 2.0 * rate) ** -0.5, 0.5)
-    promises.append(Promise("the square of a normal variable", gaussian, (8.0 / 3.0) ** (power / 2.0), 1e-8))
-    return judge_promises(promises, f"constants, {len(laws)} laws of two to four values, the normal law")
+    yield Promise("the square of a normal variable", gaussian, (8.0 / 3.0) ** (power / 2.0), 1e-8)
+    return f"constants, {len(laws)} laws of two to four values, the normal law"
 
 
 def product_ratios(context: Context) -> Array:
@@ -112,7 +119,7 @@ def product_ratios(context: Context) -> Array:
 def lem_A_3(ratios: Array, factor: float = 1.0) -> Evidence:
     """Correlated normal pairs and joint laws of up to four values; equality for equal variables."""
     return judge_inequality(
-        ratios, np.full(len(ratios), factor), 1e-8, case=lambda index: {"case": index},
+        ratios, np.full(len(ratios), factor), 1e-8, quotient=True,
         scope=f"normal pairs of six correlations and {len(ratios) - 6} joint laws of up to four values",
         printed=f"quotient at most {factor:g}",
     )  # fmt: skip
@@ -157,7 +164,7 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
         same = discrete_norm(16.0 * values, masses, 2) ** 2 / (16.0 * discrete_norm(values, masses, 2) ** 2)
         ratios = np.append(ratios, same)  # of 16 times the same sign, or of 16 ones
     return judge_inequality(
-        ratios, np.full(len(ratios), C), 1e-8, case=lambda index: {"case": index},
+        ratios, np.full(len(ratios), C), 1e-8, quotient=True,
         scope=f"exact laws of sums of 1 to 256 signs, {len(ratios) - 6} pairs of centred laws of up to four "
         f"values; C is "
         f"not named in the paper: 16/3 (1/4 + log 2) = {BEST_C:.3f} is enough, and sums of signs need "
@@ -167,7 +174,7 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
     )  # fmt: skip
 
 
-@claim(
+@identities(
     "rolora/cor-A.5",
     where="Appendix A.2, Corollary A.5",
     says=r"For x with independent standard normal entries and any fixed a, $\|a^\top x\|_{\psi_2} \le C'\|a\|$, $C'$ "
@@ -184,7 +191,7 @@ def lem_A_4(ratios: Array, C: float = BEST_C, independent: bool = True, centred:
 )
 def cor_A_5(
     points: list[Point], C: float = 1.0, independent: bool = True, variance: int = 1, fixed: bool = True
-) -> Evidence:
+) -> Equations:
     r"""$E\exp((a^\top x)^2/t^2) = \det(I - 2aa^\top/t^2)^{-1/2}$ is 2 exactly at $t^2 = \frac83C\|a\|^2$, C = 1.
 
     Args:
@@ -194,7 +201,6 @@ def cor_A_5(
         variance: of the entries.
         fixed: otherwise a is the unit vector along x.
     """
-    lines = []
     for d in (1, 2, 3):
         a = sympy.Matrix(sympy.symbols("a:3")[:d])
         square = sympy.Rational(8, 3) * rational(C) * (a.T * a)[0]
@@ -204,13 +210,12 @@ def cor_A_5(
             determinant = 1 - 2 * sum(a) ** 2 / square
         else:
             determinant = (sympy.eye(d) - 2 * rational(variance) * a * a.T / square).det()
-        lines.append(Equation(f"d = {d}: E exp, to the power -2", determinant, sympy.Rational(1, 4)))
-    return judge_identity(
-        lines, points,
+        yield Equation(f"d = {d}: E exp, to the power -2", determinant, sympy.Rational(1, 4))
+    return points, (
         "d from 1 to 3, any a (for every d, a'x is normal with variance |a|^2); the best C is 1, and C' = sqrt(8/3) "
         "with "
-        "equality; the sums in the proof have d terms, for which N is printed",
-    )  # fmt: skip
+        "equality; the sums in the proof have d terms, for which N is printed"
+    )
 
 
 BEST_SHARE = {
@@ -227,7 +232,7 @@ def circle_nets(_: Context) -> Array:
     return np.array(rows)
 
 
-@claim(
+@promises(
     "rolora/def-A.6",
     where="Appendix A.2, Definition A.6",
     says=r"For $\epsilon > 0$ a subset $\mathcal N$ of $\mathcal A \subseteq \mathbb R^d$ is an $\epsilon$-net of "
@@ -237,17 +242,16 @@ def circle_nets(_: Context) -> Array:
     kind="definition",
     expect=("holds", "search"),
 )
-def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Evidence:
+def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Promises:
     """On the circle: distances to equally spaced points, against the radius by hand; and the size of the net."""
-    promises = []
     for k, radius, _ in nets[:30]:
         angles = 2.0 * pi * np.arange(int(k)) / k
         points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc stands for all; its middle is among them
         distances = 2.0 * np.abs(np.sin(0.5 * np.subtract.outer(points, angles))).min(axis=1)
         found = distances.min() if smallest else distances.max()
-        promises.append(Promise("every point is that near, and not nearer", float(found), factor * radius, 1e-9))
-        promises.append(Promise("at most (1 + 2/eps)^2 points", k, (1.0 + 2.0 / radius) ** 2, at_most=True))
-    return judge_promises(promises, "nets of 2 to 32 equally spaced points of the circle")
+        yield Promise("every point is that near, and not nearer", float(found), factor * radius, 1e-9)
+        yield Promise("at most (1 + 2/eps)^2 points", k, (1.0 + 2.0 / radius) ** 2, at_most=True)
+    return "nets of 2 to 32 equally spaced points of the circle"
 
 
 @claim(
@@ -270,7 +274,7 @@ def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: int = 1)
     kept = nets[nets[:, 1] < below]
     right = kept[:, 2] / np.maximum(1.0 - share * kept[:, 1] ** power, 1e-12)
     return judge_inequality(
-        np.ones(len(kept)), right, 1e-12, case=lambda index: {"points": int(kept[index, 0])},
+        np.ones(len(kept)), right, 1e-12, quotient=True, case=lambda index: {"points": int(kept[index, 0])},
         scope="nets of up to 10000 points of the circle, no antipodes needed, and coordinate vectors in d = 2 "
         "and 3, at "
         "the farthest unit vector; 1/(1 - eps^2/2) is the sharp factor",
@@ -329,7 +333,7 @@ def thm_A_8(
     exponent = (np.minimum if pick == "min" else np.maximum)(rows[:, 1], rows[:, 2])
     left, right = rows[:, 0], log(2.0) - c * exponent
     return judge_inequality(
-        left, right, 1e-9 * (1.0 + np.abs(left)), case=lambda index: {"case": index}, compare=False,
+        left, right, 1e-9 * (1.0 + np.abs(left)),
         scope=f"{len(rows)} exact tails of sums of signs, centred exponential and centred squared normal "
         f"variables; c is "
         "not named in the paper: 1/4 is enough, and c > log(2)^-2/2 = 1.04 fails for sums of signs",

@@ -136,7 +136,7 @@ def lem_A_11(
     for name, sides in forms:
         left, right = sides(cases)
         found.append(judge_inequality(
-            left, right, 1e-12, case=lambda index: {key: float(column[index]) for key, column in cases.items()},
+            left, right, 1e-12, quotient=True, case=cases,
             domain=cases.domain,
             scope=f"{len(left)} cases: steps from 1e-6 of the largest on, 1 - delta_0^2 from 1e-6 to 1, every "
             f"angle up to "
@@ -189,7 +189,7 @@ def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, les
     corner["place"][len(cases["place"]) :] = 0.0
     left, right = sides(corner)
     return judge_inequality(
-        left, right, 1e-12, case=lambda index: {key: float(column[index]) for key, column in corner.items()},
+        left, right, 1e-12, quotient=True, case=corner,
         domain=cases.domain,
         scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b "
         f"on the event",
@@ -243,7 +243,7 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
     bound = first * tilde * (level + one) ** 2 + second * (level**2 + level)
     return judge_inequality(
         lost, bound, 1e-14 * (np.abs(lost) + bound), size=4.0 * np.abs(b * gap) + 4.0 * s * b**2,
-        case=lambda index: dict(zip(("sine", "s", "share", "tilde_share", "place"), grid[index].tolist(), strict=True)),
+        quotient=True, case=dict(zip(("sine", "s", "share", "tilde_share", "place"), grid.T, strict=True)),
         domain=tried_in_words(
             ("delta", sine, UNIT), ("s", s, UNIT), ("eps' over its bound", share, UNIT),
             ("eps~ over its bound", tilde_share, UNIT), ("place of the mean", place, (-1.0, 1.0)),
@@ -311,8 +311,8 @@ def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float 
     for line in (["(117)"] if first else []) + lines:
         left, right = sides(line)(cases)
         found.append(judge_inequality(
-            left, right, 1e-12, compare=False,
-            case=lambda index: {key: float(column[index]) for key, column in cases.items()},
+            left, right, 1e-12,
+            case=cases,
             scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length "
             f"of b on the "
             "event; every line",

@@ -24,7 +24,7 @@ from paper_checks.context import Context
 from paper_checks.methods.domain import UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from paper_checks.rolora.own_samples import own_samples
 from toymodels.regression import Regressor
 
@@ -164,7 +164,7 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     return judge_identity(lines, points, "two dimensions, any vectors but a unit a*")
 
 
-@claim(
+@promises(
     "rolora/eq-86",
     where="Appendix A.3, eqs. (86) to (89)",
     says=r"$\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\|$ with $E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b|$ and $E_2 = "
@@ -186,7 +186,7 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     because=r"$\bar b$ is made of the same samples: a gradient that is its mean need not be that of (49).",
     expect=("depends on the reading", "proof"),
 )
-def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str = "all") -> Evidence:
+def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str = "all") -> Promises:
     """The angle after the iteration as the algorithm finds it.
 
     Args:
@@ -195,23 +195,20 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
         factor: printed as 2.
         of: whether the expectation is over all samples of Algorithm 2, or the expression (49).
     """
-    promises = []
     if of == "all":
         own, s = own_samples(MEAN_GRADIENT), Fraction(MEAN_GRADIENT["s"])
         (cosine, sine), (along, across) = own.truth, own.gradient
         after = abs(-sine * (1 - s * along) - s * cosine * across)  # P a has -sine, P u the cosine
         right = float(sine * abs(1 - 2 * s * own.b**2)) + float(s) * float(own.deviation(own.mean)) ** 0.5
-        return judge_promises(
-            [Promise("(88)", float(after), right, 1e-12, at_most=True, case=MEAN_GRADIENT)],
-            "one client of Algorithm 2 in the plane",
-        )
+        yield Promise("(88)", float(after), right, 1e-12, at_most=True, case=MEAN_GRADIENT)
+        return "one client of Algorithm 2 in the plane"
     for one in steps:
         right = one.sine * abs(1.0 - factor * one.s * one.b**2) + second * one.s * one.deviation
-        promises.append(Promise("(88)", one.after * one.square**0.5, right, 1e-12, at_most=True))
-    return judge_promises(promises, scope(steps))
+        yield Promise("(88)", one.after * one.square**0.5, right, 1e-12, at_most=True)
+    return scope(steps)
 
 
-@claim(
+@promises(
     "rolora/eq-90",
     where="Appendix A.3, eqs. (90) and (91), on the events of (42) and (62); their probability is that of Lemma A.10",
     says=r"By Lemma A.10, $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le "
@@ -221,20 +218,19 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
     uses=("rolora/eq-65",),
     expect=("holds", "proof"),
 )
-def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
+def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Promises:
     """With the bound (76) of the proof; the one printed in Lemma A.10 would not do.
 
     (49) stands for the expectation here; on the event of (62) any vector might (``eq-65``).
     """
-    promises = []
     for step in steps:
         factor = (step.level + one) ** 2 if form == "proof" else step.level**2 + step.level
         right = 2.0 * step.s * step.tilde * factor * step.sine
-        promises.append(Promise("(91)", step.s * step.deviation, right, 1e-12 * step.s, at_most=True))
-    return judge_promises(promises, f"{scope(steps)}; the probability is that of (79) and (43)")
+        yield Promise("(91)", step.s * step.deviation, right, 1e-12 * step.s, at_most=True)
+    return f"{scope(steps)}; the probability is that of (79) and (43)"
 
 
-@claim(
+@promises(
     "rolora/eq-92",
     where="Appendix A.3, eqs. (92) to (95); their probability is that of Lemma A.9",
     says=r"$\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g - \bar b\| = \sqrt{1 - (\delta^t)^2}\|b^*\| - \|g - \bar "
@@ -244,13 +240,13 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Evidence:
     uses=("rolora/lem-A.9",),
     expect=("holds", "proof"),
 )
-def eq_92(steps: list[Step], share: float = 1.0, power: int = 2) -> Evidence:
+def eq_92(steps: list[Step], share: float = 1.0, power: int = 2) -> Promises:
     """Equality whenever b is shorter than g."""
-    promises = [Promise("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12,
+    yield from [Promise("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12,
                         at_most=True) for one in steps]  # fmt: skip
     # The power of the angle is that of |g|, which must be exact.
-    promises += [Promise("|g|", (1.0 - one.sine**power) ** 0.5, (1.0 - one.sine**2) ** 0.5, 1e-12) for one in steps]
-    return judge_promises(promises, scope(steps))
+    yield from [Promise("|g|", (1.0 - one.sine**power) ** 0.5, (1.0 - one.sine**2) ** 0.5, 1e-12) for one in steps]
+    return scope(steps)
 
 
 def angle_grid(_: Context) -> np.ndarray:
@@ -281,7 +277,7 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1) -> Evidence:
     left = np.concatenate([level * sine, middle, 1.0 - first**2 - level])
     right = np.concatenate([cosine, (cosine - level * sine) ** 2, 1.0 - sine**2 + (level * sine) ** 2 - level])
     return judge_inequality(
-        left, right, 1e-12, case=lambda index: {"case": index % len(grid)}, compare=False,
+        left, right, 1e-12, case=lambda index: {"case": index % len(grid)},
         lines=np.repeat(["the root", "(97) to (98)", "(98) to (99)"], len(grid)).tolist(),
         domain=tried_in_words(
             ("delta_0", first, UNIT), ("delta_t/delta_0", grid[:, 1], UNIT), ("eps' over its bound", grid[:, 2], UNIT)

@@ -20,7 +20,7 @@ from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.probability import Counted
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.rolora.fixed_samples import FixedRun, excess, fixed_runs
 from paper_checks.rolora.minimiser import Setting
@@ -256,7 +256,7 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
     )
 
 
-@claim(
+@promises(
     "rolora/thm-5.4",
     where="Section 5.1, Theorem 5.4",
     says=r"In the setting of Section 5.1, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: if $\eta \le "
@@ -309,7 +309,7 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
 def thm_5_4(
     found: tuple[list[Course], list[FixedRun]], tied: bool = False, limit: float = 1.0, sampled: bool = True,
     share: float = 1.0, fixed: float = 0.0,
-) -> Evidence:  # fmt: skip
+) -> Promises:  # fmt: skip
     r"""Ends of runs of T iterations.
 
     Args:
@@ -321,21 +321,21 @@ def thm_5_4(
         fixed: of the first cosine, how far the Gram matrices of fixed samples may be from the identity.
     """
     courses, runs = found
-    promises = [Promise("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
+    yield from [Promise("every iteration on fixed samples", excess(run), 0.0, 1e-9, at_most=True)
                 for run in runs if run.share <= fixed]  # fmt: skip
     ends = share if tied else FREE
     kept = [one for one in courses if one.s <= limit and ends in one.ends and (sampled or not one.samples)]
     for one in kept:
         sine, product_error, _ = one.ends[ends]
         case = case_of(one, tied)
-        promises.append(Promise("sine of the angle at most eps", sine, one.target, at_most=True, case=case))
+        yield Promise("sine of the angle at most eps", sine, one.target, at_most=True, case=case)
         # On samples eps' = 0.1 for 3 x 1000 samples is generous; without sampling b is g and eps' may be 0.
         allowed = (1.1 if one.samples else 1.0) * one.target
-        promises.append(Promise("error of the product", sqrt(product_error), allowed, at_most=True, case=case))
-    return judge_promises(promises, course_scope(kept, tied))
+        yield Promise("error of the product", sqrt(product_error), allowed, at_most=True, case=case)
+    return course_scope(kept, tied)
 
 
-@claim(
+@promises(
     "rolora/s5-rolora-loss",
     where="Section 5.1, after Proposition 5.5",
     says=r"By Theorem 5.4 RoLoRA achieves $\epsilon$-accurate recovery; its expected global loss is at most $(1 + "
@@ -386,7 +386,7 @@ def s5_rolora_loss(
     given: bool = False,
     share: float = 1.0,
     one: float = 1.0,
-) -> Evidence:
+) -> Promises:
     r"""Losses at the ends of the same runs, and the closed form of the expectation at a given angle.
 
     Args:
@@ -397,16 +397,15 @@ def s5_rolora_loss(
         share: of the number of iterations in the theorem.
         one: printed as 1 in $1 + \\epsilon$.
     """
-    promises = []
     ends = share if tied or given else FREE
     kept = [run for run in courses if run.s <= limit and ends in run.ends]
     kept = [run for run in kept if not given or run.ends[ends][0] <= run.target]
     for run in kept:
         (sine, _, reached), allowed = run.ends[ends], (one + run.target) * run.target**2
-        promises.append(Promise("loss", reached, allowed, at_most=True, case=case_of(run, tied)))
-        promises.append(Promise("loss caused by the angle", sine**2, run.target**2, at_most=True))
-        promises.append(Promise("below FFA-LoRA's", reached, run.sine**2, at_most=True))
+        yield Promise("loss", reached, allowed, at_most=True, case=case_of(run, tied))
+        yield Promise("loss caused by the angle", sine**2, run.target**2, at_most=True)
+        yield Promise("below FFA-LoRA's", reached, run.sine**2, at_most=True)
     for (N, m), eps in product(product((1, 2, 10), (4, 5, 100)), (1e-3, 1e-8)):
         left = 1.0 + ffa_correction(N, m)
-        promises.append(Promise("expected loss at delta = eps", left, one + eps, 1e-12, at_most=True))
-    return judge_promises(promises, course_scope(kept, tied or given))
+        yield Promise("expected loss at delta = eps", left, one + eps, 1e-12, at_most=True)
+    return course_scope(kept, tied or given)

@@ -14,7 +14,7 @@ from paper_checks.context import Context
 from paper_checks.methods.domain import POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
 from paper_checks.methods.inequality import judge_inequality, steps_of
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from paper_checks.rolora.contraction_steps import Step, run_steps, scope
 from paper_checks.rolora.gradient import COSINE, SINE, deviation_tails
 from paper_checks.rolora.gradient_bound import chain_grid
@@ -23,7 +23,7 @@ from paper_checks.rolora.minimiser import Setting, tried_settings
 from paper_checks.rolora.own_samples import own_samples
 
 
-@claim(
+@promises(
     "rolora/eq-102",
     where="Appendix A.3, eqs. (102) to (106)",
     says=r"$\|\hat a^+\|^2 = a^\top a + \eta^2\|\nabla_al\|^2 - 2\eta a^\top\nabla_al \ge 1 - 2\eta a^\top\nabla_al = "
@@ -32,17 +32,16 @@ from paper_checks.rolora.own_samples import own_samples
     mutants=[{"factor": 1.9}, {"quadratic": 1.1}],
     expect=("holds", "proof"),
 )
-def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Evidence:
+def eq_102(steps: list[Step], factor: float = 2.0, quadratic: float = 1.0) -> Promises:
     """The square in full, (103), and without the term of second order, (106).
 
     In (106) any vector may stand for the expectation: it is subtracted and added.
     """
-    promises = []
     for one in steps:
         linear = 1.0 - factor * one.s * (one.along + one.slope)
-        promises.append(Promise("(103)", linear + quadratic * one.s**2 * one.gradient, one.square, 1e-12))
-        promises.append(Promise("(106)", linear, one.square, 1e-12, at_most=True))
-    return judge_promises(promises, scope(steps))
+        yield Promise("(103)", linear + quadratic * one.s**2 * one.gradient, one.square, 1e-12)
+        yield Promise("(106)", linear, one.square, 1e-12, at_most=True)
+    return scope(steps)
 
 
 SMALLEST = {10.0: 1e-5, 1.0: 1e-2, 20.0: 1e-30, 100.0: 1e-110}
@@ -142,7 +141,7 @@ def judge_probability(settings: list[Setting], share: float, power: float, of: s
 
     def judge(left: np.ndarray) -> Evidence:
         return judge_inequality(
-            left, right, 1e-4 * (1.0 + np.abs(right)), compare=False,
+            left, right, 1e-4 * (1.0 + np.abs(right)),
             case=lambda index: settings[0 if of == "absolute" else index].numbers(), domain=tried_settings(settings),
             scope=f"one client, {len(settings)} settings, delta = 3/5, " + (
                 "m = C q for C from 1 to 100, which are absolute constants" if of == "absolute" else
@@ -225,7 +224,7 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     value = gap * cosine + gap**2
     lines = [value, np.abs(gap) + gap**2, level * sine + (level * sine) ** 2, level**2 + linear * level]
     return judge_inequality(
-        np.concatenate(lines[:-1]), np.concatenate(lines[1:]), 1e-12, compare=False,
+        np.concatenate(lines[:-1]), np.concatenate(lines[1:]), 1e-12,
         case=lambda index: {"line": index // len(sine)}, lines=steps_of(lines),
         domain=tried_in_words(
             ("delta", sine, UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, (-1.0, 1.0))

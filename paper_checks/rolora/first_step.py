@@ -116,7 +116,7 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
     free = cases.unlimited
     if each:
         near = judge_inequality(
-            np.array([1.0 - most_successes(*NEAR_ONE)]), np.array([2.0 * 2.0**-10]), 1e-9, compare=False,
+            np.array([1.0 - most_successes(*NEAR_ONE)]), np.array([2.0 * 2.0**-10]), 1e-9,
             case=lambda _: {**THRESHOLDS.numbers(), "c": f"{NEAR_ONE[0]:.12g}", "delta_0": f"{NEAR_ONE[1]:.12g}"},
             scope="one client, d = 2, m = 10 q, eps_0 = eps_1 = 0.1, eps_2 = 0.03, c = 1 - 1e-10, delta_0 = 1e-6, "
             "every step",
@@ -138,14 +138,14 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
         f"{len(cases.events['D'])} on the events: steps up to 1/2, thresholds up to their bounds, every length of b"
     )
     first = judge_inequality(
-        left, right, 0.0, exact=exact, compare=False, case=lambda index: _plain(free, index),
+        left, right, 0.0, exact=exact, case=free,
         scope=scope, printed="(delta_{t+1}/delta_t)^2 <= C^2", domain=free.domain,
     )  # fmt: skip
     if not first.ok:
         return first
     left, right = events(cases.events, 0.5 * cases.events["share"], rate)
     return judge_inequality(
-        left, right, 1e-12, compare=False, case=lambda index: _plain(cases.events, index), scope=scope,
+        left, right, 1e-12, case=cases.events, scope=scope,
         printed=f"(delta_(t+1)/delta_t)^2 <= 1 - {rate:g} s (1 - delta_0^2) on the events",
         domain=f"{free.domain}; on the events {drawn_in_words(len(left))}",
     )  # fmt: skip
@@ -217,7 +217,7 @@ def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, lo
         met = met_by(1 - chosen["square"], chosen["step"]) <= bound
         left, right = np.zeros(len(met)), np.where(met == (left <= right), 1.0, -1.0)
     evidence = judge_inequality(
-        left, right, 0.0, exact=exact, compare=False, case=lambda index: _plain(chosen, index),
+        left, right, 0.0, exact=exact, case=chosen,
         scope=f"{len(left)} cases: delta_0 in (0, 1), eta ||b*||^2 in (0, 1], unlimited samples", domain=cases.domain,
         printed="(delta_1/delta_0)^2 <= 1 - s x" if not exactly else "the inequality exactly where the bound is met",
     )  # fmt: skip
@@ -322,7 +322,7 @@ def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidenc
     lines = lines_of(chosen, widest)
     found = [
         judge_inequality(
-            left, right, 1e-14, size=1.0, compare=False, printed=name,
+            left, right, 1e-14, size=1.0, printed=name,
             case=lambda index, name=name: {  # type: ignore[misc]
                 "line": name, "delta": f"{chosen.delta[index]:.12g}", "step": f"{chosen.step[index]:.12g}",
                 "eps": f"{chosen.share[index] * (1 - chosen.delta[index] ** 2) * widest:.12g}",

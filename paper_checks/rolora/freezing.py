@@ -23,9 +23,16 @@ from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    rational,
+)
 from paper_checks.methods.mean import Tails, judge_means
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
 from paper_checks.rolora.laws import expected, squares_and_inverses
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction
@@ -45,7 +52,7 @@ def draw_entries(context: Context) -> list[Point]:
     return generic_points(context, sorted(entries, key=str), 3)
 
 
-@claim(
+@identities(
     "rolora/eq-10",
     where="Section 5.1, eq. (10); the lower limit is printed as p = i, and there is no i",
     says=r"The objective $\|Xa^*b^{*\top} - Xa^0b^\top\|^2$ can be transformed to $\sum_{p=i}^d(a^*b_p^* - "
@@ -61,17 +68,16 @@ def draw_entries(context: Context) -> list[Point]:
     ),
     expect=("holds", "proof"),
 )
-def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Evidence:
+def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Equations:
     """By expansion."""
-    lines = []
     for m, d in SHAPES:
         X, target, a, b_star, b = _symbols(m, d)
         difference = X * target * b_star.T - X * a * b.T
         columns = [target * b_star[p] + sign * a * b[p] for p in range(first - 1, d)]
         middle = X.T * X if gram else X.T * X * X.T * X
         terms = sum(((column.T * middle * column)[0] for column in columns), sympy.Integer(0))
-        lines.append(Equation(f"{m} samples, d = {d}", sum(entry**2 for entry in difference), rational(weight) * terms))
-    return judge_identity(lines, points, "every entry symbolic, one sample and two samples in two dimensions")
+        yield Equation(f"{m} samples, d = {d}", sum(entry**2 for entry in difference), rational(weight) * terms)
+    return points, "every entry symbolic, one sample and two samples in two dimensions"
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,7 @@ def draw_frozen(context: Context) -> list[Frozen]:
     ),
     because="One sample, or $b^* = 0$, is fitted exactly by some b, whatever $a^0$ is.",
     expect=("corrected", "proof"),
-)  # fmt: skip
+)
 def s5_saturate(problems: list[Frozen], injective: bool = False, nonzero: bool = False, share: float = 1.0) -> Evidence:
     """The least value exactly; the toolkit's minimiser reaches it."""
     scope = f"{len(problems)} problems in whole numbers: 1 to 5 samples in 2 to 5 dimensions, degenerate ones too"
@@ -306,7 +312,7 @@ def build_layers(context: Context) -> list[Layers]:
     return found
 
 
-@claim(
+@promises(
     "rolora/eq-12",
     where="Section 5.2, eq. (12)",
     says=r"$f_i(x_i) = \mathrm{ReLU}(x_iAB)W_{out}$ with weights $W_{out} \in \mathbb R^{d \times c}$, $A \in \mathbb "
@@ -316,23 +322,21 @@ def build_layers(context: Context) -> list[Layers]:
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Evidence:
+def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Promises:
     """Values and derivatives in both factors against matrix formulas; ``slope`` is that of the other half of ReLU."""
-    promises = []
     for one in found:
         before = one.x @ one.A
         bent = torch.where(before > 0, before, slope * before) if inner else before
         z = bent @ one.B
         gate = torch.where(z > 0, 1.0, slope).to(z)
         value = (z if inner else z * gate) @ one.out
-        promises.append(same("the value", one.value, value))
+        yield same("the value", one.value, value)
         back = (2.0 * one.value @ one.out.mT) * gate
-        promises.append(same("the derivative in B", one.gradients[1], before.mT @ back))
-        promises.append(same("the derivative in A", one.gradients[0], one.x.mT @ (back @ one.B.mT)))
+        yield same("the derivative in B", one.gradients[1], before.mT @ back)
+        yield same("the derivative in A", one.gradients[0], one.x.mT @ (back @ one.B.mT))
     steepest = max(one.gradient_at_start for one in found)
-    return judge_promises(
-        promises,
+    return (
         "four networks, the sizes of Section 5.2 (784, 16, 10) among them; at the start of that section, B = 0, the "
         f"largest derivative in A and B is {steepest:g} with the derivative of ReLU at 0 taken as 0: "
-        "neither factor moves from there",
+        "neither factor moves from there"
     )

@@ -11,7 +11,15 @@ import sympy
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    judge_identity,
+    rational,
+)
 from paper_checks.methods.parts import judge_parts
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.expectations import (
@@ -334,7 +342,7 @@ def draw_entries(context: Context) -> list[Point]:
     return generic_points(context, (SCALE, *OURS, *THEIRS, *B_STAR, *OTHER_B), 3)
 
 
-@claim(
+@identities(
     "rolora/eq-182",
     where="Appendix A.4.1, eqs. (182) to (186)",
     says=r"Minimising the objective gives $b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = "
@@ -345,21 +353,20 @@ def draw_entries(context: Context) -> list[Point]:
     uses=("rolora/alg-ffa",),
     expect=("holds", "proof"),
 )
-def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Evidence:
+def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Equations:
     """The loss of a client minus its value at b_i is a square, and the norm of an outer product."""
     s_i = rational(factor) * OURS.dot(THEIRS) / (THEIRS.dot(THEIRS) if swapped else OURS.dot(OURS))
-    lines = []
     for number, (b, other) in enumerate(zip(B_STAR, OTHER_B, strict=True), start=1):
         at_other, at_b_i = (THEIRS * b - OURS * free for free in (other, s_i * b))
         excess = at_other.dot(at_other) - at_b_i.dot(at_b_i)
         square = OURS.dot(OURS) * (other - s_i * b) ** 2
-        lines.append(Equation(f"(182), column {number}: what another b adds is a square", excess, square))
+        yield Equation(f"(182), column {number}: what another b adds is a square", excess, square)
     outer, rest = (THEIRS - SCALE * OURS) * sympy.Matrix([B_STAR]), THEIRS - SCALE * OURS
     apart = THEIRS * sympy.Matrix([B_STAR]) - OURS * (SCALE * sympy.Matrix([B_STAR]))
-    lines += [Equation("(185)", left, right) for left, right in zip(apart, outer, strict=True)]
+    yield from [Equation("(185)", left, right) for left, right in zip(apart, outer, strict=True)]
     squares = sum(entry**2 for entry in apart)
-    lines.append(Equation("(186)", squares, rest.dot(rest) * sum(b**power for b in B_STAR)))
-    return judge_identity(lines, points, "two samples, two columns, every entry symbolic")
+    yield Equation("(186)", squares, rest.dot(rest) * sum(b**power for b in B_STAR))
+    return points, "two samples, two columns, every entry symbolic"
 
 
 @claim(

@@ -116,7 +116,7 @@ def lem_A_10(
 
         def judge(left: Array, cases: list[Setting] = cases, right: Array = right) -> Evidence:
             return judge_inequality(
-                left, right, 1e-4 * (1.0 + np.abs(right)), compare=False, case=lambda index: cases[index].numbers(),
+                left, right, 1e-4 * (1.0 + np.abs(right)), case=lambda index: cases[index].numbers(),
                 domain=tried_settings(cases),
                 scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for C up to "
                 "1000, d from 2 "
@@ -293,7 +293,7 @@ def eq_77(settings: tuple[Setting, ...], last: str = "q", C: float = 4.0, factor
             right.append(more + (1e-9 if last == "least" and number == 2 else 0.0))
             cases.append({**one.numbers(), "line": 77 + number})
     return judge_inequality(
-        np.array(left), np.array(right), 0.0, strict=True, compare=False, case=lambda index: cases[index],
+        np.array(left), np.array(right), 0.0, strict=True, case=cases,
         domain=tried_settings(settings),
         scope=f"{len(settings)} settings: 1 and 100 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4, "
         f"eps_3 = eps_2",

@@ -74,7 +74,7 @@ def eq_65(grid: Array, matrix: bool = False, one: float = 1.0, form: str = "proo
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
     return judge_inequality(
         left, right, 1e-12 * (1e-12 + np.abs(right)),
-        case=lambda index: {"line": index // len(grid), "sine": float(sine[index % len(grid)]),
+        quotient=True, case=lambda index: {"line": index // len(grid), "sine": float(sine[index % len(grid)]),
                             "level": float(level[index % len(grid)]),
                             "kappa": float(kappa[index % len(grid)])} if index >= 2 * len(grid) else NEAR_MEAN,
         lines=steps_of(lines),

@@ -17,7 +17,15 @@ from scipy.stats import chi2
 from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, UNIT, tried_in_words
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    judge_identity,
+    rational,
+)
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.expectations import mean_of_form
@@ -54,7 +62,7 @@ def points_of(context: Context) -> list[Point]:
     return generic_points(context, sympy.symbols(NAMES), 3)
 
 
-@claim(
+@identities(
     "rolora/eq-45",
     where="Appendix A.3, eqs. (45) to (47); the bar over a, in the scan, is not defined, and the left side has none",
     says=r"$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top Y_i\bar b) = "
@@ -64,21 +72,20 @@ def points_of(context: Context) -> list[Point]:
     mutants=[{"factor": 1.0}, {"factor": 4.0}, {"sign": 1}],
     expect=("holds", "proof"),
 )
-def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Evidence:
+def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Equations:
     """The derivative of the loss by sympy, against both forms."""
     one = two_clients()
     a, b, target = one["a"], one["b"], one["truth"] * one["own"].T
     off = [X * target - X * a * b.T for X in (one["X"], one["Y"])]
     loss = sum((residual.T * residual).trace() for residual in off) / sympy.Integer(4)
-    lines = []
     labels = sum((X.T * X * target * b for X in (one["X"], one["Y"])), sympy.zeros(2, 1))
     first = sum((X.T * X * a * (b.T * b)[0] for X in (one["X"], one["Y"])), sympy.zeros(2, 1)) + sign * labels
     last = sum((X.T * X * (a * b.T - target) * b for X in (one["X"], one["Y"])), sympy.zeros(2, 1))
     for k in range(2):
         slope = sympy.diff(loss, a[k])
         for number, form in ((45, first), (47, last)):
-            lines.append(Equation(f"({number}), entry {k}", slope, rational(factor) / 4 * form[k]))
-    return judge_identity(lines, points, "two clients, two samples each, two inputs and one output, any entries")
+            yield Equation(f"({number}), entry {k}", slope, rational(factor) / 4 * form[k])
+    return points, "two clients, two samples each, two inputs and one output, any entries"
 
 
 ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3/4", "uu": "1"}
@@ -202,7 +209,7 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
     return judge_inequality(
         left, right, 1e-6,
-        case=lambda index: {"line": index // len(cosine), "cosine": float(cosine[index % len(cosine)])},
+        quotient=True, case=lambda index: {"line": index // len(cosine), "cosine": float(cosine[index % len(cosine)])},
         lines=steps_of(lines),
         scope=f"w at {len(cosine)} angles to M b; c_2 = 8/3; the norm itself is at most {centred.max():.4f} |M b|",
         printed=f"every line with c_4 = {c4:.4g}",
@@ -265,7 +272,7 @@ def eq_59(found: tuple[Array, Array], c5: float = BEST_C5 / 4.0, power: float = 
     left = rows[:, 0]
     which = "of one client whose minimiser is b, w = a" if own else "samples independent of b, w along M b"
     return judge_inequality(
-        left, log(2.0) - c5 * rows[:, 1] ** power * rows[:, 2], 1e-6 * (1e-3 + np.abs(left)), compare=False,
+        left, log(2.0) - c5 * rows[:, 1] ** power * rows[:, 2], 1e-6 * (1e-3 + np.abs(left)),
         case=lambda index: {"eps_3": float(rows[index, 1]), "samples": int(rows[index, 2])},
         domain=tried_in_words(("eps_3", rows[:, 1], UNIT), ("N m", rows[:, 2], FROM_ONE)),
         scope=f"{len(rows)} exact tails, {which}",
@@ -350,7 +357,7 @@ def eq_62(found: dict[str, Array], of: str = "all", c5: float = BEST_C5 / 4.0, n
     left = np.concatenate(lines)
     names = ["(62) to (64)", "(63) to (64)"]
     return judge_inequality(
-        left, np.concatenate(right), 1e-4 * (1.0 + np.abs(left)), compare=False, case=lambda index: NEARLY_ACROSS,
+        left, np.concatenate(right), 1e-4 * (1.0 + np.abs(left)), case=lambda index: NEARLY_ACROSS,
         lines=np.repeat(names[: len(lines)], len(rows)).tolist(),
         scope=f"{len(rows)} settings, d up to {d.max():g}, of which the bound says something in "
         f"{int((right[0] < 0).sum())}; expectation and samples: {of}",

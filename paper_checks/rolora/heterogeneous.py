@@ -15,9 +15,9 @@ from algorithms.exact_rolora import ExactRoLoRA
 from algorithms.federation import Federation
 from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Form, Reading
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.population import SCOPE, iterations
 from toymodels.problem import Problem
 from toymodels.regression import Regressor, regression
@@ -57,7 +57,7 @@ def measure_losses(context: Context) -> list[Model]:
     return found
 
 
-@claim(
+@promises(
     "rolora/eq-245",
     where="Appendix A.5, eqs. (245) and (246)",
     says=r"$f_i(X_i) = X_iab^\top$ with unit vectors a and $a^*$, local data $Y_i = X_ia^*b_i^{*\top}$, and $\min_{a, "
@@ -67,15 +67,14 @@ def measure_losses(context: Context) -> list[Model]:
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Evidence:
+def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Promises:
     """The toolkit's population loss against the formula, and against the mean loss over all samples of signs."""
-    promises = []
     for one in models:
         formula = scale * sum(apart**norm_power for apart in one.apart) / (len(one.apart) if over == "mean" else 1)
-        promises.append(close("the objective is the mean of the population losses", one.loss, formula))
+        yield close("the objective is the mean of the population losses", one.loss, formula)
         if one.sampled is not None:
-            promises.append(close("it is the expectation of the loss on samples", one.sampled, formula))
-    return judge_promises(promises, f"{SCOPE}; the expectation exactly, for two samples in two dimensions")
+            yield close("it is the expectation of the loss on samples", one.sampled, formula)
+    return f"{SCOPE}; the expectation exactly, for two samples in two dimensions"
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def draw_pairs(context: Context) -> list[Pair]:
     return found
 
 
-@claim(
+@promises(
     "rolora/a5-minimiser",
     where="Appendix A.5, after eq. (246)",
     says=r"$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^*$, $\bar b^* = \frac1N\sum_ib_i^*$; "
@@ -133,17 +132,14 @@ def draw_pairs(context: Context) -> list[Pair]:
     because=r"$(-a^*, -\bar b^*)$ has the same product, so that the minimiser is not unique.",
     expect=("corrected", "proof"),
 )
-def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Evidence:
+def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Promises:
     """The loss at all pairs; minimisers with a unit a are compared with the stated one."""
-    promises = []
     name = "the loss is the least value plus the square distance of the products"
     for one in pairs:
-        promises.append(close(name, one.loss, least * one.least + excess * one.off))
+        yield close(name, one.loss, least * one.least + excess * one.off)
         if one.sign and unique == "pair":
-            promises.append(
-                Promise("a minimiser with a unit a is the stated one", one.apart, 0.0, 1e-10, case=one.case)
-            )
-    return judge_promises(promises, f"{SCOPE}; pairs with the product of the minimiser, and others")
+            yield Promise("a minimiser with a unit a is the stated one", one.apart, 0.0, 1e-10, case=one.case)
+    return f"{SCOPE}; pairs with the product of the minimiser, and others"
 
 
 def draw_problems(context: Context) -> list[Problem]:
@@ -159,7 +155,7 @@ def draw_problems(context: Context) -> list[Problem]:
 FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and not, under the population loss"
 
 
-@claim(
+@promises(
     "rolora/def-A.13",
     where="Appendix A.5, Definition A.13",
     says=r"For $\gamma > 0$, $\gamma^2 := \frac1N\sum_{i=1}^N\|b_i^* - \bar b^*\|^2$ with $\bar b^* = "
@@ -169,24 +165,23 @@ FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and 
     kind="definition",
     expect=("holds", "search"),
 )
-def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Evidence:
+def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Promises:
     """The definition against the toolkit, half the mean square distance of all pairs, and the least loss."""
-    promises = []
     for problem in problems:
         own = problem.facts["own_B"][:, 0]
         middle = own.mean(dim=0) if centre == "mean" else own[0]
         gamma_squared = float(torch.linalg.vector_norm(own - middle, dim=1).pow(power).sum())
         gamma_squared /= max(len(own) - fewer, 1.0)
         pairs = float(((own[:, None] - own[None]) ** 2).sum(dim=-1).mean()) / 2.0
-        promises += [
+        yield from [
             close("the toolkit's", problem.facts["gamma_squared"], gamma_squared),
             close("half the mean square distance of all pairs", pairs, gamma_squared),
             close("the least global loss", float(problem.least or 0.0), gamma_squared),
         ]
-    return judge_promises(promises, f"{FEDERATIONS}; gamma = 0 (equal clients) included")
+    return f"{FEDERATIONS}; gamma = 0 (equal clients) included"
 
 
-@claim(
+@promises(
     "rolora/prop-A.17",
     where="Appendix A.5, Proposition A.17, eq. (274)",
     says=r"For any $(a^*, \{b_i^*\})$, $a^0$ and $\delta_0 \in (0, 1)$ the Freezing-A scheme with $b^{FFA} = \bar "
@@ -198,9 +193,8 @@ def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre
     hypotheses=(Dropped(r"$\delta_0 \in (0, 1)$", {}, r"(274) to (285) are identities for every unit vector $a^0$"),),
     expect=("holds", "proof"),
 )
-def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, spread: float = 1.0) -> Evidence:
+def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, spread: float = 1.0) -> Promises:
     """The toolkit's Algorithm 2 with a frozen, run for two iterations, of which the second changes nothing."""
-    promises = []
     for problem in problems:
         truth, first, mean = (problem.facts[name] for name in ("truth", "first", "mean_B"))
         delta = float(torch.linalg.vector_norm(first - truth @ (truth.mT @ first)))
@@ -209,10 +203,10 @@ def prop_A_17(problems: list[Problem], power: int = 2, share: float = 1.0, sprea
         start = AB(Tree(W=first), Tree(W=torch.zeros_like(mean)))
         for state in go_on(algorithm.round, fed, start, 2):
             loss = float(problem.loss(algorithm.weights(state)))
-            promises.append(close("the loss of FFA-LoRA", loss, formula))
+            yield close("the loss of FFA-LoRA", loss, formula)
         apart = float(torch.linalg.vector_norm(state.B["W"] - mean * (truth.mT @ first)))
-        promises.append(close("b is the mean times the cosine", apart, 0.0))
-    return judge_promises(promises, FEDERATIONS)
+        yield close("b is the mean times the cosine", apart, 0.0)
+    return FEDERATIONS
 
 
 @dataclass(frozen=True)
@@ -245,7 +239,7 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
 """A run of Theorem A.14: step, first angle distance, c, accuracy over that distance."""
 
 
-@claim(
+@promises(
     "rolora/a5-loss",
     where="Appendix A.5, after the proof of Theorem A.14",
     says=r"By Theorem A.14 RoLoRA achieves $\epsilon$-accurate recovery of the global minimiser, with a global loss of "
@@ -276,9 +270,8 @@ def a5_loss(
     spread: float = 1.0,
     refitted: bool = True,
     power: int = 2,
-) -> Evidence:
+) -> Promises:
     r"""The loss at $(a^T, b^{T+1})$ with $\epsilon = \delta_T$, an equality; $b^T$ of the box is not enough."""
-    promises = []
     if not given:
         s, delta_0, c, quotient = SHORT
         T, delta = ceil(log(1.0 / quotient) / (c * (1.0 - delta_0**2))), delta_0
@@ -286,12 +279,12 @@ def a5_loss(
             delta = population_map(delta, s)
         case = {"step": f"{s:g}", "delta_0": f"{delta_0:g}", "c": f"{c:g}", "quotient": f"{quotient:g}", "T": T}
         name = "the loss above gamma^2 after the iterations of the theorem, over |mean b*|^2"
-        promises.append(Promise(name, delta**2, (quotient * delta_0) ** 2, at_most=True, case=case))
+        yield Promise(name, delta**2, (quotient * delta_0) ** 2, at_most=True, case=case)
     for one in found:
         delta, size = one.angles[-1], float((one.problem.facts["mean_B"] ** 2).sum())
         loss = one.loss if refitted else one.loss_of_last
         bound = spread * one.problem.facts["gamma_squared"] + share * size * delta**power
-        promises.append(Promise("the loss is at most the bound", loss, bound, 1e-10 * (1.0 + loss), at_most=True))
+        yield Promise("the loss is at most the bound", loss, bound, 1e-10 * (1.0 + loss), at_most=True)
         if len(one.angles) > 3:
-            promises.append(Promise("epsilon becomes small", delta, 1e-6, at_most=True))
-    return judge_promises(promises, f"{FEDERATIONS}; 3 and 40 iterations at eta ||mean b*||^2 of 0.25, 0.4 and 0.5")
+            yield Promise("epsilon becomes small", delta, 1e-6, at_most=True)
+    return f"{FEDERATIONS}; 3 and 40 iterations at eta ||mean b*||^2 of 0.25, 0.4 and 0.5"

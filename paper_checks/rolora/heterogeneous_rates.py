@@ -59,8 +59,8 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
 
     left, right = contraction(chosen, factor, power)
     return judge_inequality(
-        left, right, 0.0, exact=exact, compare=False,
-        case=lambda index: {name: float(column[index]) for name, column in chosen.items()},
+        left, right, 0.0, exact=exact,
+        case=chosen,
         scope=f"{len(left)} cases: delta_0 in (0, 1), delta_t up to {'delta_0' if monotone else '1'}, "
         f"eta ||mean b*||^2 up to {longest:g}",
         printed="eq. (254), squared", domain=data.cases.domain,
@@ -225,7 +225,7 @@ def thm_A_14(
         f"0.001 to 0.98; {longer} that take more than {LONGEST} iterations or end below 1e-12 left out"
     )
     if first is None:
-        return judge_inequality(lefts, rights, 1e-9 * rights, scope=scope, case=lambda index: cases[index],
+        return judge_inequality(lefts, rights, 1e-9 * rights, scope=scope, quotient=True, case=cases,
                                 printed="delta_T <= epsilon")  # fmt: skip
     return Evidence(
         False, scope, f"delta_T <= {rights[first]:.6g} after T = {cases[first]['T']}", f"{lefts[first]:.6g}",

@@ -12,9 +12,16 @@ import torch
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import UNIT, Axis, Searched
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    rational,
+)
 from paper_checks.methods.inequality import collect_cases, judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from paper_checks.rolora.population import SCOPE, Iteration, iterations
 
@@ -25,7 +32,7 @@ def _of(found: Sequence[Iteration], single: bool) -> list[Iteration]:
     return [one for one in found if not single or len(one.own_b) == 1]
 
 
-@claim(
+@promises(
     "rolora/lem-A.15",
     where="Appendix A.5, Lemma A.15, eqs. (247) and (248)",
     says=r"$b^{t+1} = \bar b = \bar b^*a^{*\top}a^t$ and $a^{t+1} = \hat a = \frac{a^t - 2\eta(a^t\bar b^\top\bar b - "
@@ -44,20 +51,19 @@ def _of(found: Sequence[Iteration], single: bool) -> list[Iteration]:
 )
 def lem_A_15(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, unit: bool = True, single: bool = False
-) -> Evidence:
+) -> Promises:
     """One iteration of the toolkit's Algorithm 2 against the formulas."""
-    promises = []
     for one in _of(found, single):
         mean = torch.stack(one.own_b).sum(dim=0) / float(len(one.own_b)) ** mean_power
         b = mean * (one.truth.mT @ one.a)
-        promises.append(same("b is the mean b* times the cosine", one.b_after, b, one.case))
+        yield same("b is the mean b* times the cosine", one.b_after, b, one.case)
         stepped = one.a - factor * one.eta * (one.a @ b - one.truth @ mean) @ b.mT
         stepped = stepped / torch.linalg.vector_norm(stepped) if unit else stepped
-        promises.append(same("a is the normalised step", one.a_after, stepped, one.case))
-    return judge_promises(promises, SCOPE)
+        yield same("a is the normalised step", one.a_after, stepped, one.case)
+    return SCOPE
 
 
-@claim(
+@promises(
     "rolora/eq-249",
     where="Appendix A.5, proof of Lemma A.15, eqs. (249) to (253)",
     says=r"$b_i = \frac{b_i^*a^{*\top}a}{a^\top a} = b_i^*a^{*\top}a$; the server computes the average $\bar b = "
@@ -80,27 +86,25 @@ def lem_A_15(
 )
 def eq_249(
     found: list[Iteration], mean_power: int = 0, factor: float = 2.0, own: bool = True, single: bool = False
-) -> Evidence:
+) -> Promises:
     """What the clients of the toolkit send in both halves, and what the server makes of it."""
-    promises = []
     for one in _of(found, single):
         cosine, total = one.truth.mT @ one.a, torch.stack(one.minimisers).sum(dim=0)
         for b, mine in zip(one.minimisers, one.own_b, strict=True):
-            promises.append(same("(249): the client's minimiser", b, mine * cosine))
+            yield same("(249): the client's minimiser", b, mine * cosine)
         server = total / float(len(one.own_b)) ** mean_power
-        promises.append(same("(250): what the server gets", one.b_after, server, one.case))
+        yield same("(250): what the server gets", one.b_after, server, one.case)
         b = one.b_after
         formulas = [factor * (one.a @ b - one.truth @ (mine if own else one.mean_b)) @ b.mT for mine in one.own_b]
         for slope, formula in zip(one.slopes, formulas, strict=True):
-            promises.append(same("(251): the client's gradient", slope, formula))
+            yield same("(251): the client's gradient", slope, formula)
         stepped = one.a - factor * one.eta * (one.a @ b - one.truth @ one.mean_b) @ b.mT
-        promises.append(same("(252): the mean of the gradients", one.a - one.eta * torch.stack(formulas).mean(dim=0),
-                             stepped))  # fmt: skip
-        promises.append(same("(253): normalised", one.a_after, stepped / torch.linalg.vector_norm(stepped)))
-    return judge_promises(promises, SCOPE)
+        yield same("(252): the mean of the gradients", one.a - one.eta * torch.stack(formulas).mean(dim=0), stepped)
+        yield same("(253): normalised", one.a_after, stepped / torch.linalg.vector_norm(stepped))
+    return SCOPE
 
 
-@claim(
+@promises(
     "rolora/eq-255",
     where="Appendix A.5, proof of Lemma A.16, eqs. (255) to (262)",
     says=r"With $P = I_d - a^*(a^*)^\top$: $Pa^{t+1} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar "
@@ -114,9 +118,8 @@ def eq_249(
 )
 def eq_255(
     found: list[Iteration], factor: float = 2.0, third: str = "truth", power: int = 2, tight: float = 1.0
-) -> Evidence:
+) -> Promises:
     """The projected step of the toolkit, and the quotient, which is an equality."""
-    promises = []
     for one in found:
         b, mean = one.b_after, one.mean_b
         squares, along = float((b**2).sum()) ** (power / 2), float((mean * b).sum())
@@ -124,12 +127,12 @@ def eq_255(
         before, after, last = (v - one.truth @ (one.truth.mT @ v)
                                for v in (one.a, one.a_after, one.truth if third == "truth" else one.a))  # fmt: skip
         numerator = before - factor * one.eta * squares * before + last * along
-        promises.append(same("(257): the projected step", after, numerator / norm))
+        yield same("(257): the projected step", after, numerator / norm)
         bound = tight * float(torch.linalg.vector_norm(before)) * abs(1 - factor * one.eta * squares) / float(norm)
         delta = float(torch.linalg.vector_norm(after))
-        promises.append(Promise("(260): delta_{t+1} <= delta_t C", delta, bound, 1e-12, at_most=True))
-        promises.append(Promise("it is an equality", delta, bound, 1e-12))
-    return judge_promises(promises, SCOPE)
+        yield Promise("(260): delta_{t+1} <= delta_t C", delta, bound, 1e-12, at_most=True)
+        yield Promise("it is an equality", delta, bound, 1e-12)
+    return SCOPE
 
 
 # a* is the first axis, a = (cos, sin cos f, sin sin f) with cos^2 = 1 - sin^2 reduced; the mean of the b_i* is free.
@@ -157,7 +160,7 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
     return sympy.rem(sympy.expand(expression), SIN**2 + COS**2 - 1, SIN)
 
 
-@claim(
+@identities(
     "rolora/eq-263",
     where="Appendix A.5, proof of Lemma A.16, eqs. (263) to (269)",
     says=r"$C^2 = \frac{|1 - 2\eta\bar b^\top\bar b|^2}{(1 - 2\eta\bar b^\top\bar b)^2 + 4\eta^2(\bar b^{*\top}\bar "
@@ -169,7 +172,7 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
     uses=("rolora/eq-255",),
     expect=("holds", "proof"),
 )
-def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, power: int = 2) -> Evidence:
+def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, power: int = 2) -> Equations:
     """By expansion on the circle; that the excess over 1 is a sum of squares is (268)."""
     mean, a, truth = sympy.Matrix([BETA_1, BETA_2, BETA_3]), sympy.Matrix([COS, SIN, 0]), sympy.Matrix([1, 0, 0])
     b = mean * COS
@@ -178,14 +181,14 @@ def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, 
     middle = (1 - 2 * ETA * B) ** 2 + rational(four) * ETA**2 * along**power
     middle += rational(cross) * ETA * (1 - 2 * ETA * B) * a.dot(truth) * along
     last = 1 + sign * rational(four) * ETA**2 * B * (square - B)
-    lines = [
+    yield from [
         Equation("(264), (265): the norm expanded", on_circle(vector.dot(vector)), on_circle(middle)),
         Equation("(267)", on_circle(middle), on_circle(last)),
         Equation(
             "(268): what exceeds 1 is a square", on_circle(last - 1), on_circle((2 * ETA * COS * square * SIN) ** 2)
         ),
     ]
-    return judge_identity(lines, data.points, "any mean of the b_i* in three dimensions, any angle and any step")
+    return data.points, "any mean of the b_i* in three dimensions, any angle and any step"
 
 
 def search_steps(context: Context) -> Searched:
@@ -230,8 +233,8 @@ def eq_270(
     }
     found = [
         judge_inequality(
-            left, right, 1e-14, compare=False, printed=name,
-            case=lambda index: {key: float(column[index]) for key, column in cases.items()},
+            left, right, 1e-14, printed=name,
+            case=cases,
             scope=f"{len(B)} cases: delta_0 in (0, 1), delta_t <= delta_0, ||mean b*|| <= L_max, steps up to the bound",
             domain=cases.domain,
         )
@@ -304,14 +307,13 @@ def eq_274(
     because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
     expect=("corrected", "proof"),
 )
-def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0,
-           root_log: int = 1) -> Evidence:  # fmt: skip
+def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0, root_log: int = 1) -> Evidence:
     """The lines before the quotient say the same of T; then the order of the two quotients."""
     lines = judge_equivalence(counts, 1.0, root_log, 2.0, 1)
     return judge_order(counts, sense, beyond, 1.0, size) if lines.ok else lines
 
 
-@claim(
+@promises(
     "rolora/eq-293",
     where="Appendix A.5, proof of Theorem A.14, eqs. (293) to (297)",
     says=r"$\|a^T(b^{T+1})^\top - a^*\bar b^{*\top}\| = \|(a^T(a^T)^\top - I_d)a^*\bar b^{*\top}\| = \|(I_d - "
@@ -321,9 +323,8 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
     uses=("rolora/lem-A.15",),
     expect=("holds", "proof"),
 )
-def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Evidence:
+def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: bool = True) -> Promises:
     r"""The product of a with the next minimiser, at $\epsilon = \delta_T$; the mutant takes b of another a."""
-    promises = []
     for one in found:
         a, target = one.a, one.truth @ one.mean_b
         apart = float(torch.linalg.matrix_norm(a @ (one.b_after if refitted else one.own_b[0]) - target))
@@ -332,10 +333,10 @@ def eq_293(found: list[Iteration], power: int = 1, size: float = 1.0, refitted: 
             torch.linalg.vector_norm(one.truth - a @ (a.mT @ one.truth)) * torch.linalg.vector_norm(one.mean_b)
         )
         error = 1e-10 * (1.0 + apart)
-        promises += [
+        yield from [
             Promise("(294), (295)", apart, middle, error),
             Promise(
                 "(296), (297)", middle, size * delta * float(torch.linalg.matrix_norm(target)), error, at_most=True
             ),
         ]
-    return judge_promises(promises, SCOPE)
+    return SCOPE

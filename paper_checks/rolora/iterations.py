@@ -17,7 +17,7 @@ from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import identity, together
 from paper_checks.methods.identity import rational
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order, search_counts
 from toymodels.regression import regression
 
@@ -151,7 +151,7 @@ def draw_endings(context: Context) -> list[Ending]:
     return found
 
 
-@claim(
+@promises(
     "rolora/eq-175",
     where="Appendix A.4, eqs. (175) to (181)",
     says=r"$\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1} - g^T)^\top\| + \|(I_d - a^T(a^T)^\top)a^*\|\|b^*\| "
@@ -176,15 +176,14 @@ def draw_endings(context: Context) -> list[Ending]:
 )
 def eq_175(
     endings: list[Ending], equal: bool = True, sharp: float = 1.0, second: float = 1.0, above: float = 5 / 4
-) -> Evidence:
+) -> Promises:
     r"""Every line on samples, with the least $\epsilon'$ there, and $\epsilon$ of ``above`` times $\delta_T$."""
-    promises = []
     for one in endings:
         error = 1e-9 * (1.0 + one.size)
         bound = (one.eps + second) * one.delta * one.size
         last = (1.0 + one.eps) * above * one.delta * one.size
         root = sharp * (1.0 + one.eps**2) ** 0.5 * one.delta * one.size
-        promises += [
+        yield from [
             Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
             Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
             Promise("(179)", one.first + one.second, bound, error, at_most=True),
@@ -195,4 +194,4 @@ def eq_175(
         f"{len(endings)} means of minimisers, 1 to 5 clients in 2 to 10 dimensions with 5 to 400 samples; the two "
         "parts are orthogonal, so that already sqrt(1 + eps'^2) delta_T |b*| bounds their sum"
     )
-    return judge_promises(promises, scope)
+    return scope

@@ -93,7 +93,7 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
         asks="neither",
     ),
     expect=("depends on the reading", "proof"),
-)  # fmt: skip
+)
 def txt_half_cost(
     traffic: Mapping[tuple[int, int], Traffic], shapes: str = "square", over: str = "iteration", ffa: str = "half",
     share: float = 0.5,

@@ -105,7 +105,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         )
         found_tails, stated = np.array([tail for _, tail in own]), np.array([-power * log(one.q) for one, _ in own])
         return judge_inequality(
-            found_tails, stated, 1e-9 * (1.0 + np.abs(found_tails)), compare=False, case=partial(_numbers, own),
+            found_tails, stated, 1e-9 * (1.0 + np.abs(found_tails)), case=partial(_numbers, own),
             domain=tried_settings(one for one, _ in own),
             scope=f"m = K q with K = 20 + 50 log(1/min(eps_1, eps_2)), {len(own)} settings: d from 2 to 1000, "
             "thresholds from 0.9 to 1e-110; exact law for one client, and at most N times that for N = 10, 1000",
@@ -123,7 +123,7 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
             right = [-power * log(one.q) for one, _ in cases]
         left = np.array([tail for _, tail in cases])
         evidence = judge_inequality(
-            left, np.array(right), 1e-9 * (1.0 + np.abs(left)), compare=False,
+            left, np.array(right), 1e-9 * (1.0 + np.abs(left)),
             case=partial(_numbers, cases), domain=tried_settings(one for one, _ in cases),
             scope=f"m = C q with C from 1 to 1000, {len(cases)} settings of each: d from 2 to 1000, thresholds "
             f"from 0.9 "
@@ -248,7 +248,7 @@ def eq_43(settings: tuple[Setting, ...], form: str = "q", C: float = 4.0, first:
         right.append(-power * log(Q))
     each = 2 if first else 1
     return judge_inequality(
-        np.array(left), np.array(right), 0.0, strict=True, compare=False,
+        np.array(left), np.array(right), 0.0, strict=True,
         case=lambda index: {**largest[index // each].numbers(), "inequality": 1 + index % each if first else 2},
         domain=tried_settings(largest),
         scope=f"{len(largest)} settings with 1 to 1000 clients, d from 2 to 1000, thresholds from 0.9 to 1e-4",

@@ -16,7 +16,15 @@ from scipy.stats import chi2
 from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, UNIT, tried_in_words
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    judge_identity,
+    rational,
+)
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.auxiliary import BEST_SHARE, circle_nets
@@ -43,7 +51,7 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
             "best": (a.T * S * truth)[0] / (a.T * S * a)[0] * b}  # fmt: skip
 
 
-@claim(
+@identities(
     "rolora/eq-14",
     where="Appendix A.3, eqs. (14) to (16)",
     says=r"$\tilde b_i^\top = \frac{a^\top X_i^\top X_ia^*b^{*\top}}{a^\top X_i^\top X_ia} = \frac{a^\top X_i^\top "
@@ -53,22 +61,19 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
     mutants=[{"weight": -1.0}, {"kept": 0}],
     expect=("holds", "proof"),
 )
-def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
+def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Equations:
     """The normal equation of the minimiser, and both ways to write it."""
     one = one_client()
     S, a, square = one["S"], one["a"], (one["a"].T * one["S"] * one["a"])[0]
-    lines = []
     for k in range(2):
         normal = (a.T * S * (a * one["best"] - one["truth"] * one["b"]))[k]
-        lines.append(Equation(f"normal equation, entry {k}", normal, sympy.Integer(0)))
+        yield Equation(f"normal equation, entry {k}", normal, sympy.Integer(0))
         rest = (a.T * S * one["off"])[k] / square
-        lines.append(Equation(f"(16), entry {k}", one["best"][k], kept * one["g"][k] + rational(weight) * rest))
-    return judge_identity(
-        lines, points, "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*"
-    )
+        yield Equation(f"(16), entry {k}", one["best"][k], kept * one["g"][k] + rational(weight) * rest)
+    return points, "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*"
 
 
-@claim(
+@identities(
     "rolora/eq-17",
     where="Appendix A.3, eq. (17)",
     says=r"$\|\tilde b_i - g\| \le \|a^\top X_i^\top X_ia\|^{-1} \cdot \|a^\top X_i^\top X_i(I_d - "
@@ -78,15 +83,13 @@ def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Evidence:
     uses=("rolora/eq-14",),
     expect=("holds", "proof"),
 )
-def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Evidence:
+def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Equations:
     """It is an equality, of squares here."""
     one = one_client(1)
     off, row = one["best"] - one["g"], one["a"].T * one["S"] * one["off"]
     square = (one["a"].T * one["S"] * one["a"])[0]
-    lines = [Equation("both sides, squared", (off * off.T)[0], rational(weight) * square**power * (row * row.T)[0])]
-    return judge_identity(
-        lines, points, "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*; equality"
-    )
+    yield from [Equation("both sides, squared", (off * off.T)[0], rational(weight) * square**power * (row * row.T)[0])]
+    return points, "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*; equality"
 
 
 def chi_square_tails(_: Context) -> Array:
@@ -111,7 +114,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     r"""$\|X_ia\|^2$ is $\chi^2_m$: with $c_1 = 16/9$, the largest; the text calls it large."""
     left, right = rows[:, 0], -c1 * rows[:, 1] ** power * rows[:, 2] * 9.0 / 64.0
     return judge_inequality(
-        left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
+        left, right, 1e-9 * (1.0 + np.abs(left)),
         case=lambda index: {"eps_1": float(rows[index, 1]), "m": int(rows[index, 2])},
         domain=tried_in_words(("eps_1", rows[:, 1], UNIT), ("m", rows[:, 2], FROM_ONE)),
         scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; a independent of "
@@ -145,7 +148,7 @@ def eq_19(nets: Array, share: float = 1.0, power: int = 1) -> Evidence:
     left, right = np.concatenate([np.full(len(kept), 3.0), factor * least]), np.concatenate([factor * least] * 2)
     right[len(kept) :] = factor * modulus
     return judge_inequality(
-        left, right, 1e-9, case=lambda index: {"points": int(count[index % len(kept)])},
+        left, right, 1e-9, quotient=True, case=lambda index: {"points": int(count[index % len(kept)])},
         lines=np.repeat(["first line", "second line"], len(kept)).tolist(),
         scope="nets of 4 to 10000 points of the circle, with and without antipodes, coordinate vectors in d = 2 and 3",
         printed="both lines",
@@ -194,7 +197,8 @@ def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
     lines = [norm * cosines, 8.0 / 3.0 * cosines, c2 * cosines, np.full(11, c2)]
     left, right = np.concatenate(lines[:-1]), np.concatenate(lines[1:])
     return judge_inequality(
-        left, right, 1e-9, case=lambda index: {"line": 22 + index // 11, "cosine": float(cosines[index % 11])},
+        left, right, 1e-9, quotient=True,
+        case=lambda index: {"line": 22 + index // 11, "cosine": float(cosines[index % 11])},
         lines=steps_of(lines), domain=tried_in_words(("cosine of the angle", cosines, UNIT)),
         scope=f"a fixed, or independent of the samples; w at 11 angles to b*; c_2 = C'^2 = 8/3 with the best C'; the "
         f"norm itself is {norm:.4f} times |v|",
@@ -248,7 +252,7 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
         )
     left, right = rows[:, 0], log(2.0) - c3 * rows[:, 1] ** power * rows[:, 2]
     return judge_inequality(
-        left, right, 1e-6 * (1.0 + np.abs(left)), compare=False,
+        left, right, 1e-6 * (1.0 + np.abs(left)),
         case=lambda index: {"eps_2": float(rows[index, 1]), "m": int(rows[index, 2])},
         domain=tried_in_words(("eps_2", rows[:, 1], UNIT), ("m", rows[:, 2], FROM_ONE)),
         scope=f"exact law, {len(rows)} pairs of thresholds up to 0.999 and m up to 1e8; c_3 is not named: it can be "
@@ -276,10 +280,11 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
     left = np.concatenate([e**2 * m / c2**2, e * m / c2, e**2 * m / c2**2])
     right = np.concatenate([e**2 * m / (norm * cosine) ** 2, e * m / (norm * cosine), e * m / c2])
     return judge_inequality(
-        left, right, 1e-12, case=lambda index: {"line": index // len(rows), "eps_2": float(e[index % len(rows)])},
+        left, right, 1e-12, quotient=True,
+        case=lambda index: {"line": index // len(rows), "eps_2": float(e[index % len(rows)])},
         lines=np.repeat(["squares", "firsts", "their order"], len(rows)).tolist(),
         domain=tried_in_words(("eps_2", e, UNIT), ("m", m, FROM_ONE), ("cosine of the angle", cosine, UNIT)),
-        scope="a and w fixed, or independent of the samples; thresholds up to 0.999, one and fifty samples, w at several "
-        "angles to b*; c_2 = 8/3 > 1",
+        scope="a and w fixed, or independent of the samples; thresholds up to 0.999, one and fifty samples, w at "
+        "several angles to b*; c_2 = 8/3 > 1",
         printed=f"all three with c_2 = {c2:.4g}",
     )  # fmt: skip

@@ -11,14 +11,21 @@ import sympy
 
 from paper_checks.claim import Best, Evidence, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    rational,
+)
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.laws import BEST_C1, BEST_C3, student_tail
 from paper_checks.rolora.minimiser import Setting, tried_settings
 
 
-@claim(
+@identities(
     "rolora/eq-32",
     where="Appendix A.3, eqs. (32) to (35)",
     says=r"For an $\epsilon_0$-net with $|\mathcal N| \le (\frac2{\epsilon_0} + 1)^d$ the maximum over it exceeds with "
@@ -29,18 +36,17 @@ from paper_checks.rolora.minimiser import Setting, tried_settings
     uses=("rolora/eq-26", "rolora/def-A.6"),
     expect=("holds", "proof"),
 )
-def eq_32(points: list[Point], one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
+def eq_32(points: list[Point], one: int = 1, extra: int = 0, weight: float = 1.0) -> Equations:
     """The powers for d = 1 to 4, E standing for the exponential; the size of the net is checked with Definition A.6."""
     e, E = sympy.symbols("e E")
     scale = 2 * rational(weight) * E
-    lines = [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra))
+    yield from [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra))
              for d in range(1, 5)]  # fmt: skip
-    return judge_identity(
-        lines, points,
+    return points, (
         "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the "
         "net decides "
-        "and the net could be left out, with its power of d",
-    )  # fmt: skip
+        "and the net could be left out, with its power of d"
+    )
 
 
 def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:
@@ -76,7 +82,7 @@ def eq_36(rows: tuple[tuple[Setting, int, float], ...], scale: float = 1.0) -> E
     ])  # fmt: skip
     informative = int((right < 0).sum())
     return judge_inequality(
-        left, right, 1e-9 * (1.0 + np.abs(left)), compare=False,
+        left, right, 1e-9 * (1.0 + np.abs(left)),
         case=lambda index: {**rows[index][0].numbers(), "m": rows[index][1]},
         domain=tried_settings((one for one, _, _ in rows), [m for _, m, _ in rows]),
         scope=f"exact law, a independent of the samples; {len(rows)} settings with 1 to 100 clients, d up to 1000, m "
@@ -109,7 +115,7 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
     return found
 
 
-@claim(
+@promises(
     "rolora/eq-38",
     where="Appendix A.3, eqs. (38) to (42)",
     says=r"$\|\bar b - g\| = \|\frac1N\sum_i(\tilde b_i - g)\| \le \frac1N\sum_i\|\tilde b_i - g\| \le \epsilon'\|(I_d "
@@ -120,11 +126,10 @@ def draw_chains(context: Context) -> list[Mapping[str, float]]:
     uses=("rolora/eq-36", "rolora/def-5.2"),
     expect=("holds", "proof"),
 )
-def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float = 1.0) -> Evidence:
+def eq_38(chains: list[Mapping[str, float]], weight: float = 1.0, power: float = 1.0) -> Promises:
     r"""On samples, with $\epsilon'$ the smallest level that all clients keep."""
-    promises = []
     for one in chains:
-        promises.append(Promise("(39)", one["38"], weight * one["39"], 1e-12 * one["39"], at_most=True))
-        promises.append(Promise("(40)", one["39"], one["level"] * one["40"], 1e-12 * one["39"], at_most=True))
-        promises.append(Promise("(41), (42)", one["40"], one["sine"] ** power * one["b"], 1e-10 * one["40"]))
-    return judge_promises(promises, f"{len(chains)} draws with 1 to 4 clients, d up to 29, m up to 39")
+        yield Promise("(39)", one["38"], weight * one["39"], 1e-12 * one["39"], at_most=True)
+        yield Promise("(40)", one["39"], one["level"] * one["40"], 1e-12 * one["39"], at_most=True)
+        yield Promise("(41), (42)", one["40"], one["sine"] ** power * one["b"], 1e-10 * one["40"])
+    return f"{len(chains)} draws with 1 to 4 clients, d up to 29, m up to 39"

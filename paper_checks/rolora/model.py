@@ -15,9 +15,16 @@ from torch import Tensor
 from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Searched
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    rational,
+)
 from paper_checks.methods.inequality import collect_cases, judge_inequality
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.promises import Promise, Promises, promises, same
 from paper_checks.rolora.boxes import Iteration, exact_iterations
 from toymodels.problem import Problem
 from toymodels.regression import Regressor, regression
@@ -59,7 +66,7 @@ def draw_samples(context: Context) -> list[Sample]:
 SIZES = "d from 2 to 10, m from 1 to 40"
 
 
-@claim(
+@promises(
     "rolora/eq-5",
     where="Section 5.1, eq. (5)",
     says=r"$f_i(X_i) = X_iab^\top$ with $X_i, Y_i \in \mathbb R^{m \times d}$, sample size m, a unit vector $a \in "
@@ -69,15 +76,14 @@ SIZES = "d from 2 to 10, m from 1 to 40"
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_5(samples: list[Sample], power: float = 1.0) -> Evidence:
+def eq_5(samples: list[Sample], power: float = 1.0) -> Promises:
     """Every update of rank 1 has that form with a unit a: its length goes to b, once."""
-    promises = []
     for one in samples:
         length = torch.linalg.vector_norm(one.a)
         unit, b = one.a / length, length**power * one.b
-        promises.append(same("any update of rank 1 is ab^T with a unit a", one.X @ unit @ b, one.X @ (one.a @ one.b)))
-        promises.append(Promise("f has the shape of Y", (one.X @ unit @ b).numel(), len(one.X) * len(one.a)))
-    return judge_promises(promises, SIZES)
+        yield same("any update of rank 1 is ab^T with a unit a", one.X @ unit @ b, one.X @ (one.a @ one.b))
+        yield Promise("f has the shape of Y", (one.X @ unit @ b).numel(), len(one.X) * len(one.a))
+    return SIZES
 
 
 def make_problems(context: Context) -> list[Problem]:
@@ -88,7 +94,7 @@ def make_problems(context: Context) -> list[Problem]:
     ]
 
 
-@claim(
+@promises(
     "rolora/eq-6",
     where="Section 5.1, eq. (6)",
     says=r"$Y_i = X_ia^*b^{*\top}$ for some unit vector $a^* \in \mathbb R^d$ and $b^* \in \mathbb R^d$, the same for "
@@ -98,21 +104,20 @@ def make_problems(context: Context) -> list[Problem]:
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Evidence:
+def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promises:
     r"""The toolkit's clients: their targets are $a^*b^{*\top}$, where every loss is zero."""
-    promises = []
     for problem in problems:
         truth, own = problem.facts["truth"], problem.facts["own_B"]
         for client, b in zip(problem.clients, own, strict=True):
             labels = scale * truth @ b * torch.linalg.vector_norm(b) ** power
-            promises.append(same("all targets are a* b*^T", labels, client.target))
-            promises.append(same("one b* for all clients", b, own[0]))
-            promises.append(Promise("no loss at the truth", float(client.loss({"W": labels})), 0.0, 1e-20))
-        promises.append(Promise("a* is a unit vector", float((truth**2).sum()), 1.0, 1e-12))
-    return judge_promises(promises, "d from 2 to 10, 1 to 4 clients, with samples and in expectation")
+            yield same("all targets are a* b*^T", labels, client.target)
+            yield same("one b* for all clients", b, own[0])
+            yield Promise("no loss at the truth", float(client.loss({"W": labels})), 0.0, 1e-20)
+        yield Promise("a* is a unit vector", float((truth**2).sum()), 1.0, 1e-12)
+    return "d from 2 to 10, 1 to 4 clients, with samples and in expectation"
 
 
-@claim(
+@promises(
     "rolora/eq-7",
     where="Section 5.1, eq. (7) with the local loss after it",
     says=r"$\min_{a \in \mathbb R^d, b \in \mathbb R^d}\frac1N\sum_{i=1}^Nl_i(a,b)$ with $l_i(a,b) = "
@@ -122,19 +127,18 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Evidenc
     kind="setting",
     expect=("holds", "search"),
 )
-def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Evidence:
+def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Promises:
     """Loss and gradient of the toolkit's clients against the samples; the minimum is zero, at the truth."""
-    promises = []
     for one in samples:
         W = (one.a @ one.b).requires_grad_()
         residual = one.X @ one.truth @ one.own_b - one.X @ W
         size = torch.linalg.matrix_norm(residual, "fro" if norm == "frobenius" else 2)
         loss = factor * size**2 / len(one.X) ** power
         (slope,) = torch.autograd.grad(loss, W)
-        promises.append(same("the loss", one.client.loss({"W": W.detach()}), loss.detach()))
-        promises.append(same("its gradient", one.client.gradient({"W": W.detach()})["W"], slope))
-        promises.append(Promise("its minimum", float(one.client.loss({"W": one.truth @ one.own_b})), 0.0))
-    return judge_promises(promises, SIZES)
+        yield same("the loss", one.client.loss({"W": W.detach()}), loss.detach())
+        yield same("its gradient", one.client.gradient({"W": W.detach()})["W"], slope)
+        yield Promise("its minimum", float(one.client.loss({"W": one.truth @ one.own_b})), 0.0)
+    return SIZES
 
 
 STEP_AXES = (Axis("size", 1e-6, 1e6, POSITIVE), Axis("excess", 1.0, 1e3, FROM_ONE), Axis("share", 1e-6, 1.0, UNIT))
@@ -171,7 +175,7 @@ def asm_5_1(cases: Searched, power: int = 2, limit: float = 1.0) -> Evidence:
 
     left, right = sides(cases)
     return judge_inequality(
-        left, right, 0.0, exact=sides, case=lambda index: {name: float(cases[name][index]) for name in cases},
+        left, right, 0.0, exact=sides, quotient=True, case=cases,
         domain=cases.domain,
         scope="|b*| from 1e-6 to 1e6, bounds up to a thousand times that, steps down to a millionth of the largest",
         printed=f"eta |b*|^2 <= {limit:g}",
@@ -183,7 +187,7 @@ def on_circle(p: sympy.Symbol) -> sympy.Matrix:
     return sympy.Matrix([2 * p, 1 - p**2]) / (1 + p**2)
 
 
-@claim(
+@identities(
     "rolora/def-5.2",
     where="Definition 5.2, eq. (8), and the line after it",
     says=r"For two unit vectors $|\sin\theta(a,a^*)| = \|(I_d - aa^\top)a^*\|$; and $\delta^t = \|(I_d - "
@@ -194,7 +198,7 @@ def on_circle(p: sympy.Symbol) -> sympy.Matrix:
     kind="definition",
     expect=("holds", "proof"),
 )
-def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence:
+def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equations:
     """Squares of both norms, of the area between them (the sine by itself) and of the cosine, in the plane of both."""
     p, u = sympy.symbols("p u")
     a, truth, eye = on_circle(p), on_circle(u), sympy.eye(2)
@@ -202,15 +206,14 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence
         "|(I - a a^T) a*|^2": (eye - rational(share) * a * a.T) * truth,
         "|(I - a* a*^T) a|^2": (eye - rational(share) * truth * truth.T) * a,
     }
-    lines = []
     for name, vector in norms.items():
         square = (vector.T * vector)[0]
-        lines.append(Equation(f"{name} = |a x a*|^2", square, sympy.Matrix.hstack(a, truth).det() ** 2))
-        lines.append(Equation(f"{name} = 1 - (a . a*)^2", square, 1 - (a.T * truth)[0] ** power))
-    return judge_identity(lines, points, "all pairs of unit vectors, in the plane that they span")
+        yield Equation(f"{name} = |a x a*|^2", square, sympy.Matrix.hstack(a, truth).det() ** 2)
+        yield Equation(f"{name} = 1 - (a . a*)^2", square, 1 - (a.T * truth)[0] ** power)
+    return points, "all pairs of unit vectors, in the plane that they span"
 
 
-@claim(
+@promises(
     "rolora/table-3",
     where="Appendix A.1, Table 3",
     says=r"Table 3: $\delta_t$ is the angle distance $|\sin\theta(a^*, a^t)|$, $\|\cdot\|_{op}$ the operator norm of a "
@@ -222,17 +225,16 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Evidence
     importance="detail",
     expect=("holds", "search"),
 )
-def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Evidence:
+def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Promises:
     """The entries that say something, on iterations of Algorithm 2."""
-    promises = []
     for one in found:
-        promises.append(same("b-bar is the average", weight * one.mean_of_minimisers(), one.b_after))
+        yield same("b-bar is the average", weight * one.mean_of_minimisers(), one.b_after)
         after = one.a_after if unit else 2.0 * one.a_after
-        promises.append(Promise("a-hat has length 1", float((after**2).sum()), 1.0, 1e-12))
+        yield Promise("a-hat has length 1", float((after**2).sum()), 1.0, 1e-12)
         sine = torch.linalg.vector_norm(after - one.truth * (one.truth * after).sum())
         other = torch.linalg.vector_norm(one.truth - after * (one.truth * after).sum())
-        promises.append(same("both forms of the angle distance", sine, other))
+        yield same("both forms of the angle distance", sine, other)
         both = torch.cat([one.a, one.truth], dim=1)
         largest = torch.linalg.eigvalsh(both.mT @ both)[-1].sqrt()
-        promises.append(same("operator norm", torch.linalg.matrix_norm(both, norm), largest))
-    return judge_promises(promises, "d from 2 to 8, 1 to 4 clients, alike and not")
+        yield same("operator norm", torch.linalg.matrix_norm(both, norm), largest)
+    return "d from 2 to 8, 1 to 4 clients, alike and not"

@@ -111,9 +111,7 @@ def judge_runs(
     """
     means = {f"{row.name}, {name}": (row.scores[name].mean, size) for row in rows for name, size in sizes.items()}
     missed = [name for name, (text, size) in means.items() if not attainable(text, runs, size, rounded)]
-    other = [
-        n for n in range(1, 11) if all(attainable(text, n, size, rounded) for text, size in means.values())
-    ]  # fmt: skip
+    other = [n for n in range(1, 11) if all(attainable(text, n, size, rounded) for text, size in means.values())]
     scope = f"{scope}; of 1 to 10 runs, {', '.join(map(str, other)) or 'none'} give all {len(means)} means"
     stated = f"{runs} runs give each of {len(means)} means"
     if missed:
@@ -366,7 +364,7 @@ def txt_table1_ffa(
         orders[label] = Order(lost, demanded, {})
     means = [
         f"{one} {', '.join(f'{float(mean_of(rows, one, clients)):.2f}' for clients in CLIENTS)}" for one in METHODS
-    ]  # fmt: skip
+    ]
     return judge_order(orders, f"{told(rows, method)}; means over the data sets, recomputed: {'; '.join(means)}")
 
 

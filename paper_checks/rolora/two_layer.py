@@ -24,9 +24,9 @@ from algorithms.ffa_lora import FFALoRA
 from algorithms.optimisers import Sgd
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import rounds
-from paper_checks.claim import Evidence, Reading, claim
+from paper_checks.claim import Reading
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from runs.network_problem import network_problem
 from workloads.partition import ByLabel
 from workloads.two_layer import two_layer
@@ -127,7 +127,7 @@ def _small_step(slope: float) -> float:
     return max(float(slope.abs().max()) for slope in torch.autograd.grad(loss, (A, B)))
 
 
-@claim(
+@promises(
     "rolora/exp-5.2",
     where="Section 5.2, with Figure 2",
     says="The model (12) is trained on MNIST with 60,000 training images, in two ways of distributing them: to 5 "
@@ -164,28 +164,26 @@ def _small_step(slope: float) -> float:
     importance="detail",
     because="With B = 0 all hidden units are at 0, where frameworks take 0 as ReLU's derivative: neither factor moves.",
     expect=("depends on the reading", "search"),
-)  # fmt: skip
+)
 def exp_5_2(found: Setting, slope: int = 0, base: str = "zero", out: int = 1,
-            labels: tuple[int, int] = (2, 1)) -> Evidence:  # fmt: skip
+            labels: tuple[int, int] = (2, 1)) -> Promises:  # fmt: skip
     """Whether each method lowers the loss from the start, and whether the labels divide as printed."""
-    promises = []
     for clients, each in zip((5, 10), labels, strict=True):
         has, images = found.labels[clients]
-        promises += [
-            Promise("labels of each client", float(own), float(each), case=None) for own in has
-        ] + [Promise("images in all", float(images), 60_000.0)]  # fmt: skip
+        yield from [Promise("labels of each client", float(own), float(each), case=None) for own in has] + [
+            Promise("images in all", float(images), 60_000.0)
+        ]
     case: dict[str, Any] | None = dict(SMALL) if base == "zero" and slope == 0.0 else None
     if base == "zero":
-        promises.append(Promise("a step moves a factor", FALL, found.small[slope], at_most=True, case=case))
+        yield Promise("a step moves a factor", FALL, found.small[slope], at_most=True, case=case)
     runs = found.runs[slope, base, out]
-    promises += [Promise("the loss falls", FALL, one.fall, at_most=True) for one in runs]
+    yield from [Promise("the loss falls", FALL, one.fall, at_most=True) for one in runs]
     lit = [one.lit for one in runs]
     moved = [one.moved for one in runs]
-    return judge_promises(
-        promises,
+    return (
         f"LoRA, FFA-LoRA, RoLoRA with 49 inputs and rank 4, {ROUNDS} rounds of 2 steps on 60 drawn images, 5 clients "
         f"without and 10 with momentum: the weight moves by {min(moved):.2g} to {max(moved):.2g}, the loss must fall "
         f"by 0.05 %; {100 * min(lit):.0f} to {100 * max(lit):.0f} % of the hidden units are above 0 for some image "
         "then; labels as in MNIST. Not stated: the loss, the optimiser, the rates, the laws of A and W_out, the "
-        "numbers of iterations and of runs",
+        "numbers of iterations and of runs"
     )

@@ -406,3 +406,9 @@ def test_nothing_selected_is_an_error(ledger):
 def test_ids_may_be_prefixes_but_an_exact_id_is_only_itself(ledger):
     assert len(ledger.select(["invented/"])) == len(ledger.claims)
     assert [c.id for c in ledger.select(["invented/false"])] == ["invented/false"]
+
+
+def test_themes_that_share_runs_are_one_piece_of_work():
+    paper = replace(INVENTED, themes=("a", "b", "c"), together=(("a", "b"),))
+    pieces = [paper.piece(f"invented.{theme}") for theme in "abc"]
+    assert pieces[0] == pieces[1] != pieces[2]

@@ -78,9 +78,8 @@ def test_a_line_in_which_no_change_is_noticed_is_a_defect_also_of_a_correction()
         )
 
     statement = declared(
-        pinned, mutants=(), control=Form("", {"printed": False}),
-        correction=Form("", {"printed": False}, ({"K": 0.9},)),
-    )  # fmt: skip
+        pinned, mutants=(), control=Form("", {"printed": False}), correction=Form("", {"printed": False}, ({"K": 0.9},))
+    )
     judged = judge(statement, X)
     changes = noticed_changes(statement, X, {"printed": False}, judged.correction)
     witness = Replayed("witness", True, True, 1.0, 0.5, "")

@@ -10,7 +10,7 @@ from paper_checks.context import Context
 from paper_checks.facts import vanishes
 from paper_checks.methods.bands import Interval, bands, judge_bands
 from paper_checks.methods.domain import POSITIVE, UNIT, Axis
-from paper_checks.methods.identity import Equation, judge_identity, rational
+from paper_checks.methods.identity import Equation, identities, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
 from paper_checks.methods.mean import Tails, judge_means
@@ -25,6 +25,7 @@ from paper_checks.methods.printed import (
     smallest,
 )
 from paper_checks.methods.probability import Counted, Law, judge_probability
+from paper_checks.methods.promises import Promise, promises
 from paper_checks.methods.sides import UndefinedError
 from paper_checks.methods.units import judge_units
 
@@ -71,10 +72,7 @@ def means(case, constant=4):
 
 def judge_means_inequality(cases, constant):
     left, right = means(cases, constant)
-    return judge_inequality(
-        left, right, 0.0, scope="", case=lambda i: {k: float(v[i]) for k, v in cases.items()},
-        exact=lambda case: means(case, Fraction(constant)),
-    )  # fmt: skip
+    return judge_inequality(left, right, 0.0, scope="", case=cases, exact=lambda case: means(case, Fraction(constant)))
 
 
 def test_the_search_meets_the_assumption_and_comes_close_to_equality(mean_cases):
@@ -266,6 +264,38 @@ def test_units_find_a_sum_of_unlike_quantities():
     evidence = judge_units(unlike, weights, points, "")
     assert evidence.ok is False
     assert evidence.witness["line"] == "area"
+
+
+DECLARED = {"where": "", "says": "", "measure": lambda context: 2.0, "expect": ("not checkable here", None)}
+
+
+def test_a_judge_yields_what_its_method_judges_and_returns_the_scope():
+    @promises("invented/kept", **DECLARED)
+    def kept(found, K=2.0, power=1):
+        yield Promise("K", found, K**power)
+        return "one number"
+
+    assert kept.vary == ("K",)
+    assert kept.module == __name__
+    assert kept.judge(2.0).scope == "one number"
+    assert [kept.judge(2.0, **form).ok for form in ({}, {"K": 3.0}, {"power": 2})] == [True, False, False]
+
+    @identities("invented/equal", **DECLARED)
+    def equal(found, factor=2.0):
+        yield Equation("twice", X + X, rational(factor) * X)
+        return [POINT], "all x"
+
+    assert [equal.judge(None, factor=factor).ok for factor in (2.0, 3.0)] == [True, False]
+    assert equal.judge(None).scope == "all x"
+
+
+def test_a_judge_that_yields_nothing_is_no_check():
+    @promises("invented/returned", **DECLARED)
+    def returned(found):
+        return "no promise is made"
+
+    with pytest.raises(TypeError, match="returned yields nothing"):
+        returned.judge(2.0)
 
 
 @pytest.mark.parametrize(("left", "right", "ok"), [(1.0, np.inf, True), (np.inf, 1.0, False), (-np.inf, 0.0, True)])

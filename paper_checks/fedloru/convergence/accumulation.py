@@ -18,7 +18,7 @@ from algorithms.rounds import go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 HAND = {"W": 0.0, "A": 1.0, "B": 1.0, "target": 3.0, "alpha": 2.0, "rate": 0.125, "tau": 2, "rounds": 3}
@@ -349,7 +349,7 @@ def run_beside(context: Context) -> list[Beside]:
     return found
 
 
-@claim(
+@promises(
     "fedloru-v2/alg-1-fine-tune",
     where="Section 4.1, FedLoRU for fine-tuning, and Appendix C.1",
     says="The accumulated low-rank matrices are stored beside the frozen pre-trained model, which stays intact; "
@@ -359,17 +359,16 @@ def run_beside(context: Context) -> list[Beside]:
     kind="algorithm",
     expect=("holds", "search"),
 )
-def fine_tune(runs: list[Beside], scale: float = 1.0, frozen: bool = True, accumulations: float = 2.0) -> Evidence:
+def fine_tune(runs: list[Beside], scale: float = 1.0, frozen: bool = True, accumulations: float = 2.0) -> Promises:
     """Models round by round, the weights at the end, and the numbers that are stored."""
-    promises = []
     for one in runs:
         for separate, merged in zip(one.separate, one.merged, strict=True):
-            promises.append(same("the same model as with merging", scale * separate, merged))
+            yield same("the same model as with merging", scale * separate, merged)
         whole = one.run.W if frozen else one.merged[-1]
-        promises.append(same("the weights stay as they were", one.weights, whole))
-        promises.append(Promise("one pair for each accumulation", one.pairs, one.run.rounds // one.run.tau))
+        yield same("the weights stay as they were", one.weights, whole)
+        yield Promise("one pair for each accumulation", one.pairs, one.run.rounds // one.run.tau)
     m = n = 4096
     share = accumulations * 16 * (m + n) / (m * n)
-    promises.append(Promise("the stored pairs are at most a tenth of the model", share, 0.1, at_most=True))
+    yield Promise("the stored pairs are at most a tenth of the model", share, 0.1, at_most=True)
     equal = m * n // (16 * (m + n))
-    return judge_promises(promises, f"{SCOPE}; the stored pairs are as large as the model at {equal} accumulations")
+    return f"{SCOPE}; the stored pairs are as large as the model at {equal} accumulations"

@@ -22,7 +22,7 @@ from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.numbers.parameter_counts import TRAINED, count_network
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from toymodels.quadratic import centred, random_quadratics
 
 
@@ -148,7 +148,7 @@ def claim_comm(runs: list[Counted], condition: str = "either", half: float = 0.5
         promises,
         f"ledgers of {len(runs)} runs; {len(promises) - 3 * len(runs)} shapes and ranks from 1 to 4,608; no reduction "
         f"in these layers of the paper's networks, as (k^2 c) x d matrices: {', '.join(lost)}",
-    )  # fmt: skip
+    )
 
 
 def _convolutions() -> list[tuple[int, int, int]]:
@@ -156,7 +156,7 @@ def _convolutions() -> list[tuple[int, int, int]]:
     return [(layer.kernel, layer.inputs, layer.outputs) for network in networks for layer in network.convolutions]
 
 
-@claim(
+@promises(
     "fedloru-v2/def-commcost",
     where="Appendix F.3, with Algorithm 1",
     says="The communication cost is computed as 2 x (clients) x (participation rate) x (parameters) x (parameter "
@@ -167,17 +167,16 @@ def _convolutions() -> list[tuple[int, int, int]]:
     kind="definition",
     expect=("holds", "search"),
 )
-def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds") -> Evidence:
+def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds") -> Promises:
     """The formula against the ledgers of whole runs, which also hold what it leaves out."""
-    promises = []
     for run in runs:
         pair = run.r * (run.m + run.n)
-        promises.append(Promise("FedAvg", run.full, ways * run.M * run.m * run.n * run.T))
+        yield Promise("FedAvg", run.full, ways * run.M * run.m * run.n * run.T)
         start, accumulations = run.K * run.m * run.n, run.K * (run.T // run.tau) * pair
         rest = {"all": 0, "but the start": start, "rounds": start + accumulations}[messages]
-        promises.append(Promise("FedLoRU", run.total - rest, ways * run.M * pair * run.T))
-        promises.append(Promise("FedLoRU, accumulations", run.told, accumulations))
-    return judge_promises(promises, f"ledgers of {len(runs)} runs, whole runs with their start")
+        yield Promise("FedLoRU", run.total - rest, ways * run.M * pair * run.T)
+        yield Promise("FedLoRU, accumulations", run.told, accumulations)
+    return f"ledgers of {len(runs)} runs, whole runs with their start"
 
 
 @dataclass(frozen=True)
@@ -204,7 +203,7 @@ def count_nested(context: Context) -> list[NestedCount]:
     return found
 
 
-@claim(
+@promises(
     "fedloru-v2/claim-mcomm",
     where="Appendix C.3, last sentence",
     says="By sending nested low-rank matrices the communication overhead is reduced from $2mn$ to $r(m+n) + "
@@ -233,17 +232,16 @@ def count_nested(context: Context) -> list[NestedCount]:
     expect=("depends on the reading", "proof"),
 )
 def claim_mcomm(runs: list[NestedCount], products: bool = False, inner: float = 1.0, down: float = 1.0,
-                reach: float = 1.0) -> Evidence:  # fmt: skip
+                reach: float = 1.0) -> Promises:  # fmt: skip
     """The ledger of one round; ``products`` is what the listing sends, ``reach`` bounds r by the smaller side."""
-    promises = []
     for run in runs:
         m, n, r, a, b = run.sizes
         told = down * r * (m + n) + a * (m + inner * r) + b * (n + inner * r)
-        promises.append(Promise("numbers of a client in a round", run.products if products else run.nested, told))
+        yield Promise("numbers of a client in a round", run.products if products else run.nested, told)
         if reach * r <= min(m, n):
             case = dict(zip(("m", "n", "r", "r_A", "r_B"), run.sizes, strict=True))
-            promises.append(Promise("fewer than 2mn", told, 2 * m * n - 1, at_most=True, case=case))
-    return judge_promises(promises, f"ledgers of {len(runs)} runs, tall, wide and square weights")
+            yield Promise("fewer than 2mn", told, 2 * m * n - 1, at_most=True, case=case)
+    return f"ledgers of {len(runs)} runs, tall, wide and square weights"
 
 
 PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, "u2": 0, "v": 1, "a": 1, "b": 2}
@@ -336,7 +334,7 @@ def measure_ranks(context: Context) -> list[Ranks]:
     return found
 
 
-@claim(
+@promises(
     "fedloru-v2/claim-rank-growth",
     where="Section 4.1, Practical advantages",
     says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced.",
@@ -366,28 +364,27 @@ def measure_ranks(context: Context) -> list[Ranks]:
     expect=("depends on the reading", "proof"),
 )
 def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = False, fewer: int = 0,
-                      capped: bool = True, per: float = 1.0, kept: bool = True, gain: int = 1) -> Evidence:  # fmt: skip
+                      capped: bool = True, per: float = 1.0, kept: bool = True, gain: int = 1) -> Promises:  # fmt: skip
     """Ranks after every accumulation: growing by ``gain`` at least, or at most (generically exactly) min(m, n, rN)."""
-    promises = []
     for run in runs:
         m, n, r = run.shape
         if generic and (not run.generic or run.keeps):
             continue
         if run.keeps and form == "bound":
-            promises += [Promise("the rank stays r where A is kept", rank, r if kept else min(m, n, r * N))
+            yield from [Promise("the rank stays r where A is kept", rank, r if kept else min(m, n, r * N))
                          for N, rank in enumerate(run.ranks, 1)]  # fmt: skip
             continue
         before = 0
         for N, rank in enumerate(run.ranks, 1):
             if form == "growth":
                 least = min(before + gain, m, n)
-                promises.append(Promise("the rank has grown", least, rank, at_most=True, case=run.case))
+                yield Promise("the rank has grown", least, rank, at_most=True, case=run.case)
             else:
                 bound = per * r * N - fewer
                 bound = min(m, n, bound) if capped else bound
-                promises.append(Promise("the rank is at most min(m, n, rN)", rank, bound, at_most=True))
+                yield Promise("the rank is at most min(m, n, rN)", rank, bound, at_most=True)
                 if run.generic:
-                    promises.append(Promise("in general position the bound is reached", rank, bound))
+                    yield Promise("in general position the bound is reached", rank, bound)
             before = rank
-    return judge_promises(promises, f"{len(runs)} runs of 2 clients, weights of 2 to 5 rows and columns, half of them "
+    return (f"{len(runs)} runs of 2 clients, weights of 2 to 5 rows and columns, half of them "
                           "with a target of rank 1 at one distance")  # fmt: skip

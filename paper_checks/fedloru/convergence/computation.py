@@ -17,9 +17,9 @@ from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Form, Reading
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, judge_promises
+from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import random_quadratics
 
 SHAPE = (12, 8, 2)
@@ -130,7 +130,7 @@ def _beside_fedhm(one: Step) -> Promise:
                    case={"m": m, "n": n, "r": r, "b": b, **ROUND})  # fmt: skip
 
 
-@claim(
+@promises(
     "fedloru-v2/claim-noextra",
     where="Section 4.1, Practical advantages, last sentence",
     says="Since no compression process is involved, there is no additional computation compared to conventional "
@@ -163,25 +163,23 @@ def _beside_fedhm(one: Step) -> Promise:
 def claim_noextra(
     found: Arithmetic, compared: bool = True, counts: bool = False, of: str = "FedLoRU", merging: float = 2.0,
     beside: float = 6.0, kept: float = 4.0, formed: float = 6.0, alone: float = 6.0,
-) -> Evidence:  # fmt: skip
+) -> Promises:  # fmt: skip
     """Whole rounds beside one of FedHM; or what is outside the local steps, then the counts of a training step."""
     if compared:
-        promises = [_beside_fedhm(one) for one in found.steps]
+        yield from [_beside_fedhm(one) for one in found.steps]
     else:
         m, n, r = SHAPE
         told = "operations of a round outside its local steps"
-        promises = [Promise(told, found.outside[of], 0.0),
+        yield from [Promise(told, found.outside[of], 0.0),
                     Promise(f"{told}, at the end of a cycle", found.outside[CYCLE], merging * m * n * r)]  # fmt: skip
     for one in found.steps if counts else ():
         m, n, r, b = one.m, one.n, one.r, one.b
         told = "operations of a step"
-        promises.append(Promise(f"{told}, W trained", one.full, 6 * m * n * b))
-        promises.append(Promise(f"{told}, factors beside W", one.beside, (kept * m * n + beside * r * (m + n)) * b))
-        promises.append(Promise(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r))
-        promises.append(Promise(f"{told}, factors alone", one.alone, alone * r * (m + n) * b))
+        yield Promise(f"{told}, W trained", one.full, 6 * m * n * b)
+        yield Promise(f"{told}, factors beside W", one.beside, (kept * m * n + beside * r * (m + n)) * b)
+        yield Promise(f"{told}, W + AB formed", one.merged, 6 * m * n * b + formed * m * n * r)
+        yield Promise(f"{told}, factors alone", one.alone, alone * r * (m + n) * b)
     large = next(one for one in found.steps if (one.m, one.r) == (64, 24))
-    return judge_promises(
-        promises, f"rounds of 2 clients, products of matrices counted by the tensor library; {len(found.steps)} linear "
+    return (f"rounds of 2 clients, products of matrices counted by the tensor library; {len(found.steps)} linear "
         f"layers, forward and backward, square, tall and wide, batches of 1 to 128, such as {large.beside:,} "
-        f"operations instead of {large.full:,} for m = n = 64, r = 24",
-    )  # fmt: skip
+        f"operations instead of {large.full:,} for m = n = 64, r = 24")  # fmt: skip

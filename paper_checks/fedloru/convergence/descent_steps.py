@@ -81,9 +81,7 @@ def _judge_squares(cases: Searched, difference: sympy.Expr, squares: sympy.Expr,
     def case(index: int) -> dict[str, float]:
         return {name: float(column[index]) for name, column in cases.items()}
 
-    return judge_inequality(
-        -value, 0.0 * value, 1e-12 * size, scope=scope, compare=False, case=case, domain=cases.domain
-    )
+    return judge_inequality(-value, 0.0 * value, 1e-12 * size, scope=scope, case=case, domain=cases.domain)
 
 
 OF_THE_STEPS = Reading(

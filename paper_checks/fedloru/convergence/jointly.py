@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from paper_checks.claim import LITERAL, Evidence, Reading, claim
+from paper_checks.claim import LITERAL, Reading
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.accumulation import Followed, by_hand, draw_runs, follow
 from paper_checks.fedloru.convergence.low_rank_descent import Averaged, draw_averages
 from paper_checks.fedloru.convergence.theorem import ONE_OF_TWO, Family, not_levelled, printed_weights
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.promises import Promise, Promises, promises, same
 
 PARTS = ("accumulation", "model", "averages", "rate")
 FORMS = {
@@ -82,7 +82,7 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
     return Reading(name, says, constants, why, ({"scale": 0.999}, {"power": 1.5}))
 
 
-@claim(
+@promises(
     "fedloru-v2/sec-4-jointly",
     where="Sections 4.1 and 4.2, Algorithm 1, Theorem 4.2 and Appendix B: their statements taken together",
     says=r"One and the same FedLoRU, with $\alpha = 1$: an accumulation does not affect the loss, the server averages, "
@@ -105,8 +105,8 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
 )  # fmt: skip
 def sec_4_jointly(
     found: Section, restart: str = "momentum", over: str = "printed", scale: float = 1.0, power: float = 0.5
-) -> Evidence:
+) -> Promises:
     """All four in one form; the scope is the table of all forms."""
     promised = found.promised(restart, over, scale, power)
-    promises = [one for part in PARTS for one in promised[part]]
-    return judge_promises(promises, f"runs with alpha = 1 and T a multiple of tau; {found.table}")
+    yield from [one for part in PARTS for one in promised[part]]
+    return f"runs with alpha = 1 and T a multiple of tau; {found.table}"

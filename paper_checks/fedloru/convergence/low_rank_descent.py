@@ -14,13 +14,13 @@ from algorithms.federation import Cohort
 from algorithms.fedloru import FedLoRU
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
+from paper_checks.claim import LITERAL, Dropped, Form, Reading
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.accumulation import SCOPE as ACCUMULATED
 from paper_checks.fedloru.convergence.accumulation import Followings, follow_all
 from paper_checks.fedloru.convergence.bounded_runs import Scripted, Setting, scalar_setting
 from paper_checks.fedloru.convergence.bounded_settings import draw_settings
-from paper_checks.methods.promises import judge_promises, same
+from paper_checks.methods.promises import Promises, promises, same
 from paper_checks.watched import Watched
 
 ONE_STEP = {"L": 1, "zone": 10, "W": 0, "A": 1, "B": 1, "rate": "0.5", "steps": 1, "rounds": 1, "share": 1}
@@ -80,7 +80,7 @@ ROUNDS = (
 )
 
 
-@claim(
+@promises(
     "fedloru-v2/eq-7",
     where="Section 4.1, eq. (7)",
     says=r"$A_{t,i+1}^{(k)} = A_{t,i}^{(k)} - \eta\nabla_Af^{(k)}(W_t + \alpha A_{t,i}^{(k)}B_{t,i}^{(k)}; "
@@ -92,9 +92,8 @@ ROUNDS = (
     expect=("holds", "search"),
 )
 def eq_7(runs: list[LocalRun], alpha_power: int = 1, together: bool = True, steps: int = 0, sign: float = 1.0
-         ) -> Evidence:  # fmt: skip
+         ) -> Promises:  # fmt: skip
     """What every client sent, against its local steps; and the two ways to write the gradients."""
-    promises = []
     for run in runs:
         setting, a = run.setting, run.setting.alpha
         for sent, k in zip(run.uploads, run.cohort, strict=True):
@@ -103,14 +102,14 @@ def eq_7(runs: list[LocalRun], alpha_power: int = 1, together: bool = True, step
                 batch = run.script[id(client)][i] if run.script else None
                 slope = a**alpha_power * client.gradient(Tree(W=setting.W + a * A @ B), batch)["W"]
                 told = gradients(run, k, A, B, i)
-                promises.append(same("the gradient in A is alpha times that in W times B^T", slope @ B.mT, told[0]))
-                promises.append(same("the gradient in B is alpha times A^T times that in W", A.mT @ slope, told[1]))
+                yield same("the gradient in A is alpha times that in W times B^T", slope @ B.mT, told[0])
+                yield same("the gradient in B is alpha times A^T times that in W", A.mT @ slope, told[1])
                 new = A - sign * setting.rate * slope @ B.mT
                 B = B - sign * setting.rate * (A if together else new).mT @ slope
                 A = new
-            promises.append(same("the client sends its last A", A, sent.A["W"]))
-            promises.append(same("the client sends its last B", B, sent.B["W"]))
-    return judge_promises(promises, ROUNDS)
+            yield same("the client sends its last A", A, sent.A["W"])
+            yield same("the client sends its last B", B, sent.B["W"])
+    return ROUNDS
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ def draw_averages(context: Context) -> list[Averaged]:
     return found
 
 
-@claim(
+@promises(
     "fedloru-v2/eq-agg",
     where="Section 4.1, after eq. (7), and Algorithm 1",
     says=r"The server aggregates by averaging: $A_t = \sum_{k\in K_M}p^{(k)}A_t^{(k)}$, $B_t = \sum_{k\in "
@@ -174,27 +173,26 @@ def draw_averages(context: Context) -> list[Averaged]:
     expect=("depends on the reading", "proof"),
 )
 def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0
-           ) -> Evidence:  # fmt: skip
+           ) -> Promises:  # fmt: skip
     """As printed the weights of a cohort sum to less than 1; ``spread`` weighs the covariance of the factors."""
-    promises = []
     for run in runs:
         total = sum(run.shares[k] for k in run.cohort) if normalised else 1.0
         weights = [scale * run.shares[k] / total for k in run.cohort]
         first = run.uploads[0]
         agreed = sum(weights) * first.A["W"], sum(weights) * first.B["W"]
-        promises.append(same("clients that agree are left as they are", agreed[0] @ agreed[1],
-                             first.A["W"] @ first.B["W"], run.case))  # fmt: skip
+        yield same("clients that agree are left as they are", agreed[0] @ agreed[1],
+                             first.A["W"] @ first.B["W"], run.case)  # fmt: skip
         pairs = [(factors.A["W"], factors.B["W"]) for factors in run.uploads]
         A = torch.stack([w * A for w, (A, _) in zip(weights, pairs, strict=True)]).sum(dim=0)
         B = torch.stack([w * B for w, (_, B) in zip(weights, pairs, strict=True)]).sum(dim=0)
-        promises.append(same("the sum is the mean over the cohort", A, run.mean.A["W"]))
+        yield same("the sum is the mean over the cohort", A, run.mean.A["W"])
         rest = [w * (a @ b - spread * (a - A) @ (b - B)) for w, (a, b) in zip(weights, pairs, strict=True)]
-        promises.append(same("product of means, mean of products", A @ B, torch.stack(rest).sum(dim=0)))
-    return judge_promises(promises, f"{len(runs)} averages over cohorts of 1 to all of 1 to 5 clients, factors of 1 to "
+        yield same("product of means, mean of products", A @ B, torch.stack(rest).sum(dim=0))
+    return (f"{len(runs)} averages over cohorts of 1 to all of 1 to 5 clients, factors of 1 to "
                           "4 rows, columns and ranks")  # fmt: skip
 
 
-@claim(
+@promises(
     "fedloru-v2/eq-WT",
     where="Section 4.1, text after eq. (7)",
     says=r"When low-rank updates are accumulated every $\tau$ rounds from $W_0$, the final global model at round T "
@@ -213,9 +211,8 @@ def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, 
     expect=("corrected", "proof"),
 )
 def eq_WT(followings: Followings, power: int = 0, over: str = "tau", scale: float = 1.0, single: bool = False
-          ) -> Evidence:  # fmt: skip
+          ) -> Promises:  # fmt: skip
     """The formula against W as the clients hold it, under every restart."""
-    promises = []
     for restart, found in followings.items():
         for followed in found:
             run = followed.run
@@ -226,8 +223,8 @@ def eq_WT(followings: Followings, power: int = 0, over: str = "tau", scale: floa
             products = [factors.A["W"] @ factors.B["W"] for factors in kept]
             told = run.W + scale * run.alpha**power * sum(products, start=torch.zeros_like(run.W))
             case = None if run.case is None else {**run.case, "restart": restart}
-            promises.append(same("the formula is what the clients hold", told, followed.copy["W"], case))
-    return judge_promises(promises, ACCUMULATED)
+            yield same("the formula is what the clients hold", told, followed.copy["W"], case)
+    return ACCUMULATED
 
 
 def _mean_steps(run: LocalRun, client: int, begins: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -263,7 +260,7 @@ def measure_means(context: Context) -> list[Mean]:
     return found
 
 
-@claim(
+@promises(
     "fedloru-v2/eq-59-60",
     where="Appendix B, eqs. (59) and (60), with eq. (7)",
     says=r"The averaged accumulated updates are $\tilde\Delta_{A,t}^{(k)} = "
@@ -284,9 +281,8 @@ def measure_means(context: Context) -> list[Mean]:
     "first.",
     expect=("corrected", "proof"),
 )
-def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool = False) -> Evidence:
+def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool = False) -> Promises:
     """Each client's whole move over eta E against its mean gradient; without noise the two means are one."""
-    promises = []
     for mean in means:
         run, setting = mean.run, mean.run.setting
         if far and not setting.name.startswith("far out"):
@@ -296,13 +292,13 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
             told = mean.steps[k, begins]
             for name, moved, at in (("A", setting.A - sent.A["W"], 0), ("B", setting.B - sent.B["W"], 1)):
                 step = moved / (setting.rate * setting.steps)
-                promises.append(same(f"mean step of {name}", scale * told[at], step, setting.case, near, first))
+                yield same(f"mean step of {name}", scale * told[at], step, setting.case, near, first)
                 if not run.script:
-                    promises.append(same(f"mean step of {name} without noise", told[at], told[at + 2]))
-    return judge_promises(promises, ROUNDS)
+                    yield same(f"mean step of {name} without noise", told[at], told[at + 2])
+    return ROUNDS
 
 
-@claim(
+@promises(
     "fedloru-v2/eq-61-62",
     where="Appendix B, eqs. (61) and (62), with the aggregation before them",
     says=r"After all clients complete local training, the server aggregates $A_{t+1} = \sum_{k=1}^K"
@@ -323,9 +319,8 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     expect=("corrected", "proof"),
 )
 def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: float = 1.0, normalised: bool = True,
-             far: bool = False) -> Evidence:  # fmt: skip
+             far: bool = False) -> Promises:  # fmt: skip
     """The server's change of each factor; as printed, in rounds with all clients."""
-    promises = []
     for mean in means:
         run, setting = mean.run, mean.run.setting
         K, partial = len(setting.clients), len(run.cohort) < len(setting.clients)
@@ -340,11 +335,11 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
             told = torch.stack([share * mean.steps[k, begins][at] for k in chosen]).sum(dim=0)
             told = -setting.rate * setting.steps * told
             near, first = (1e-2, FIRST_ORDER) if far else (1e-9, "")
-            promises.append(same(f"change of {name}", told, after[at] - before, setting.case, near, first))
-    return judge_promises(promises, ROUNDS)
+            yield same(f"change of {name}", told, after[at] - before, setting.case, near, first)
+    return ROUNDS
 
 
-@claim(
+@promises(
     "fedloru-v2/claim-reinit",
     where="Appendix B, before Section B.1",
     says=r"After $W_{t+1} = W_t + A_{t+1}B_{t+1}$ the factors are reinitialised so that $\bar A_{t+1}\bar B_{t+1} "
@@ -357,9 +352,8 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
     expect=("holds", "proof"),
 )
 def claim_reinit(followings: Followings, restarts: tuple[str, ...] = ("random", "keep A"), accumulated: float = 1.0
-                 ) -> Evidence:  # fmt: skip
+                 ) -> Promises:  # fmt: skip
     """Every client's loss before and after every accumulation."""
-    promises = []
     for restart in restarts:
         for followed in followings[restart]:
             for t in (t for t in range(1, followed.run.rounds + 1) if followed.is_accumulated(t)):
@@ -367,5 +361,5 @@ def claim_reinit(followings: Followings, restarts: tuple[str, ...] = ("random", 
                 base = followed.rounds[t - 1].base
                 after = base + accumulated * (after - base)
                 for client in followed.run.clients:
-                    promises.append(same("the loss is what it was", client.loss(after), client.loss(before)))
-    return judge_promises(promises, ACCUMULATED)
+                    yield same("the loss is what it was", client.loss(after), client.loss(before))
+    return ACCUMULATED

@@ -7,9 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence, claim
 from paper_checks.context import Context
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    rational,
+)
 
 ALPHA_A, ALPHA_B = sympy.symbols("alpha_A alpha_B")
 
@@ -92,7 +98,7 @@ def measure_updates(context: Context) -> Updates:
     return Updates(symbolic, tuple(generic_points(context, sorted(symbols, key=str), 2)), tuple(ranks))
 
 
-@claim(
+@identities(
     "fedloru-v1/eq-14",
     where="v1 Section 3.2, model heterogeneous setting, eq. (14)",
     says=r"The nested update $AB \leftarrow (A + \alpha_AA_dA_u)(B + \alpha_BB_dB_u)$ of a rank-$r$ factorisation, "
@@ -103,24 +109,22 @@ def measure_updates(context: Context) -> Updates:
     expect=("holds", "proof"),
 )
 def eq_14(updates: Updates, cross: float = 1.0, cross_power: int = 1, rank_shift: int = 0,
-          swapped: bool = False) -> Evidence:  # fmt: skip
+          swapped: bool = False) -> Equations:  # fmt: skip
     """Every entry of the expansion with symbolic matrices, then exact ranks of larger ones."""
     alphas = (ALPHA_B, ALPHA_A) if swapped else (ALPHA_A, ALPHA_B)
-    lines = []
     for one in updates.symbolic:
         left, right = one.A_d * one.A_u, one.B_d * one.B_u
         both = rational(cross) * (ALPHA_A * ALPHA_B) ** cross_power
         terms = one.A * one.B + alphas[0] * left * one.B + alphas[1] * one.A * right + both * left * right
         actual = one.updated(ALPHA_A, ALPHA_B)
-        lines += [Equation(f"{one.shape}, entry {i + 1}{j + 1}", actual[i, j], terms[i, j])
+        yield from [Equation(f"{one.shape}, entry {i + 1}{j + 1}", actual[i, j], terms[i, j])
                   for i in range(one.shape.m) for j in range(one.shape.n)]  # fmt: skip
     for shape, kind, rank in updates.ranks:
         bound = shape.r + rank_shift
-        lines += [] if rank <= bound else [Equation(f"rank at most {bound} for {shape}, {kind}", sympy.Integer(rank),
-                                                    sympy.Integer(bound))]  # fmt: skip
+        if rank > bound:
+            yield Equation(f"rank at most {bound} for {shape}, {kind}", sympy.Integer(rank), sympy.Integer(bound))
     reached = sum(rank == min(shape.m, shape.n, shape.r) for shape, _, rank in updates.ranks)
-    return judge_identity(
-        lines, updates.points,
+    return updates.points, (
         f"all matrices of {len(SHAPES)} shapes, symbolic, r_A and r_B below, at and above r; exact ranks of "
-        f"{len(updates.ranks)} larger updates, also with zero and rank-one blocks, {reached} as large as can be",
-    )  # fmt: skip
+        f"{len(updates.ranks)} larger updates, also with zero and rank-one blocks, {reached} as large as can be"
+    )

@@ -310,8 +310,7 @@ def lem_B_5(pairs: list[Pair], constant: float = 1.0, power: int = 2, factor: st
     uses=("fedloru-v2/assump-4.1",),
     expect=("holds", "proof"),
 )
-def lem_B_6(traces: tuple[Trace, ...], constant: float = 2.0, gradient: int = 1, curvature_power: int = 2
-            ) -> Evidence:  # fmt: skip
+def lem_B_6(traces: tuple[Trace, ...], constant: float = 2.0, gradient: int = 1, curvature_power: int = 2) -> Evidence:
     """Every round of every run, and the one-weight case that meets the bound, over a range of its numbers."""
     lines = []
     for trace in traces:

@@ -20,7 +20,7 @@ from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.convergence.accumulation import SCOPE, Run, by_hand, draw_runs, executed
-from paper_checks.methods.promises import Promise, judge_promises, same
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
 
 PERSONAL = {"L": 1.0, "U": 1.0, "personal_alpha": 2.0}
 """Personal factors of the run by hand, and their scale."""
@@ -267,7 +267,7 @@ def run_pfedlora(context: Context) -> list[Served]:
     return found
 
 
-@claim(
+@promises(
     "fedloru-v2/alg-4",
     where="Appendix C.4, Algorithm 4, both variants",
     says=r"Client k trains W and $L^{(k)}, U^{(k)}$ on $W + \alpha_pL^{(k)}U^{(k)}$, in turn or together, sends W "
@@ -285,13 +285,12 @@ def run_pfedlora(context: Context) -> list[Served]:
     expect=("corrected", "search"),
 )
 def alg_4(runs: list[Served], personal_power: int = 0, scale: float = 1.0,
-          keep: tuple[str, ...] = ("returned", "sent")) -> Evidence:  # fmt: skip
+          keep: tuple[str, ...] = ("returned", "sent")) -> Promises:  # fmt: skip
     """The return statement against the model that the local steps descend in."""
-    promises = []
     for one in runs:
         if "returned" in keep:
             returned = scale * (one.W + one.alpha**personal_power * one.personal)
-            promises.append(same(REACHED, returned, one.model, one.case))
+            yield same(REACHED, returned, one.model, one.case)
         if "sent" in keep:
-            promises.append(Promise("a client sends W", one.sent, one.size))
-    return judge_promises(promises, f"{SCOPE}; personal scales 1/4 and 2; both variants")
+            yield Promise("a client sends W", one.sent, one.size)
+    return f"{SCOPE}; personal scales 1/4 and 2; both variants"

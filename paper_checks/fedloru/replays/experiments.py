@@ -7,7 +7,6 @@ from fractions import Fraction
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
-
 STATED = {"IID": "0.382", "non-IID": "0.969"}
 """Largest standard deviations of Table 1 by Section 5.2, in percentage points."""
 

@@ -13,9 +13,7 @@ def txt_ratio(values: Values) -> Violation:
     """Corners of the rounding box of the two accuracies, against the printed ratio and its rounding."""
     half = Fraction(1, 200)
     fedavg, accuracy, ratio = Fraction(values["FedAvg"]), Fraction(values["X"]), Fraction(values["ratio"])
-    corners = [
-        ((accuracy + a) - (fedavg + b)) / (accuracy + a) for a in (-half, half) for b in (-half, half)
-    ]  # fmt: skip
+    corners = [((accuracy + a) - (fedavg + b)) / (accuracy + a) for a in (-half, half) for b in (-half, half)]
     distance = max(min(corners) - ratio, ratio - max(corners))
     return Violation(
         distance,

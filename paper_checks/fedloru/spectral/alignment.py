@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.bands import Predictions
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    rational,
+)
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.alignment import ClientGradients, alignment_by_rank, draw_two_clients, outlier_slopes
 from rmt.closed_laws import Semicircle
@@ -36,7 +43,7 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
     return bases, generic_points(context, COMPONENTS, 4)
 
 
-@claim(
+@identities(
     "fedloru-v2/def-approx",
     where="Section 3.2, gradient alignment",
     says=r"With the eigenvectors $u_1, \ldots, u_s$ of $H_N$ ordered by magnitude of their eigenvalues, the "
@@ -51,10 +58,10 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
 )
 def def_approx(
     data: tuple[list[sympy.Matrix], list[Point]], missing: int = 0, unsigned: bool = False, factor: float = 1.0
-) -> Evidence:
+) -> Equations:
     """That the sum is well defined (no sign of an eigenvector matters), a projection, and the gradient at full rank."""
     bases, points = data
-    gradient, lines = sympy.Matrix(COMPONENTS), []
+    gradient = sympy.Matrix(COMPONENTS)
     for number, basis in enumerate(bases):
 
         def approximation(frame: sympy.Matrix, rank: int) -> sympy.Matrix:
@@ -66,17 +73,16 @@ def def_approx(
 
         flipped = basis * sympy.diag(-1, 1, -1, 1)
         full = approximation(basis, DIMENSION - missing)
-        lines += [Equation(f"full rank, basis {number}", full[i], gradient[i]) for i in range(DIMENSION)]
+        yield from [Equation(f"full rank, basis {number}", full[i], gradient[i]) for i in range(DIMENSION)]
         for rank in range(1, DIMENSION):
             kept = approximation(basis, rank)
             other = approximation(flipped, rank)
-            lines += [Equation(f"signs, rank {rank}", kept[i], other[i]) for i in range(DIMENSION)]
-            lines.append(Equation(f"projection, rank {rank}", (kept.T * (gradient - kept))[0], sympy.Integer(0)))
-    return judge_identity(
-        lines, points,
+            yield from [Equation(f"signs, rank {rank}", kept[i], other[i]) for i in range(DIMENSION)]
+            yield Equation(f"projection, rank {rank}", (kept.T * (gradient - kept))[0], sympy.Integer(0))
+    return points, (
         f"{len(bases)} exact bases of dimension {DIMENSION}, any gradient; undefined where eigenvalues tie in "
-        "magnitude (opposite signs too) across r, and for a gradient that vanishes on the first r",
-    )  # fmt: skip
+        "magnitude (opposite signs too) across r, and for a gradient that vanishes on the first r"
+    )
 
 
 @dataclass(frozen=True)

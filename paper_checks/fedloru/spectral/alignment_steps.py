@@ -27,7 +27,15 @@ from paper_checks.fedloru.spectral.alignment import (
     measure_clear,
 )
 from paper_checks.methods.domain import FROM_ONE, POSITIVE, UNIT, Axis, Cases, Searched
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    judge_identity,
+    rational,
+)
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit
 from rmt.alignment import outlier_slopes
@@ -217,8 +225,8 @@ def _judge_drop(cases: Searched, r: int, strict: bool, swapped: bool) -> Evidenc
 
     left, right = sides(cases)
     return judge_inequality(
-        left, right, 0.0, exact=sides, strict=strict, compare=False, domain=cases.domain,
-        case=lambda index: {name: float(column[index]) for name, column in cases.items()},
+        left, right, 0.0, exact=sides, strict=strict, domain=cases.domain,
+        case=cases,
         scope=f"algebra for r = 1, 2, 3; sign for r = 1, 2 in {len(left)} cases with |theta_i| decreasing",
         printed="0 < g(r)" if strict else "0 <= g(r)",
     )  # fmt: skip
@@ -233,7 +241,7 @@ def draw_vectors(context: Context) -> list[Point]:
     return generic_points(context, (*SLOPES, *(c for vector in VECTORS.values() for c in vector)), 4)
 
 
-@claim(
+@identities(
     "fedloru-v2/eq-56",
     where="Appendix A.5, eq. (56)",
     says=r"For $r \ge \tilde r$ the numerator of the cosine is $\langle\sum_{i \le \tilde r} "
@@ -250,7 +258,7 @@ def draw_vectors(context: Context) -> list[Point]:
     because="The last sum lacks the vectors $w_i^{(k_2)}$: numbers are added to vectors.",
     expect=("corrected", "proof"),
 )
-def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Evidence:
+def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Equations:
     """One outlier and one bulk eigenvector; a number added to a vector is read as added to each coordinate."""
     u, w, ut, wt = (sympy.Matrix(vector) for vector in VECTORS.values())
     a, b, at, bt = SLOPES
@@ -259,8 +267,8 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     first, second = a * u + b * w, at * ut + bt * wt
     added = bt * (wt if last == "vector" else sympy.ones(2, 1))
     printed = (first.T * (at * ut + sign * added))[0]
-    lines = [Equation("numerator of the cosine", (first.T * second)[0], printed)]
-    return judge_identity(lines, points, "any vectors of the plane and any slopes")
+    yield from [Equation("numerator of the cosine", (first.T * second)[0], printed)]
+    return points, "any vectors of the plane and any slopes"
 
 
 @claim(

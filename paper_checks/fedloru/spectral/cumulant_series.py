@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import UNIT, Axis, Cases, Searched
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
+from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, judge_identity
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 
 # R-transforms of laws, for any kind of number; the first two have free cumulants of one sign only.
@@ -44,7 +44,7 @@ def draw_values(context: Context) -> list[Point]:
     return generic_points(context, R_SYMBOLS, 6)
 
 
-@claim(
+@identities(
     "fedloru-v1/eq-36",
     where="v1 Appendix A.3, eq. (36) and after; iclr Appendix A.3, eq. (32) and after",
     says=r"$F_j = \left(\frac{g_M(j)}{g_M(1)} + \frac{g_N(j)}{g_N(1)}\right)\frac{g_M(j)g_N(1) - g_N(j)g_M(1)}"
@@ -63,7 +63,7 @@ def draw_values(context: Context) -> list[Point]:
     because="The expanded numerator is the negative of what it is said to equal.",
     expect=("corrected", "proof"),
 )
-def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool = False) -> Evidence:
+def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool = False) -> Equations:
     """Both lines with the values of R as symbols, that is for any law."""
     Mj, Nj, M1, N1, theta_1, theta_j, s_M, s_N = R_SYMBOLS
     g_Mj, g_Nj, g_M1, g_N1 = theta_j + s_M * Mj, theta_j + s_N * Nj, theta_1 + s_M * M1, theta_1 + s_N * N1
@@ -73,11 +73,11 @@ def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool 
     )
     quotient = (g_Mj / g_M1 + g_Nj / g_N1) * numerator / (g_M1 * g_N1)
     power = 2 if squared else 1
-    lines = [
+    yield from [
         Equation("quotient", (g_Mj / g_M1) ** 2 - (g_Nj / g_N1) ** 2, quotient),
         Equation("numerator", numerator**power, stated**power),
     ]
-    return judge_identity(lines, points, "any law, spikes and factors")
+    return points, "any law, spikes and factors"
 
 
 AXES = (Axis("x", 1e-3, 0.9, UNIT), Axis("ratio", 1e-3, 0.999, UNIT), Axis("shrink", 1e-3, 0.999, UNIT))
@@ -140,7 +140,7 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
     left = np.concatenate(columns)
     shown = ", ".join(f"T({n}) of the {law}" if n else f"F_j1 of the {law}" for law, n in quantities)
     return judge_inequality(
-        left, np.zeros(len(left)), 0.0, strict=strict, compare=False, exact=exact, case=case,
+        left, np.zeros(len(left)), 0.0, strict=strict, exact=exact, case=case,
         domain=cases.domain, scope=f"{shown}; {size} cases with theta_1 > theta_j > 0 above the thresholds",
         printed=f"all {'<' if strict else '<='} 0",
     )  # fmt: skip

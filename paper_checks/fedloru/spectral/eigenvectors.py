@@ -23,9 +23,7 @@ def outlier_overlaps(context: Context) -> Spectra:
     """Own overlaps of the spikes that leave the bulk, not squared."""
     measured = measure_overlaps(context)
     kept = {name: pair for name, pair in measured.spikes.items() if abs(pair[1]) > pair[0].noise}
-    ladders = {
-        name: Ladder(tuple((R, np.sqrt(draws)) for R, draws in measured.ladders[name].rungs)) for name in kept
-    }  # fmt: skip
+    ladders = {name: Ladder(tuple((R, np.sqrt(draws)) for R, draws in measured.ladders[name].rungs)) for name in kept}
     return Spectra(ladders, kept)
 
 

@@ -175,7 +175,7 @@ def _map_of_one_law(
             sizes.append(max(1.0, *np.abs(at.of.law.support)) ** n)
             places.append({"law": at.of.name, "s": scale, "n": n})
     return judge_inequality(
-        np.array(rows), np.zeros(len(rows)), np.array(errors), size=np.array(sizes), case=lambda index: places[index],
+        np.array(rows), np.zeros(len(rows)), np.array(errors), size=np.array(sizes), quotient=True, case=places,
         scope=f"{at.of.name}, {len(theta)} spikes from {theta.min():.2g} to {theta.max():.2g}",
         printed=f"|k(k^-1(theta)) - theta| = 0 and C_n(mu_N) = s^n C_n(mu), {at.of.name}",
     )  # fmt: skip

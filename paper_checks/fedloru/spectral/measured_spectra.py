@@ -126,7 +126,7 @@ def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0,
         left.append(abs(found / (case.squared / case.top**2) - 1.0))
         right.append(smoothing / case.squared)
     return judge_inequality(
-        np.array(left), np.array(right), 1e-9, size=1.0, case=lambda index: cases[index].numbers(), compare=False,
+        np.array(left), np.array(right), 1e-9, size=1.0, case=lambda index: cases[index].numbers(),
         scope=f"{len(cases)} exact spectra with one separate top eigenvalue, kernels and grids, PyHessian's defaults "
         "among them; the smoothing itself may err",
         printed="|estimate / stable rank - 1| <= error of the smoothing",

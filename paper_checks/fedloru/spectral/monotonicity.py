@@ -60,10 +60,6 @@ def search_slopes(context: Context) -> PointsAndCases:
     return PointsAndCases(draw_points(context), search_signs(context))
 
 
-def _case(cases: Cases, index: int) -> dict[str, float]:
-    return {name: float(column[index]) for name, column in cases.items()}
-
-
 def _where(cases: Cases, kept: Any) -> Cases:
     return {name: column[kept] for name, column in cases.items()}
 
@@ -129,7 +125,7 @@ def eq_41(
     for cases, strictly in [(below, True)] if below_largest else [(below, True), (everywhere, strict)]:
         left, right = sides(cases)
         evidence = judge_inequality(
-            left, right, 0.0, case=partial(_case, cases), exact=sides, strict=strictly, domain=data.cases.domain,
+            left, right, 0.0, quotient=True, case=cases, exact=sides, strict=strictly, domain=data.cases.domain,
             scope=f"{identity.scope}; the sign in {len(left)} cases, theta_j/theta_0 in [-1, 1], both signs",
             printed="the equation, and a negative right side" if strict else "the equation, and a right side <= 0",
         )  # fmt: skip
@@ -256,8 +252,8 @@ def claim_sign_N(cases: Searched, threshold: float = 1.0, decreasing: bool = Tru
     for number in range(len(lines)):
         left, right = np.broadcast_arrays(*sides(number, kept), kept["noise"])[:2]
         evidence = judge_inequality(
-            left, right, 0.0, case=partial(_case, kept),
-            exact=partial(sides, number), strict=True, compare=False, printed=lines[number], domain=cases.domain,
+            left, right, 0.0, case=kept,
+            exact=partial(sides, number), strict=True, printed=lines[number], domain=cases.domain,
             scope=f"{len(left)} cases with theta_0^2 >= sigma^2 s_M^2, equality included, s_N/s_M up to 0.9999",
         )  # fmt: skip
         if not evidence.ok:
@@ -313,7 +309,7 @@ def search_bounds(context: Context) -> Searched:
 
     found = collect_cases(
         context, BOUND_AXES, within, gap, examples=context.size(200, 2000), restarts=context.size(1, 4)
-    )  # fmt: skip
+    )
     drawn = found.holding({name: column[:1000] for name, column in found.items()})  # corners and draws lead
     beside = _beside(drawn, *_BESIDE)
     return found.holding({name: np.concatenate([found[name], column]) for name, column in beside.items()})
@@ -329,9 +325,7 @@ def search_bounds(context: Context) -> Searched:
     importance="result",
     expect=("holds", "proof"),
 )
-def thm_3_2_mono(
-    cases: Searched, reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1
-) -> Evidence:  # fmt: skip
+def thm_3_2_mono(cases: Searched, reach: float = 1.0, direction: int = 1, g_power: int = 2, least: int = 1) -> Evidence:
     """The bound at two sample sizes below N; ``reach`` extends the range of sigma s_M, ``least`` is the least B_N."""
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -341,7 +335,7 @@ def thm_3_2_mono(
     kept = _where(cases, reach * np.abs(cases["theta_0"]) >= cases["noise"])
     left, right = sides(kept)
     evidence = judge_inequality(
-        left, right, 0.0, case=partial(_case, kept), exact=sides, strict=True, domain=cases.domain,
+        left, right, 0.0, quotient=True, case=kept, exact=sides, strict=True, domain=cases.domain,
         scope=f"{len(left)} pairs of sample sizes below N with theta_0^2 >= sigma^2 s_M^2, |theta_j| up to |theta_0|, "
         "B_N from 1 to 10^6", printed="bound at the larger sample size < bound at M",
     )  # fmt: skip

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.fedloru.spectral.setup import SIZES, draw_laws, samples
-from paper_checks.methods.identity import Equation, Point, judge_identity
+from paper_checks.methods.identity import Equation, Equations, Point, identities
 from paper_checks.methods.inequality import judge_inequality
 from rmt.closed_laws import MarchenkoPastur, Semicircle
 from rmt.laws import Law
@@ -67,7 +67,7 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
     return found, draw_laws(context, {*h, *g})
 
 
-@claim(
+@identities(
     "fedloru-v2/eq-1",
     where="Section 3.1, eq. (1), and Appendix A, problem setup",
     says="Server and client Hessians are modelled as two decoupled additive perturbed models $H_N = "
@@ -98,21 +98,20 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
 )
 def eq_1(
     data: tuple[dict[tuple[int, int], Covariances], list[Point]], power: int = 1, between: int | None = None
-) -> Evidence:
+) -> Equations:
     """Exact covariances within each model over a power of the sample size and, if named, between both over N."""
     found, points = data
-    lines = []
     for (N, M), at in found.items():
-        lines += [
+        yield from [
             Equation(f"Cov(epsilon_N) = V/N at {N}, {M}", at.big, at.one / N**power),
             Equation(f"Cov(epsilon_M) = V/M at {N}, {M}", at.small, at.one / M**power),
         ]
         if between is not None:
-            lines.append(Equation(f"Cov(epsilon_M, epsilon_N) at {N}, {M}, shared data", at.nested, between * at.one))
-    return judge_identity(
-        lines, points, "any law of two Hessian entries on three data points, all samples and subsets, "
-        f"(N, M) = {', '.join(map(str, found))}; between samples that share data the covariance is V/N",
-    )  # fmt: skip
+            yield Equation(f"Cov(epsilon_M, epsilon_N) at {N}, {M}, shared data", at.nested, between * at.one)
+    return points, (
+        "any law of two Hessian entries on three data points, all samples and subsets, "
+        f"(N, M) = {', '.join(map(str, found))}; between samples that share data the covariance is V/N"
+    )
 
 
 RATIOS = (0.25, 0.02, 0.8, 1.0, 4.0)  # dimensions over samples of a Wishart matrix
@@ -178,7 +177,7 @@ def eq_3_4(ensembles: dict[str, tuple[Law, NDArray[np.float64]]], scale: float =
         rows += [({"ensemble": name, "condition": condition}, met[condition]) for condition in conditions]
     left = np.array([distance for _, distance in rows])
     return judge_inequality(
-        left, np.full(len(left), CLOSE), 0.0, case=lambda index: rows[index][0], compare=False,
+        left, np.full(len(left), CLOSE), 0.0, case=lambda index: rows[index][0],
         scope=f"{', '.join(ensembles)} (dimensions over samples), one matrix each, distribution functions at 39 places",
         printed=f"each ensemble meets: {', '.join(conditions)}",
     )  # fmt: skip

@@ -14,7 +14,14 @@ from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.methods.domain import POSITIVE, Axis, Searched
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    rational,
+)
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.closed_laws import Semicircle
 from rmt.cumulants import free_cumulants_from_moments, moments_from_free_cumulants
@@ -65,7 +72,7 @@ def draw_cumulants(context: Context) -> list[Point]:
     return generic_points(context, (*CUMULANTS, *MOMENTS, S, X), 6)
 
 
-@claim(
+@identities(
     "fedloru-v2/eq-33",
     where="Appendix A.3, eq. (33)",
     says=r"$m_n = \sum_{r=1}^{n} \sum_{0 \le i_1, \ldots, i_r \le n-r,\ i_1+\cdots+i_r=n-r} C_r "
@@ -74,10 +81,9 @@ def draw_cumulants(context: Context) -> list[Point]:
     mutants=[{"offset": 1}, {"least": 1}, {"first_block": 2}],
     expect=("holds", "proof"),
 )
-def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1, factor: float = 1.0) -> Evidence:
+def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int = 1, factor: float = 1.0) -> Equations:
     """The recursion with all cumulants as symbols against the sum over noncrossing partitions."""
     moments: list[sympy.Expr] = [sympy.Integer(1)]
-    lines = []
     for n in range(1, ORDER + 1):
         partitions = noncrossing_partitions(tuple(range(n)))
         expected = sum(prod(CUMULANTS[len(block) - 1] for block in partition) for partition in partitions)
@@ -88,13 +94,13 @@ def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int
             if max(indices, default=0) < n
         )
         moments.append(sympy.expand(expected))
-        lines.append(Equation(f"m_{n}", sympy.sympify(recursion), moments[-1]))
+        yield Equation(f"m_{n}", sympy.sympify(recursion), moments[-1])
     implemented = moments_from_free_cumulants(CUMULANTS)
-    lines += [Equation(f"rmt m_{n}", implemented[n - 1], moments[n]) for n in range(1, ORDER + 1)]
-    return judge_identity(lines, points, f"n = 1 to {ORDER}, all cumulants symbolic")
+    yield from [Equation(f"rmt m_{n}", implemented[n - 1], moments[n]) for n in range(1, ORDER + 1)]
+    return points, f"n = 1 to {ORDER}, all cumulants symbolic"
 
 
-@claim(
+@identities(
     "fedloru-v2/eq-34",
     where="Appendix A.3, before and at eq. (34)",
     says=r"$C_n^{(\mu_N)} = s_N^n C_n^{(\mu)}$ and $\mathcal{R}_{\mu_N}(x) = s_N \mathcal{R}_\mu(s_N x)$.",
@@ -103,15 +109,15 @@ def eq_33(points: list[Point], offset: int = 0, least: int = 0, first_block: int
     uses=("fedloru-v2/eq-33",),
     expect=("holds", "proof"),
 )
-def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int = 1, factor: float = 1.0) -> Evidence:
+def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int = 1, factor: float = 1.0) -> Equations:
     """From scaled moments to cumulants with all moments as symbols, then the R-transform term by term."""
     plain = free_cumulants_from_moments(MOMENTS)
     scaled = free_cumulants_from_moments([S**n * m for n, m in enumerate(MOMENTS, start=1)])
-    lines = [
+    yield from [
         Equation(f"C_{n}", scaled[n - 1], rational(factor) * S ** (n + power_shift) * plain[n - 1])
         for n in range(1, ORDER + 1)
     ]
-    lines += [
+    yield from [
         Equation(
             f"coefficient of x^{n - 1} in R",
             scaled[n - 1] * X ** (n - 1),
@@ -119,10 +125,10 @@ def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int 
         )
         for n in range(1, ORDER + 1)
     ]
-    return judge_identity(lines, points, f"cumulants 1 to {ORDER} of any law, as symbols")
+    return points, f"cumulants 1 to {ORDER} of any law, as symbols"
 
 
-@claim(
+@identities(
     "fedloru-v2/eq-35",
     where="Appendix A.3, eq. (35) and the sentence after it",
     says=r"$\mathcal{R}_{\mu_N}(1/\theta) + \theta = s_N\mathcal{R}_\mu(s_N/\theta) + \theta$, which for the "
@@ -132,18 +138,18 @@ def eq_34(points: list[Point], power_shift: int = 0, outer: int = 1, inner: int 
     uses=("fedloru-v2/eq-34",),
     expect=("holds", "proof"),
 )
-def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, factor: float = 1.0) -> Evidence:
+def eq_35(points: list[Point], s_power: int = 2, sign: int = 1, third: int = 0, factor: float = 1.0) -> Equations:
     """The cumulants of the semicircle from its Catalan moments, then the R-transform at 1/theta term by term."""
     sigma, theta = sympy.symbols("sigma theta")
     catalan = [sigma**n * sympy.catalan(n // 2) if n % 2 == 0 else sympy.Integer(0) for n in range(1, ORDER + 1)]
     cumulants = free_cumulants_from_moments(catalan)
     transform = sum(S**n * c / theta ** (n - 1) for n, c in enumerate(cumulants, start=1)) + third / theta**2
-    lines = [Equation(f"C_{n} of the semicircle", cumulants[n - 1], sigma**2 if n == 2 else sympy.Integer(0))
+    yield from [Equation(f"C_{n} of the semicircle", cumulants[n - 1], sigma**2 if n == 2 else sympy.Integer(0))
              for n in range(1, ORDER + 1)]  # fmt: skip
     printed = wigner_outlier(theta, rational(factor) * sigma * S) if s_power == 2 else theta + sigma**2 * S / theta
-    lines.append(Equation("outlier", transform + theta, theta + sign * (printed - theta)))
+    yield Equation("outlier", transform + theta, theta + sign * (printed - theta))
     values = [{**point, sigma: point[CUMULANTS[0]], theta: point[CUMULANTS[1]]} for point in points]
-    return judge_identity(lines, values, f"all theta, sigma, s_N; cumulants 1 to {ORDER}")
+    return values, f"all theta, sigma, s_N; cumulants 1 to {ORDER}"
 
 
 def collect_spikes(context: Context) -> Searched:
@@ -190,7 +196,7 @@ def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evi
         np.abs(back - theta) / np.abs(theta), np.zeros(len(theta)), error * (1.0 + (noise / theta) ** 2),
         size=1.0 + (noise / theta) ** 2,  # z over theta
         domain=cases.domain,
-        case=lambda index: {"theta": float(theta[index]), "noise": float(noise[index])},
+        quotient=True, case={"theta": theta, "noise": noise},
         scope=f"{len(theta)} spikes of both signs, theta/(sigma s) from {np.abs(theta / noise).min():.2g} to "
         f"{np.abs(theta / noise).max():.2g}",
         printed="|k(k^{-1}(theta)) - theta| = 0",

@@ -15,7 +15,15 @@ import sympy
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import vanishes
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    judge_identity,
+    rational,
+)
 
 WEIGHTS = sympy.symbols("w1:4")
 OUTPUTS = sympy.symbols("y1:3")
@@ -73,7 +81,7 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
     return found, generic_points(context, (T, SLOPE, CURVATURE, CENTRE, *THETAS), 4)
 
 
-@claim(
+@identities(
     "fedloru-v2/def-omega",
     where="Section 3.1; Appendix A, eqs. (12) and (13)",
     says=r"$\Omega^R(\theta_1, \ldots, \theta_k)$ is the set of pairs $(h^R, \omega^R)$ whose true Hessian has "
@@ -85,10 +93,9 @@ def measure_dimensions(context: Context) -> tuple[dict[str, dict[int, sympy.Expr
     expect=("holds", "proof"),
 )
 def def_omega(data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]], offset: float = 0.0, sign: int = 1,
-              distinct: bool = False) -> Evidence:  # fmt: skip
+              distinct: bool = False) -> Equations:  # fmt: skip
     """Existence from k on by a model; emptiness below, since an R x R matrix has at most R non-zero eigenvalues."""
     found, points = data
-    lines = []
     for name, thetas in SPECTRA.items():
         wanted = tuple(dict.fromkeys(thetas)) if distinct else thetas
         realised = []
@@ -96,19 +103,16 @@ def def_omega(data: tuple[dict[str, dict[int, sympy.Expr]], list[Point]], offset
             factors = sympy.prod([T - sign * theta for theta in wanted])
             line = Equation(f"R = {R}, {name} eigenvalue(s)", polynomial, T ** (R - len(wanted)) * factors)
             realised += [R] if vanishes(line.left - line.right) else []
-            lines.append(line)
+            yield line
         # Below k the R eigenvalues would have to include all k: T^(k - R) would divide the product, so one be zero.
         below = [R for R in range(1, len(thetas)) if vanishes(sympy.prod(thetas))]
         smallest = min([*below, *realised], default=0)
-        lines.append(
-            Equation(f"smallest R, {name} eigenvalue(s)", sympy.Integer(smallest), len(thetas) + rational(offset))
-        )
-    return judge_identity(
-        lines, points,
+        yield Equation(f"smallest R, {name} eigenvalue(s)", sympy.Integer(smallest), len(thetas) + rational(offset))
+    return points, (
         f"p + q = 1 to 3, distinct and repeated, every R from p + q to {LARGEST_DIMENSION}; any loss whose mean has a "
         "non-zero slope at some constant prediction (under a loss that ignores the prediction every set is empty, and "
-        "R-bar does not exist)",
-    )  # fmt: skip
+        "R-bar does not exist)"
+    )
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,7 @@ def claim_union(pairs: list[Pair], least: float = 1.0, short: int = 0, repeated:
     )  # fmt: skip
 
 
-@claim(
+@identities(
     "fedloru-v2/eq-17",
     where="Appendix A.2, eq. (17)",
     says=r"$\nabla_\omega^2 \ell(h(x;\omega),y) = J^T (\nabla_y^2 \ell) J + \sum_i \frac{\partial\ell}{\partial y_i} "
@@ -205,7 +209,7 @@ def claim_union(pairs: list[Pair], least: float = 1.0, short: int = 0, repeated:
     mutants=[{"second": 0}, {"second": 2}, {"outer": -1}],
     expect=("holds", "proof"),
 )
-def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Evidence:
+def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Equations:
     """Every entry of the Hessian of a composition, all 2-jets symbolic."""
     weights = WEIGHTS[:2]
     at = dict(zip(OUTPUTS, MODEL, strict=True))
@@ -217,11 +221,11 @@ def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Evidence:
     factor = sympy.Rational(second)
     printed = outer * jacobian.T * hessian_loss * jacobian + factor * curvature
     actual = _total_hessian(MODEL, weights)
-    lines = [Equation(f"entry {i + 1}{j + 1}", actual[i, j], printed[i, j]) for i in range(2) for j in range(i, 2)]
-    return judge_identity(lines, points, "all 2-jets of h: R^2 -> R^2 and of the loss, symbolic")
+    yield from [Equation(f"entry {i + 1}{j + 1}", actual[i, j], printed[i, j]) for i in range(2) for j in range(i, 2)]
+    return points, "all 2-jets of h: R^2 -> R^2 and of the loss, symbolic"
 
 
-@claim(
+@identities(
     "fedloru-v2/prop-A.4",
     where="Appendix A.2, Proposition A.4, eqs. (14) to (20)",
     says=r"Let $\theta_1, \ldots, \theta_k$ be fixed non-zero reals and suppose some $\tilde R > k$ has "
@@ -234,18 +238,18 @@ def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Evidence:
     importance="result",
     expect=("holds", "proof"),
 )
-def prop_A_4(points: list[Point], coupling: float = 0.0, curvature: float = 0.0) -> Evidence:
+def prop_A_4(points: list[Point], coupling: float = 0.0, curvature: float = 0.0) -> Equations:
     """The padded Hessian is the old one with a zero row and column, so the non-zero eigenvalues are the same."""
     z, t = WEIGHTS[2], sympy.Symbol("t")
     old = _total_hessian(MODEL, WEIGHTS[:2])
     padded = (MODEL[0] + sympy.Rational(coupling) * z * WEIGHTS[0] + sympy.Rational(curvature) * z**2, MODEL[1])
     new = _total_hessian(padded, WEIGHTS).subs(z, 0)
-    lines = [Equation(f"entry {i + 1}3", new[i, 2], sympy.Integer(0)) for i in range(3)]
-    lines += [Equation(f"entry {i + 1}{j + 1}", new[i, j], old[i, j]) for i in range(2) for j in range(i, 2)]
+    yield from [Equation(f"entry {i + 1}3", new[i, 2], sympy.Integer(0)) for i in range(3)]
+    yield from [Equation(f"entry {i + 1}{j + 1}", new[i, j], old[i, j]) for i in range(2) for j in range(i, 2)]
     block = sympy.Matrix(2, 2, sympy.symbols("a b b c"))
     bordered = sympy.diag(block, 0)
-    lines.append(Equation("characteristic polynomial", bordered.charpoly(t).as_expr(), t * block.charpoly(t).as_expr()))
-    return judge_identity(lines, points, "one weight added to any twice differentiable model; by induction all R")
+    yield Equation("characteristic polynomial", bordered.charpoly(t).as_expr(), t * block.charpoly(t).as_expr())
+    return points, "one weight added to any twice differentiable model; by induction all R"
 
 
 POINT = WEIGHTS[2]  # the new weight z, at 0 like the others

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
-from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
+from paper_checks.methods.identity import (
+    Equation,
+    Equations,
+    Point,
+    generic_points,
+    identities,
+    judge_identity,
+    rational,
+)
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 
 ATOMS = range(3)
@@ -49,7 +57,7 @@ def draw_jets(context: Context) -> list[Point]:
     return draw_laws(context, {symbol for jet in JETS for symbol in jet.free_symbols} - {*W})
 
 
-@claim(
+@identities(
     "fedloru-v2/def-risk",
     where="Section 3, notation and problem setup",
     says=r"$\mathcal{L}_{\mathrm{true}} = \int \ell(h(x;\omega), y)\, d\psi$, $H_{\mathrm{true}} = \nabla^2 "
@@ -63,7 +71,7 @@ def draw_jets(context: Context) -> list[Point]:
     expect=("holds", "proof"),
 )
 def def_risk(points: list[Point], factor: float = 1.0, divisor_shift: int = 0, subset: str = "random",
-             law: str = "psi", smooth: bool = True) -> Evidence:  # fmt: skip
+             law: str = "psi", smooth: bool = True) -> Equations:  # fmt: skip
     """What the definitions must agree on: H_N is the Hessian of f_N, and H_N, H_M have the means they stand for."""
     hessians = [sympy.hessian(jet, W) for jet in JETS]
     shares = SHARES if law == "psi" else (sympy.Rational(1, 3),) * 3
@@ -73,30 +81,28 @@ def def_risk(points: list[Point], factor: float = 1.0, divisor_shift: int = 0, s
     def mean(terms: list[Any]) -> Any:
         return sum(terms[1:], start=terms[0]) * rational(factor) / (len(terms) + divisor_shift)
 
-    lines = []
     for N in sorted({N for N, _ in SIZES}):
         expected_risk, expected = sympy.Integer(0), sympy.zeros(2, 2)
         for sample, share in samples(N):
             f_N, H_N = sum(JETS[a] for a in sample) / N, mean([hessians[a] for a in sample])
-            lines += _entries(f"Hessian of f_N for {sample}", sympy.hessian(f_N, W), H_N)
+            yield from _entries(f"Hessian of f_N for {sample}", sympy.hessian(f_N, W), H_N)
             expected_risk, expected = expected_risk + share * f_N, expected + share * H_N
             for M in (M for size, M in SIZES if size == N and len(set(sample)) > 1):
                 chosen = list(combinations(sample, M))[: None if subset == "random" else 1]
                 H_M = [mean([hessians[a] for a in part]) for part in chosen if M + divisor_shift]
                 if H_M:
-                    lines += _entries(f"E[H_{M} | D_{N}]", sum(H_M[1:], start=H_M[0]) / len(H_M), H_N)
-        lines.append(Equation(f"E[f_{N}] = L_true", expected_risk, risk))
-        lines += _entries(f"E[H_{N}] = H_true", expected, true_hessian)
+                    yield from _entries(f"E[H_{M} | D_{N}]", sum(H_M[1:], start=H_M[0]) / len(H_M), H_N)
+        yield Equation(f"E[f_{N}] = L_true", expected_risk, risk)
+        yield from _entries(f"E[H_{N}] = H_true", expected, true_hessian)
     if not smooth:
         w, x = sympy.symbols("w x", positive=True)
         kinked = sympy.diff(sympy.integrate(w - x, (x, 0, w)), w, 2)
-        lines.append(Equation("E[H_N] = H_true for max(w - x, 0), x uniform", sympy.diff(w - x, w, 2), kinked))
-    return judge_identity(
-        lines, points,
+        yield Equation("E[H_N] = H_true for max(w - x, 0), x uniform", sympy.diff(w - x, w, 2), kinked)
+    return points, (
         "any loss twice differentiable in the weights, any law on three points, all samples with N = 2, 3 and all "
         "subsets; for a loss with kinks, such as max(w - x, 0) with x uniform on [0, 1], H_true = 1 while every "
-        "sample Hessian is 0",
-    )  # fmt: skip
+        "sample Hessian is 0"
+    )
 
 
 def _entries(name: str, left: sympy.Matrix, right: sympy.Matrix) -> list[Equation]:
@@ -326,7 +332,8 @@ def claim_srank_robust(cases: Searched, norms: str = "both", spectral: float = 1
                 "side": "upper" if index >= len(kept) else "lower"}  # fmt: skip
 
     return judge_inequality(
-        left, np.ones(len(left)), 1e-12, case=case, lines=np.repeat(["lower", "upper"], len(kept)).tolist(),
+        left, np.ones(len(left)), 1e-12, quotient=True, case=case,
+        lines=np.repeat(["lower", "upper"], len(kept)).tolist(),
         scope=f"{len(kept)} pairs A, E with one large, up to 10^6 equal and up to 10^6 zero eigenvalues, relative "
         f"spectral size {found.spectral[kept].min():.2g} to {found.spectral[kept].max():.2g}, either sign",
         domain=cases.domain,

@@ -84,7 +84,7 @@ def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int =
     left = [a_M * a_sign] if between_only else [a_M * a_sign, b_N * b_sign]
     right = [a_N * a_sign] if between_only else [a_N * a_sign, b_M * b_sign]
     judged = judge_inequality(
-        np.concatenate(left), np.concatenate(right), 0.0, strict=strict, compare=False,
+        np.concatenate(left), np.concatenate(right), 0.0, strict=strict,
         lines=np.repeat(["a", "b"][: len(left)], len(kept)).tolist(),
         case=lambda index: {**kept[index % len(kept)].numbers(), "end": ("positive", "negative")[index // len(kept)]},
         scope=f"{len(kept)} sets of spikes of both signs below, between and above the thresholds",
@@ -250,8 +250,8 @@ def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: floa
     def judged(line: str) -> Evidence:
         left, right = sides(cases, line)
         return judge_inequality(
-            left, right, 0.0, exact=lambda case: sides(case, line), strict="=" not in line, compare=False,
-            domain=cases.domain, case=lambda index: {name: float(column[index]) for name, column in cases.items()},
+            left, right, 0.0, exact=lambda case: sides(case, line), strict="=" not in line,
+            domain=cases.domain, case=cases,
             scope=f"{len(left)} cases with sigma s_N < theta_j <= sigma s_M < theta_1, semicircle", printed=line,
         )  # fmt: skip
 

@@ -15,7 +15,7 @@ from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.methods.domain import POSITIVE, UNIT, Axis, Cases, Searched
-from paper_checks.methods.identity import Equation, judge_identity, rational
+from paper_checks.methods.identity import Equation, Equations, identities, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.units import judge_units
 from rmt.spiked import wigner_outlier
@@ -64,7 +64,7 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
     )
 
 
-@claim(
+@identities(
     "fedloru-v2/eq-39",
     where="Appendix A.4, eq. (39)",
     says=r"$F_j = \frac{g_M^{-1}(\theta_j)^2}{g_M^{-1}(\theta_0)^2} - "
@@ -77,17 +77,17 @@ def outliers(values: Mapping[str, Any]) -> tuple[Any, Any, Any, Any]:
     expect=("holds", "proof"),
 )
 def eq_39(points: list[dict[str, Fraction]], sigma_power: int = 2, sign: int = 1, swapped: bool = False,
-          factor: float = 1.0) -> Evidence:  # fmt: skip
+          factor: float = 1.0) -> Equations:  # fmt: skip
     """Both lines by expansion: the inner identity and the quotient it leads to."""
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     difference = THETA_0 / THETA_J - THETA_J / THETA_0
     inner = rational(factor) * sign * SIGMA**sigma_power * (S_M**2 - S_N**2) * (-difference if swapped else difference)
-    lines = [
+    yield from [
         Equation("inner identity", g_Mj * g_N0 - g_Nj * g_M0, inner),
         Equation("eq. (39)", g_Mj**2 / g_M0**2 - g_Nj**2 / g_N0**2,
                  (g_Mj * g_N0 + g_Nj * g_M0) / (g_M0**2 * g_N0**2) * inner),
     ]  # fmt: skip
-    return judge_identity(lines, as_symbols(points), "all non-zero theta_0, theta_j, sigma, s_M, s_N")
+    return as_symbols(points), "all non-zero theta_0, theta_j, sigma, s_M, s_N"
 
 
 AXES = (
@@ -154,10 +154,6 @@ def search_signs(context: Context) -> Searched:
     )  # fmt: skip
 
 
-def _case(cases: Cases, index: int) -> dict[str, float]:
-    return {name: float(column[index]) for name, column in cases.items()}
-
-
 @claim(
     "fedloru-v2/claim-Fj-sign",
     where="Appendix A.4, after eq. (39)",
@@ -191,7 +187,7 @@ def claim_Fj_sign(
     left, right = sides(kept)
     judged = judge_inequality(
         left, right, 0.0, scope=f"{len(right)} cases, all signs, theta_j/theta_0 in [-1, 1], sigma s over six decades",
-        case=lambda index: _case(kept, index), exact=sides, strict=strict, domain=cases.domain,
+        quotient=True, case=kept, exact=sides, strict=strict, domain=cases.domain,
         printed="0 < F_j" if strict else "0 <= F_j",
     )  # fmt: skip
     return replace(judged, facts=_sign_of_F_j()) if judged.ok and not below_largest else judged
@@ -239,13 +235,13 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
         return units
     left, right = sides(cases)
     return judge_inequality(
-        left, right, 0.0, case=lambda index: _case(cases, index), exact=sides, domain=cases.domain,
+        left, right, 0.0, quotient=True, case=cases, exact=sides, domain=cases.domain,
         scope=f"{len(left)} cases with theta_0^2 >= sigma^2 s_M^2, all signs, s_N/s_M up to 0.9999",
         printed=f"bound with constant {constant:g} <= F_j",
     )  # fmt: skip
 
 
-@claim(
+@identities(
     "fedloru-v2/eq-43",
     where="Appendix A.4, eq. (43)",
     says=r"$\frac{U_M^2}{g_M^{-1}(\theta_0)^2}-\frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ equals, by four lines, "
@@ -256,7 +252,7 @@ def eq_40(cases: Searched, constant: float = 8.0, sigma_power: int = 4, swapped:
     expect=("holds", "proof"),
 )
 def eq_43(points: list[dict[str, Fraction]], sigma_power: int = 4, sign: int = 1, edge: int = 2,
-          factor: float = 4.0) -> Evidence:  # fmt: skip
+          factor: float = 4.0) -> Equations:  # fmt: skip
     """Each printed line against the left side."""
     _, g_N0, _, g_M0 = outliers(SYMBOLS)
     U_M, U_N, four = edge * SIGMA * S_M, edge * SIGMA * S_N, rational(factor)
@@ -270,13 +266,13 @@ def eq_43(points: list[dict[str, Fraction]], sigma_power: int = 4, sign: int = 1
         four * SIGMA**2 * S_M**2 * (THETA_0 + SIGMA**2 * S_N**2 / THETA_0) ** 2
         - four * SIGMA**2 * S_N**2 * (THETA_0 + SIGMA**2 * S_M**2 / THETA_0) ** 2
     )
-    lines = [
+    yield from [
         Equation("line 1", left, (U_M**2 * g_N0**2 - U_N**2 * g_M0**2) / below),
         Equation("line 2", left, squares / below),
         Equation("line 3", left, four * SIGMA**2 * expanded / below),
         Equation("line 4", left, four * SIGMA**2 * factored / below),
     ]
-    return judge_identity(lines, as_symbols(points), "all non-zero theta_0, sigma, s_M, s_N")
+    return as_symbols(points), "all non-zero theta_0, sigma, s_M, s_N"
 
 
 def _eq_44_lines(values: Mapping[str, Any], g_power: int, sign: int) -> dict[str, Any]:

@@ -125,11 +125,11 @@ def lem_A_1a(data: Approaches, mass: float = 1.0, shift: float = 0.0, constant: 
         error.append(rounding + (1e-10 * np.abs(limits[laws.name]) if "uniform" in laws.name else 0.0))
         places += [{"laws": laws.name, "n": n, "u": float(z.real), "v": float(z.imag)} for z in data.z]
     return judge_inequality(
-        np.concatenate(left), np.concatenate(right), np.concatenate(error), case=lambda index: places[index],
+        np.concatenate(left), np.concatenate(right), np.concatenate(error), case=places,
         size=np.tile(1.0 / height, len(data.rungs)),  # no transform is larger
         scope=f"{len(limits)} sequences up to n = {data.rungs[-1][1]}, {len(data.z)} points with v from "
         f"{height.min():g} to {height.max():g}, |z|/v up to 10^7",
-        printed="|g_n(z) - g(z)| <= W_1(mu_n, mu)/v^2 or TV(mu_n, mu)/v", compare=False,
+        printed="|g_n(z) - g(z)| <= W_1(mu_n, mu)/v^2 or TV(mu_n, mu)/v",
     )  # fmt: skip
 
 

@@ -61,7 +61,7 @@ def judge_rows(rows: list[Row], scope: str, printed: str) -> Evidence:
         return {**rows[index].pair.numbers(), "place": rows[index].place}
 
     norms = error / _ROUNDING
-    return judge_inequality(left, right, error, scope=scope, case=case, printed=printed, compare=False, size=norms)
+    return judge_inequality(left, right, error, scope=scope, case=case, printed=printed, size=norms)
 
 
 def _rotation(rng: np.random.Generator, n: int, kind: str) -> NDArray[np.complex128]:

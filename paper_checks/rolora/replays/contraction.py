@@ -162,7 +162,7 @@ def eq_107_events(values: Values) -> Violation:
         Hypothesis("eps', which bounds |b - g| = 0", eps, ">", 0),
         Hypothesis("eps', against (1 - delta_0^2)/16", eps, "<", (1 - sine * sine) / 16),
         Hypothesis("eta |b*|^2", s, "<=", 1),
-    )  # fmt: skip
+    )
     return Violation(
         4 * s * abs(uu - 1) * sine * cosine, 4 * s * eps * (eps + 1) ** 2, assumes=assumes,
         reads="one client, X'X/m = diag(1, uu) in the basis of a and u, a* = cos a + sine u; (108) and the bound of "

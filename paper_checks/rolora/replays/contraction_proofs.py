@@ -96,7 +96,7 @@ def on_events(limit: Any, threshold: Any) -> str:
         flaw_of(
             positive(sympy.expand((D - 4 * (shift + level**2 + level)) / D), (D,), strict=False), "the denominator"
         ),
-    )  # fmt: skip
+    )
 
 
 def unlimited() -> str:
@@ -137,7 +137,7 @@ def fixed_samples(share: Any, more: Any) -> str:
         flaw_of(positive(sympy.expand(top), (x, s)) and positive(sympy.expand(below), (x, s)), "positive sides"),
         flaw_of(positive(sympy.expand(room), (x, s)), "the contraction"),
         flaw_of(under > 0 and over**2 * 2 <= under**2, "the contraction, b long"),
-    )  # fmt: skip
+    )
 
 
 @proof("rolora/lem-A.11", limit="1/2", threshold="1/10")

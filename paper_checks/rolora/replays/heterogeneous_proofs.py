@@ -66,7 +66,7 @@ def minimiser_checks() -> tuple[tuple[str, bool], ...]:
     return (
         ("the client's loss is not a completed square", same(own, OWN_SQUARED * SINE_SQUARED + inner(off, off))),
         ("the squared sine is not 1 - x^2", same(inner(_across(A), _across(A)), SINE_SQUARED)),
-    )  # fmt: skip
+    )
 
 
 def _across(vector: Vector) -> Vector:

@@ -66,9 +66,9 @@ def over_clients(expression: Any) -> Any:
     expanded = sympy.expand(expression)
     if sympy.Poly(expanded, *own).total_degree() > 1:
         raise ValueError("a mean over the clients of something that is not linear")
-    return sympy.expand(expanded.subs({
-        OWN_SQUARED: GAMMA_SQUARED + MEAN_SQUARED, OWN_MEAN: MEAN_SQUARED, OWN_B: MEAN_B,
-    }))  # fmt: skip
+    return sympy.expand(
+        expanded.subs({OWN_SQUARED: GAMMA_SQUARED + MEAN_SQUARED, OWN_MEAN: MEAN_SQUARED, OWN_B: MEAN_B})
+    )
 
 
 def same(one: Any, other: Any) -> bool:

@@ -161,7 +161,7 @@ def thm_A_14(values: Values) -> Proof:
         or flaw_of_sines(rational(values["factor"]), longest)
         or flaw_of_tangents(rational(values["lead"]), rational(values["pull"]), longest)
         or flaw_of_best(rational(values["factor"]))
-    )  # fmt: skip
+    )
     return Proof(not flaw, flaw or r"Lemma A.16 with $(1-y)^T \le e^{-yT}$; the exact factor of the tangent, "
                  r"$1 - \frac{2s}{1 + 2su}$, with $\operatorname{artanh} z \ge z$; its limit "
                  "for short steps")  # fmt: skip

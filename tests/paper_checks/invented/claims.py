@@ -89,12 +89,12 @@ def other_way_round(x, K=0.5):
     return bound(x, K)
 
 
-unshown = statement(
-    "unshown-reading", measure=draw, mutants=[{"K": 0.9}], readings=(LITERAL, reading("loose", 0.5))
-)(bound)  # fmt: skip
+unshown = statement("unshown-reading", measure=draw, mutants=[{"K": 0.9}], readings=(LITERAL, reading("loose", 0.5)))(
+    bound
+)
 blind = statement(
     "blind-reading", measure=draw, mutants=[{"K": 0.9}], readings=(LITERAL, reading("strict", 2.0, {"K": 1.0}))
-)(bound)  # fmt: skip
+)(bound)
 
 
 @statement(
