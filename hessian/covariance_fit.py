@@ -96,9 +96,9 @@ class CovarianceFit:
         found = np.asarray(law.quantile(np.clip(levels, 0.0, 1.0)))
         eigenvalues, cells = found[:, -1], found[:, :-1]
         shares = law.overlaps(cells.ravel(), self.top[:top]).reshape(top, CELL, top).mean(axis=1) / self.dimension
-        variation = self._variation(independent)
-        shape = 1.0 / variation
-        low, high = (eigenvalues * gamma.ppf(level, shape) / shape for level in (0.025, 0.975))
+        variations = self._variations(independent, top)
+        shapes, variation = 1.0 / variations, float(variations[0])
+        low, high = (eigenvalues * gamma.ppf(level, shapes) / shapes for level in (0.025, 0.975))
         scatter = (self.spectra.square - self.frobenius_squared) / independent
         frobenius = self.frobenius_squared + scatter
         rank, first = float(frobenius / eigenvalues[0] ** 2), float(eigenvalues[0])
@@ -106,10 +106,20 @@ class CovarianceFit:
         ranks = (rank, min(rank, 1.0 + rest / float(high[0]) ** 2), max(rank, 1.0 + rest / float(low[0]) ** 2))
         return SamplePrediction(M, eigenvalues, low, high, shares, *ranks, float(frobenius))
 
-    def _variation(self, independent: float) -> float:
-        """Squared coefficient of variation of an isolated eigenvalue, to first order: of one Gaussian direction."""
+    def _variations(self, independent: float, top: int) -> Array:
+        """Squared coefficients of variation of the first eigenvalues, to first order, (top,).
+
+        Those of Gaussian directions with the samples' weights; of the samples' own terms in the eigenvectors of all,
+        where these are known.
+        """
         weights = self.spectra.eigenvalues / self.spectra.trace
-        return float((2.0 * (weights**2).sum(axis=1).mean() + weights.sum(axis=1).var()) / independent)
+        gaussian = float(2.0 * (weights**2).sum(axis=1).mean() + weights.sum(axis=1).var())
+        found = np.full(top, gaussian / independent)
+        terms = (self.spectra.blocks**2).sum(axis=1)[:, :top]
+        means = terms.mean(axis=0)
+        if len(means) and np.allclose(means, self.top[: len(means)], rtol=1e-4, atol=1e-6 * self.top[0]):
+            found[: len(means)] = terms.var(axis=0) / means**2 / independent
+        return np.maximum(found, 1e-12)
 
 
 def fit_covariance(

@@ -108,3 +108,23 @@ def test_doors():
         fit_covariance([], spectra)
     with pytest.raises(ValueError, match="need blocks in some directions"):
         bootstrap_eigenvalues(spectra, 10, 1, np.random.default_rng(0))
+
+
+def test_intervals_know_the_samples_own_terms():
+    """Where eigenvectors are known, each eigenvalue has its own interval, from the scatter of the samples' terms."""
+    factors = gaussian_factors(N=2000)
+    factors[::20, :, 0] *= 3.0  # a heavy tail in the first direction
+    values, vectors = torch.linalg.eigh(matrix(factors))
+    top = vectors.flip(1)[:, :3]
+    blind, seeing = (fit_covariance(values, spectra_of(factors, V)).predict(100, top=3) for V in (None, top))
+    rng, found = np.random.default_rng(0), []
+    for _ in range(300):
+        subset = factors[torch.from_numpy(rng.permutation(2000)[:100])]
+        found.append(torch.linalg.eigvalsh(matrix(subset)).flip(0)[:3].numpy())
+    held = [((one.low < np.array(found)) & (np.array(found) < one.high)).mean(axis=0) for one in (blind, seeing)]
+    assert (held[1] > 0.9).all()  # four standard errors below 95 %
+    assert (held[1] < 0.995).all()
+    # The spectra alone give the tail to every direction: the others' intervals hold too much.
+    assert (held[0][1:] > 0.995).all()
+    other = fit_covariance(values, spectra_of(factors, vectors[:, :3])).predict(100, top=3)
+    assert other.low == pytest.approx(blind.low)  # directions that are not the eigenvectors say nothing of them
