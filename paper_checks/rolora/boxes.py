@@ -18,7 +18,7 @@ from algorithms.flexlora import FlexLoRA
 from algorithms.rolora import RoLoRA
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, claim
+from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, judge_promises, same
 from paper_checks.watched import Seen, Watched
@@ -89,12 +89,21 @@ def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, r
 
 @claim(
     "rolora/alg-1",
-    where="Algorithm 1 with Section 4",
-    says="For t = 1 to T: every client fixes $A^t$, sets $B_i^{t+1}$ = GD-update($A^t$, $B^t$) and sends it; the "
+    where="Algorithm 1 (the sentence before it has odd rounds for A and even ones for B; (3), (4) and the box have it "
+    "the other way round)",
+    says="Input: number of iterations T, number of clients N. For t = 1 to T: every client fixes $A^t$, sets "
+    "$B_i^{t+1}$ = GD-update($A^t$, $B^t$) and sends it; the "
     r"server broadcasts $B^{t+1} = \frac1N\sum_iB_i^{t+1}$; every client fixes $B^{t+1}$, sets $A_i^{t+1}$ = "
     r"GD-update($A^t$, $B^{t+1}$) and sends it; the server broadcasts $A^{t+1} = \frac1N\sum_iA_i^{t+1}$.",
     measure=lambda context: rounds_of(context, lambda adapter: RoLoRA(LOCAL, adapter)),
     mutants=[{"rate": 1.01}, {"refreshed": False}, {"factors": 2}],
+    readings=(
+        Reading(
+            "from a start",
+            "The same from given $A^1$, $B^1$, the same at all clients.",
+            why="Line 4 needs $A^1$ and $B^1$ at the first iteration, and the box names none.",
+        ),
+    ),
     kind="algorithm",
     importance="result",
     expect=("holds", "search"),

@@ -169,19 +169,22 @@ VARYING = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "1/4", "uu
 
 @claim(
     "rolora/eq-110",
-    where="Appendix A.3, eqs. (110) to (115), (158) being printed for (114) below them; their probability is that of "
-    "Lemma A.9",
-    says=r"$2\eta a^\top E[\nabla_al] = 4\eta a^\top(a\bar b^\top - a^*b^{*\top})\bar b = 4\eta(\bar b - g)^\top g + "
+    where="Appendix A.3, eqs. (110) to (115), (158) being printed for (114) below them",
+    says=r"With $M = a\bar b^\top - a^*b^{*\top}$: $2\eta a^\top E[\nabla_al] = 4\eta a^\top M\bar b = 4\eta a^\top Mg "
+    r"- 4\eta a^\top M(g - \bar b)$, where $a^\top Mg = (\bar b - g)^\top g$ and $a^\top M(g - \bar b) = -(g - \bar "
+    r"b)^2$, $= 4\eta(\bar b - g)^\top g + "
     r"4\eta(g - \bar b)^2 \le 4\eta\|g - \bar b\|\|b^*\| + 4\eta\|g - \bar b\|^2 \le 4\eta\epsilon'\delta^t\|b^*\|^2 + "
-    r"4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$.",
+    r"4\eta(\epsilon')^2(\delta^t)^2\|b^*\|^2 \le 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$ "
+    "with probability at least $1 - q^{-10}$, by Lemma A.9.",
     measure=lambda context: (chain_grid(context),
                              generic_points(context, sympy.symbols("p t0 t1 b0 o0"), 3)),
     readings=(
         LITERAL,
         Reading(
             "expectation of (49)",
-            r"(110) to (115) with $2(a\bar b^\top - a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$; given $\bar b$, it "
-            r"is the expectation for samples that $\bar b$ is independent of.",
+            r"(110) to (112) always and (113) to (115) on the event of Lemma A.9, with $2(a\bar b^\top - "
+            r"a^*b^{*\top})\bar b$, (49), for $E[\nabla_al]$; given $\bar b$, it is the expectation for samples that "
+            r"$\bar b$ is independent of.",
             {"of": "given b"},
             "(110) puts (49) for the expectation.",
             ({"sign": -1}, {"linear": 0.9}),
@@ -212,11 +215,16 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     a = sympy.Matrix([2 * p, 1 - p**2]) / (1 + p**2)
     truth, b, own = sympy.Matrix([t0, t1]), sympy.Matrix([b0]), sympy.Matrix([o0])
     g = (a.T * truth)[0] * own
-    left = 4 * (a.T * (a * b.T - truth * own.T) * b)[0]
-    right = 4 * ((b - g).T * g)[0] + sign * 4 * ((g - b).T * (g - b))[0]
-    identity = judge_identity(
-        [Equation("(112), over eta", left, right)], data[1], "any vectors but a unit a, b of one entry"
-    )
+    row = a.T * (a * b.T - truth * own.T)
+    parts, square = ((row * g)[0], (row * (g - b))[0]), ((g - b).T * (g - b))[0]
+    right = 4 * ((b - g).T * g)[0] + sign * 4 * square
+    equations = [
+        Equation("(111), over eta", 4 * (row * b)[0], 4 * parts[0] - 4 * parts[1]),
+        Equation("first term of (111)", parts[0], ((b - g).T * g)[0]),
+        Equation("second term of (111)", parts[1], -square),
+        Equation("(112), over eta", 4 * (row * b)[0], right),
+    ]
+    identity = judge_identity(equations, data[1], "any vectors but a unit a, b of one entry")
     if not identity.ok:
         return identity
     sine, level, place, side = data[0].T

@@ -262,8 +262,9 @@ FEW = "1 to 4 clients, every m >= 3, every angle"
     measure=measure_moments("u2'u2", "s", "s^2", "R^2"),
     control=Form(r"For $m \ge 4$.", {"fewest": 4}),
     correction=Form(
-        r"For $m \ge 3$. For m of 1 and 2 the mean of $1/\|x_{i,1}\|^2$ is infinite; for $N \ge 2$ so is all that "
-        "contains it.",
+        r"For $m \ge 3$. For m of 1 and 2 and $\alpha^2 < 1$ the means of $1/\|x_{i,1}\|^2$ and of $s_i^2$ are "
+        r"infinite for every N, that of $u_2^\top u_2$ for $N \ge 2$. $E[s_i] = \alpha$ holds for m = 2 as well; for "
+        "m = 1 $s_i$ has no mean.",
         {"fewest": 3},
         mutants=({"two": 1.0}, {"others": 0.0}, {"fewest": 1}),
         asks="weaker",

@@ -86,7 +86,7 @@ class Pair:
         least: The least one, by Definition A.13.
         off: Square distance of its product from that of the minimiser.
         sign: The pair is this times $(a^*, \bar b^*)$, or 0 if it is none of these or no unit vector.
-        apart: Distance from $(a^*, \bar b^*)$.
+        apart: Squared distance from $(a^*, \bar b^*)$.
         case: For the witness.
     """
 
@@ -107,8 +107,9 @@ def draw_pairs(context: Context) -> list[Pair]:
         others = [(2.0 * truth, mean / 2.0), (one.a, one.b_after), (one.a, one.own_b[0]), (truth, 1.1 * mean)]
         for sign, a, b in [*signed, *((0, a, b) for a, b in [*others, (one.a, 0.0 * mean)])]:
             off = float(((a @ b - truth @ mean) ** 2).sum())
-            apart = float((a - truth).abs().max() + (b - mean).abs().max())
-            case = None if one.case is None else {**one.case, "sign": str(sign)}
+            apart = float(((a - truth) ** 2).sum() + ((b - mean) ** 2).sum())
+            # By hand with clients that differ, so that the least loss is not 0.
+            case = None if one.case is None or not one.gamma_squared else {**one.case, "sign": str(sign)}
             found.append(Pair(one.loss(a, b), one.gamma_squared, off, sign, apart, case))
     return found
 
@@ -124,12 +125,12 @@ def draw_pairs(context: Context) -> list[Pair]:
     correction=Form(
         r"The loss is $\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2 + \|a'b'^\top - a^*\bar b^{*\top}\|^2$: the "
         r"product "
-        r"is unique. Among unit $a'$ the minimisers are $\pm(a^*, \bar b^*)$ if $\bar b^* \ne 0$, and all $(a', 0)$ if "
-        r"$\bar b^* = 0$.",
+        r"is unique. If $\bar b^* \ne 0$ the minimisers are $(ca^*, \bar b^*/c)$, $c \ne 0$, among unit $a'$ "
+        r"$\pm(a^*, \bar b^*)$; if $\bar b^* = 0$, all pairs with $a' = 0$ or $b' = 0$.",
         {"unique": "product"},
         mutants=({"excess": 1.01}, {"least": 0.99}, {"unique": "pair"}),
     ),
-    because=r"$(-a^*, -\bar b^*)$ has the same product, so that the minimiser is not unique.",
+    because=r"$(-a^*, -\bar b^*)$ has the same product, and so has $(ca^*, \bar b^*/c)$: the minimiser is not unique.",
     expect=("corrected", "proof"),
 )
 def a5_minimiser(pairs: list[Pair], unique: str = "pair", excess: float = 1.0, least: float = 1.0) -> Promises:

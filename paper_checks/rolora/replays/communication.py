@@ -13,12 +13,10 @@ def eq_1(values: Values) -> Violation:
     """Two clients with different A and one B: whether the mean of the products differs from the product of means."""
     As, Bs = ([Fraction(number) for number in values[name]] for name in ("A", "B"))
     N = len(As)
-    assumes = assuming(
-        Hypothesis("clients", N, ">=", 2),
-        Hypothesis("clients with a B", len(Bs), "=", N),
-        Hypothesis("A_1 - A_2", As[0] - As[1], "!=", 0),
-    )
-    products, means = sum(A * B for A, B in zip(As, Bs, strict=True)) / N, sum(As) / N * sum(Bs) / N
+    assumes = assuming(Hypothesis("clients", N, ">=", 2), Hypothesis("clients with a B", len(Bs), "=", N))
+    assumes += (Hypothesis("A_1 - A_2", As[0] - As[1], "!=", 0),)
+    products = sum((A * B for A, B in zip(As, Bs, strict=True)), Fraction(0)) / N
+    means = sum(As, Fraction(0)) * sum(Bs, Fraction(0)) / N**2
     return Violation(0, abs(products - means), assumes=assumes, given={"(1)": products, "(2)": means}, strict=True,
                      reads="0, against the distance of (1) and (2), which should be more")  # fmt: skip
 

@@ -31,10 +31,10 @@ def a5_minimiser(values: Values) -> Violation:
         Hypothesis("|a'|^2", sum(x * x for x in a), "=", 1),
         Hypothesis("loss at (a', b'), against the least one", _loss(a, b, own), "=", least),
     )
-    apart = abs(a[0] - 1) + sum(abs(x - y) for x, y in zip(b, mean, strict=True))
+    apart = (a[0] - 1) ** 2 + a[1] ** 2 + sum((x - y) ** 2 for x, y in zip(b, mean, strict=True))
     return Violation(apart, 0, assumes=assumes,
-                     reads="a* = (1, 0), b = rows b_i*; (a', b') = sign (a*, mean b*) has the least loss too, at the "
-                     "distance")  # fmt: skip
+                     reads="a* = (1, 0), b = rows b_i*; (a', b') = sign (a*, mean b*) has the least loss too: "
+                     "|a' - a*|^2 + |b' - mean b*|^2")  # fmt: skip
 
 
 def _end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:

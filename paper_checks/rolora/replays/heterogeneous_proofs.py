@@ -80,7 +80,9 @@ def a5_minimiser(values: Values) -> Proof:
 
     For any $a', b'$ the loss is $\gamma^2 + \|a'b'^\top - a^*\bar b^{*\top}\|^2$. For a unit $a'$ the second term is
     $G(1 - x^2) + \|b' - x\bar b^*\|^2$ with $|x| \le 1$. It is 0 if and only if $b' = x\bar b^*$ and, unless
-    $\bar b^* = 0$, $x^2 = 1$, which for unit vectors is $a' = \pm a^*$; so $b' = \pm\bar b^*$ with the same sign.
+    $\bar b^* = 0$, $x^2 = 1$, which for unit vectors is $a' = \pm a^*$; so $b' = \pm\bar b^*$ with the same sign. Any
+    $a'$ of a minimiser is a unit vector times a number c, which $b'$ is divided by; with $\bar b^* = 0$ the product
+    $a'b'^\top$ is 0, and so is one of the two.
     """
     excess, least = rational(values["excess"]), rational(values["least"])
     off, rest = minus([(A, B)], MINIMISER), plus((1, B), (-COSINE, MEAN))

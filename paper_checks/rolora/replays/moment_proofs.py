@@ -113,7 +113,9 @@ def eq_237(values: Values) -> Proof:
 def eq_205(values: Values) -> Proof:
     r"""For $m \ge 3$: $R = g/h$, and $Ez_2^2 = \frac1{N^2}((N-1)Es^2 + (N-1)(N-2)(Es)^2)$; $h_1$ is independent of it.
 
-    For m of 1 and 2, $Eh^{-2}$ is infinite.
+    The law of h has a density in proportion to $h^{m-1}e^{-h^2/2}$, so that $Eh^{-2}$ is one of $\int h^{m-3}e^{-h^2/2}
+    \,dh$, which is infinite for m of 1 and 2. Then $Es^2 = \alpha^2 + (1 - \alpha^2)ER^2$ is infinite unless
+    $\alpha^2 = 1$. With m = 2 $E|R| = E|g|\,Eh^{-1}$ is finite and $Es = \alpha$; with m = 1 R is of Cauchy's law.
     """
     two, others = rational(values["two"]), N - rational(values["others"])
     square = mean(SCALE**2)

@@ -122,7 +122,9 @@ def flaw_of_slope(linear: Any, sign: int = 1) -> str:
     gap = level * sine
     identity = (bb - gb) - ((gb - gg) + sign * (gg - 2 * gb + bb))
     room = level**2 + linear * level - gap - gap**2
+    first, second = gb - gg, (gb - gg) - (bb - gb)  # (b - g)'g and (b - g)'(g - b)
     return flaw_of(
+        line_111=zero((bb - gb) - (first - second)) and zero(second + bb - 2 * gb + gg),
         line_112=zero(identity),
         line_115=non_negative(sympy.cancel(room * (1 + h) ** 2)),
     )
