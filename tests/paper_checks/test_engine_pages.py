@@ -7,11 +7,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from paper_checks import findings
+from paper_checks import findings, report
 from paper_checks.card import SUITE_LEVEL, card_text, command, summary_table, tally
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.paper import Headline, Listing, Page
-from paper_checks.replay import replay_in_fresh_process
+from paper_checks.replay import replay_in_fresh_process, stored
 from paper_checks.run import run
 
 HERE = Path(__file__).parent
@@ -87,7 +87,7 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     assert "**Depends on the reading**: At x = 1 half is too small." in twice
     assert "| literal | as printed |  | holds |" in twice
     assert "| half, as in eq. 2 | $`x^2 \\le 0.5 x`$ on $`[0, 1]`$ | Section 2 writes it so. | does not hold |" in twice
-    assert "Witness, half as in eq 2: x = " in twice
+    assert "Witness, half, as in eq. 2: x = " in twice
 
 
 @pytest.mark.usefixtures("_replays_here")
@@ -103,7 +103,8 @@ def test_a_proof_s_page():
     assert "As corrected" not in certified
     assert "NOT VERIFIED." in pages["invented--bad-certificate"]
     double = pages["invented--other-way-round--double"]
-    assert "Read as: double.\n\n> $`x^2 \\le 1.0 x`$ on $`[0, 1]`$" in double
+    assert "as read: double.\n" in double
+    assert "As read:\n\n> $`x^2 \\le 1.0 x`$ on $`[0, 1]`$" in double
     assert "Constants of this statement, and sizes of the machine's steps: K = 1." in double
 
 
@@ -165,6 +166,22 @@ def test_cards_say_why_and_what_stands(ran):
     assert entry["true"]["replay"] is None
     assert entry["false"]["replay"] == "rankproof replay invented/false"
     assert entry["proved-fix"]["grade"] == "proof"
+
+
+def test_the_report_has_the_argument_of_a_proof(ran, monkeypatch):
+    monkeypatch.setattr(report, "PAPERS", (PAPER,))
+    text = report.render(ran, (), {"commit": "abc", "seed": 3})
+    assert text.count("both factors non-negative on [0, 1]") == 2  # of the claim that holds, and of the correction
+    monkeypatch.setattr(report, "PAPERS", ())
+    assert "both factors non-negative" not in report.render(ran, (), {"commit": "abc", "seed": 3})
+
+
+def test_replays_tell_each_file_as_it_is_done():
+    files = [file for label in ("false", "proved-fix") for file in stored(PAPER.folder, f"invented/{label}")]
+    told = []
+    answers = replay_in_fresh_process("invented", files, [str(HERE)], progress=told.append)
+    assert told == files
+    assert [(answer.kind, answer.confirmed) for answer in answers] == [(file.kind, True) for file in files]
 
 
 def test_selections_that_are_empty_say_what_was_asked(ledger):

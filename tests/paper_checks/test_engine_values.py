@@ -1,5 +1,6 @@
 """What the methods say of statements small enough to be judged by hand: margins, levels, words, and ends of ranges."""
 
+import pickle
 from fractions import Fraction
 from math import inf, nan
 
@@ -7,9 +8,11 @@ import numpy as np
 import pytest
 
 from paper_checks.card import first_sentence, sentence_case, shortened
+from paper_checks.claim import Form, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.evaluation import Proof, Replay, Violation, evaluated, used
-from paper_checks.facts import compared
+from paper_checks.facts import Fact, compared
+from paper_checks.judging import judge
 from paper_checks.lines import Line, line_of, strength
 from paper_checks.methods import inequality
 from paper_checks.methods.bands import Interval, bands, judge_bands
@@ -22,6 +25,8 @@ from paper_checks.methods.probability import Law, judge_probability
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError, checked_sides, number
 from paper_checks.methods.units import judge_units
+from paper_checks.replay import Replayed
+from paper_checks.verdict import decide
 
 
 def test_a_value_may_be_in_its_interval_or_in_one_so_many_times_as_wide():
@@ -104,11 +109,11 @@ def bounded(left, right, error=0.0, **rest):
 
 
 def test_an_inequality_says_how_near_it_comes():
-    evidence = bounded([1.0, 2.0, 4.0], [2.0, 8.0, 5.0])
+    evidence = bounded([1.0, 2.0, 4.0], [2.0, 8.0, 5.0], quotient=True)
     assert evidence.obtained == "no violation in 3 cases; right/left at least 1.25"
     assert (evidence.slack, evidence.margin, evidence.tight) == (1.25, pytest.approx(0.2), 0.0)
-    assert bounded([-1.0], [1.0]).obtained == "no violation in 1 cases"
-    assert bounded([-1.0], [1.0]).slack is None
+    for one in (bounded([-1.0], [1.0], quotient=True), bounded([1.0], [2.0])):
+        assert (one.obtained, one.slack) == ("no violation in 1 cases", None)
     with pytest.raises(UndefinedError, match="1 of 1 left sides are infinite, which is not declared"):
         bounded([inf], [1.0])
     evidence = bounded([inf], [1.0], infinite=True)
@@ -336,3 +341,39 @@ def test_words_of_a_card():
     assert sentence_case("one two") == "One two"
     assert sentence_case("") == ""
     assert first_sentence("One. Two.") == "One."
+
+
+def test_facts_stay_facts_in_another_process():
+    fact = compared("half", Fraction(1, 2), "<=", 1)
+    again = pickle.loads(pickle.dumps(fact))
+    assert again == fact
+    assert again.everywhere is fact.everywhere
+    with pytest.raises(TypeError, match="is declared and not shown"):
+        Fact("half", True)
+
+
+def square_bound(correction, mutants=({"K": 0.9},)):
+    """The claim that x^2 <= x / 2 on [0, 1], with a correction of its constant."""
+    x = np.linspace(0.0, 1.0, 11)
+
+    def bound(data, K=0.5):
+        return judge_inequality(data**2, K * data, 0.0, scope="", case=lambda i: {"x": float(data[i])})
+
+    declared = claim(
+        "invented/square", where="nowhere", says=r"$x^2 \le K x$", measure=lambda context: x,
+        control=Form("$K = 2$", {"K": 2.0}), correction=Form(f"$K = {correction}$", {"K": correction}, mutants),
+        expect=("not checkable here", None),
+    )(bound)  # fmt: skip
+    judged = judge(declared, x)
+    return judged, decide(declared, judged, [Replayed("witness", True, True, 1.0, 0.5, "")])
+
+
+def test_a_correction_passes_the_same_check_or_is_a_defect():
+    judged, decision = square_bound(1.0)
+    assert (judged.correction.ok, decision.verdict) == (True, "corrected")
+    judged, decision = square_bound(0.6)
+    assert judged.correction.ok is False
+    assert "violated, and its correction does not pass either" in decision.defect
+    assert decision.verdict == "not checkable here"
+    judged, decision = square_bound(1.0, ({"K": 1.5},))
+    assert "correction: the check does not notice the mutant {'K': 1.5}" in decision.defect
