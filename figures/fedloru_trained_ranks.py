@@ -27,6 +27,7 @@ from figures.figure import Figure, Scale, Settings
 from figures.style import WIDTH
 from figures.threads import few_threads
 from hessian import Curvature, StableRankInterval, stable_rank_of
+from runs.network_function import Batch
 from runs.network_problem import NetworkProblem
 from runs.plan import parts_of
 
@@ -135,11 +136,13 @@ def measured(
 
 
 def hessian_of(module: nn.Module, problem: NetworkProblem, samples: Tensor) -> Curvature:
-    """The Hessian of the mean loss of some samples, prepared as for tests, with the running statistics."""
-    network, data = problem.clients.network, problem.clients.data
-    x = data.x[samples] if network.preparation is None else network.preparation(data.x[samples])
-    batches = list(zip(x.split(ROWS), data.y[samples].split(ROWS), strict=True))
-    return Curvature(module, nn.functional.cross_entropy, batches, batch_norm="running", keep_graph=True)
+    """The Hessian of the mean loss of some samples, prepared as for tests, with the running statistics.
+
+    In double precision: trained networks have kinks within the steps by which derivatives are tested in single.
+    """
+    x, y = problem.clients.network.taken(problem.clients.data, Batch(samples))
+    batches = list(zip(x.double().split(ROWS), y.split(ROWS), strict=True))
+    return Curvature(module.double(), nn.functional.cross_entropy, batches, batch_norm="running", keep_graph=True)
 
 
 def told(found: StableRankInterval) -> dict[str, float]:

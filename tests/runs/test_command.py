@@ -48,6 +48,7 @@ def test_every_option_reaches_the_settings(tmp_path):
     given = {
         "clients": 5, "cohort": 3, "steps": 3, "learning_rate": 0.01, "rank": 1, "tau": 2, "restart": "keep A",
         "scale": 0.5, "rows": 4, "columns": 3, "heterogeneity": 0.25, "samples": 7, "seed": 9, "batch": 4,
+        "alignment": True,
         "schedule": "cosine", "schedule_period": 5, "schedule_minimum": 0.001,
         "optimiser": "sgd", "momentum": 0.5, "nesterov": True,
     }  # fmt: skip
