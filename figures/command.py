@@ -115,11 +115,13 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add("--count", metavar="MODULE:FUNCTION", help="samples or tokens of a batch; default: the length of its tensors")
     matrices = ("hessian", "gauss-newton", "residual", "fisher", "empirical-fisher")
     add("--matrix", choices=matrices, default="hessian", help="default: hessian")
-    add("--law", metavar="MODULE:FUNCTION", help="of the targets given the output, for --matrix fisher")
+    add("--law", metavar="MODULE:FUNCTION", help="of the targets given the output, for the Fisher matrix")
     add("--parameters", nargs="+", default=(), metavar="PATTERN", help="names such as 'layer1.*'; default: all")
     add("--blocks", nargs="?", const=0, type=at_least(1), metavar="DEPTH",
         help="stable rank of every module too, or of those at a depth: 1 for layer1, head")  # fmt: skip
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
+    add("--trial", action="store_true",
+        help="multiply one vector or eight at a time, whatever is faster: numbers repeat to rounding")  # fmt: skip
     add("--double", action="store_true", help="measure in float64")
     add("--device", default="cpu", metavar="D", help="torch device; default: cpu")
     add("--width", type=float, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
@@ -145,7 +147,7 @@ def _spectrum(options: argparse.Namespace) -> int:
     request = SpectrumRequest(
         options.model, options.data, options.loss, options.matrix, tuple(options.parameters), options.batch_norm,
         options.reduction, options.double, options.device, settings, options.count, options.law,
-        options.blocks,
+        options.blocks, options.trial,
     )  # fmt: skip
     out = Path(options.out)
     require_writable(out)

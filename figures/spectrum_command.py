@@ -51,6 +51,7 @@ class SpectrumRequest:
         count: ``module:function`` that gives the samples of a batch; nothing: the length of its tensors.
         law: ``module:function`` from the output to the distribution of the targets, for `fisher`; nothing: the loss's.
         blocks: Depth of the modules whose blocks are measured too; 0: every module with parameters; nothing: none.
+        trial: Multiply one vector or eight at a time, whatever a trial finds to be faster.
     """
 
     model: str
@@ -66,6 +67,7 @@ class SpectrumRequest:
     count: str | None = None
     law: str | None = None
     blocks: int | None = None
+    trial: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +122,13 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
             reduction=request.reduction,
             count=count,
             law=law,
+            vectorize="trial" if request.trial else 1,
         )
     except CurvatureError:
         raise
     except Exception as error:  # the user's forward pass, loss or loader
         raise user_error(error, "the model or the loss on the data") from error
-    settings = dataclasses.replace(request.settings, chunk=1 if operator.keeps_graph else 8)
+    settings = dataclasses.replace(request.settings, chunk=operator.together if operator.keeps_graph else 8)
     try:
         report = measure_spectrum(operator, settings, progress)
         blocks = () if request.blocks is None else block_ranks(operator, settings, request.blocks or None, progress)
@@ -195,6 +198,7 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
             "seconds_of_a_gradient": measured.cost.gradient_seconds,
             "gradients": measured.cost.gradients,
             "seconds_of_checks": measured.cost.check_seconds,
+            "vectors_together": measured.cost.together,
         },
         **machine(),
         "packages": package_versions(_PACKAGES),
@@ -250,9 +254,10 @@ def _fit_lines(measured: MeasuredNetwork) -> list[str]:
 def _cost_line(measured: MeasuredNetwork) -> str:
     parts = ", ".join(f"{part} {count}" for part, count in measured.report.products.items())
     cost = measured.cost
+    way = f", {cost.together} vectors together" if cost.together > 1 else ""
     return (
         f"cost           {cost.products} products ({parts}): the time of {cost.gradients:.0f} gradients, "
-        f"{cost.seconds:.1f} s; checks {cost.check_seconds:.1f} s"
+        f"{cost.seconds:.1f} s{way}; checks {cost.check_seconds:.1f} s"
     )
 
 

@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +30,9 @@ from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective
 from hessian.symmetric import CurvatureError
 
+TOGETHER = 8
+"""Vectors that the trial multiplies together."""
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -39,13 +42,16 @@ class Cost:
         products: Products with one vector.
         seconds: Wall time of these, graphs included.
         gradient_seconds: Wall time of one gradient over the same data, the best of three.
-        check_seconds: Wall time of the checks when the operator was built, not part of `seconds`.
+        check_seconds: Wall time of the checks when the operator was built, and of the trial if there was one, not part
+            of `seconds`.
+        together: Vectors multiplied together.
     """
 
     products: int
     seconds: float
     gradient_seconds: float
     check_seconds: float
+    together: int = 1
 
     @property
     def gradients(self) -> float:
@@ -84,7 +90,7 @@ class Curvature:
         reduction: str | None = None,
         count: Callable[[Batch], int] = size_of,
         keep_graph: bool | None = None,
-        vectorize: int = 1,
+        vectorize: int | Literal["trial"] = 1,
         law: Law | None = None,
     ) -> None:
         """Reads the data a few times, to weigh the batches and for the checks of `Objective`.
@@ -104,7 +110,8 @@ class Curvature:
                 the batches' losses make this up is tested where there are several batches, or this is named.
             count: Samples of a batch, where that is not the common length of its tensors; tokens, for instance.
             keep_graph: Keep the differentiated graph; default: for a single resident batch.
-            vectorize: Vectors multiplied together by `vmap`; worth more than 1 for small dense layers or on a GPU.
+            vectorize: Vectors multiplied together by `vmap`, or `trial`: one or eight, whatever a short trial finds to
+                be faster, so that numbers repeat to rounding only.
             law: Of the targets, for `fisher`: maps the output to a `torch.distributions.Distribution`; default: that of
                 the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
 
@@ -115,15 +122,15 @@ class Curvature:
             raise CurvatureError(f"matrix must be one of {', '.join(map(repr, MATRICES))}, got {matrix!r}")
         if law is not None and matrix != "fisher":
             raise CurvatureError(f"law= is for matrix='fisher', got matrix={matrix!r}")
-        if vectorize < 1:
-            raise CurvatureError(f"vectorize must be at least 1, got {vectorize}")
+        if vectorize != "trial" and not (isinstance(vectorize, int) and vectorize >= 1):
+            raise CurvatureError(f"vectorize must be at least 1, or 'trial', got {vectorize!r}")
         self._objective = Objective.of(
             model, loss, data, matrix=matrix, parameters=parameters, batch_norm=batch_norm, reduction=reduction,
             count=count, law=law,
         )  # fmt: skip
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._layout = Layout.of(self._parameters)
-        self._matrix, self._vectorize = matrix, vectorize
+        self._matrix, self._vectorize, self._trial_seconds = matrix, 1, 0.0
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
         self._spent = _Spent()
@@ -133,6 +140,10 @@ class Curvature:
         self.unused = tuple(name for name, used in zip(self._names, head.used, strict=True) if not used)
         self._graphs: list[Graph] | None = [head, *built] if keep else None
         self._spent.seconds += time.perf_counter() - started
+        if vectorize != "trial":
+            self._vectorize = vectorize
+        else:
+            self._try_ways()
 
     @property
     def P(self) -> int:
@@ -158,6 +169,11 @@ class Curvature:
     def keeps_graph(self) -> bool:
         """Whether products reuse one graph, so that nothing is gained by taking several at a time."""
         return self._graphs is not None
+
+    @property
+    def together(self) -> int:
+        """Vectors multiplied together, as given or as the trial found."""
+        return self._vectorize
 
     def products(self, vectors: Tensor) -> Tensor:
         """The matrix times each row, (k, P) to (k, P).
@@ -258,9 +274,28 @@ class Curvature:
         """What this operator's products have cost so far; takes three gradients the first time."""
         if math.isnan(self._spent.gradient_seconds):
             self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
-        return Cost(
-            self._spent.products, self._spent.seconds, self._spent.gradient_seconds, self._objective.check_seconds
-        )
+        checks = self._objective.check_seconds + self._trial_seconds
+        return Cost(self._spent.products, self._spent.seconds, self._spent.gradient_seconds, checks, self._vectorize)
+
+    def _try_ways(self) -> None:
+        """Takes one vector at a time or several, whatever takes less time for each; the best of three counts."""
+        started, spent = time.perf_counter(), self._spent
+        best: dict[int, float] = {}
+        for together in (1, TOGETHER):
+            self._vectorize, self._spent = together, _Spent()
+            vectors = torch.ones((together, self.P), dtype=self.dtype, device=self.device)
+            try:
+                for attempt in range(4):
+                    before = self._spent.seconds
+                    self.products(vectors)
+                    if attempt:  # the first call is slower than all that follow
+                        each = (self._spent.seconds - before) / together
+                        best[together] = min(best.get(together, math.inf), each)
+            except RuntimeError:  # an operation that `vmap` does not know, or no memory for so many
+                if together == 1:
+                    raise
+        self._vectorize, self._spent = min(best, key=lambda together: best[together]), spent
+        self._trial_seconds = time.perf_counter() - started
 
     def _build(self) -> Iterator[Graph]:
         for number, weight, batch in self._objective.weighted_batches():

@@ -122,7 +122,7 @@ def stable_rank(
         seed: Of starting vectors and probes.
         products: At most so many products with the matrix.
         basis: At most so many rows of the Krylov basis; memory is basis times the number of parameters.
-        chunk: Probes multiplied together; default: 1 for a resident batch, 8 where data are streamed.
+        chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
         progress: Told what is going on.
         options: Of `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize.
 
@@ -145,7 +145,7 @@ def stable_rank(
         confidence=confidence,
         products=products,
         basis=basis,
-        chunk=chunk or (1 if operator.keeps_graph else 8),
+        chunk=chunk or (operator.together if operator.keeps_graph else 8),
         progress=progress,
     )
     return replace(found, gradients=operator.cost().gradients)

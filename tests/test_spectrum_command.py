@@ -287,11 +287,14 @@ def asked_of(monkeypatch, tmp_path, *arguments):
 def test_every_option_arrives(monkeypatch, tmp_path):
     given = {name.replace("_", "-"): str(value) for name, value in (OPTIONS | NUMBERS).items()}
     words = [word for name, value in given.items() for word in (f"--{name}", value)]
-    request = asked_of(monkeypatch, tmp_path, *words, "--double", "--parameters", "0.*", "2.*")
+    more = ("--double", "--parameters", "0.*", "2.*", "--trial", "--blocks", "2", "--law", "tiny_networks:categories")
+    request = asked_of(monkeypatch, tmp_path, *words, *more)
     assert {name: getattr(request, name) for name in OPTIONS} == OPTIONS
     assert {name: getattr(request.settings, name) for name in NUMBERS} == NUMBERS
     assert (request.model, request.data) == ("tiny_networks:mlp", "tiny_networks:pair")
     assert (request.double, request.parameters) == (True, ("0.*", "2.*"))
+    assert (request.trial, request.blocks, request.law) == (True, 2, "tiny_networks:categories")
+    assert asked_of(monkeypatch, tmp_path, "--blocks").blocks == 0  # every module
 
 
 def test_defaults_are_those_that_help_names(monkeypatch, tmp_path, capsys):

@@ -1,4 +1,5 @@
 import gc
+import time
 import weakref
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch.func import functional_call
 from torch.utils.data import DataLoader, TensorDataset
 
 from hessian import Curvature, CurvatureError, as_scipy, exact_hessian
+from hessian.graphs import HessianGraph
 from workloads.networks import perceptron
 
 CASES = cases()
@@ -148,6 +150,42 @@ def test_cost_counts_products():
     assert operator.cost().gradients > 0.0
 
 
+@pytest.mark.parametrize("way", ["resident", "streamed"])
+@pytest.mark.parametrize(("slow", "together"), [(1, 8), (8, 1)])
+def test_the_trial_takes_what_is_faster_and_counts_apart(monkeypatch, way, slow, together):
+    """A clock of our own, on which products of so many vectors take a hundred seconds."""
+    case, now = CASES["mlp"], [0.0]
+    product = HessianGraph.product
+
+    def slowed(self, parts, batched):
+        now[0] += 100.0 if batched == (slow > 1) else 1.0
+        return product(self, parts, batched)
+
+    monkeypatch.setattr(HessianGraph, "product", slowed)
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    data = case.batch() if way == "resident" else case.uneven()
+    operator = Curvature(case.model, case.loss, data, vectorize="trial")
+    assert operator.together == operator.cost().together == together
+    assert operator.cost().products == 0
+    assert operator.cost().check_seconds >= 400.0
+    close(matrix(operator), DENSE["mlp"])
+
+
+def test_a_trial_goes_on_without_what_vmap_does_not_know(monkeypatch):
+    product = HessianGraph.product
+
+    def single(self, parts, batched):
+        if batched:
+            raise RuntimeError("no batching rule")
+        return product(self, parts, batched)
+
+    monkeypatch.setattr(HessianGraph, "product", single)
+    case = CASES["mlp"]
+    operator = Curvature(case.model, case.loss, case.batch(), vectorize="trial")
+    assert operator.together == 1
+    close(matrix(operator), DENSE["mlp"])
+
+
 def bad(change):
     """A model, a loss and data with one thing wrong."""
     case = CASES["mlp"]
@@ -227,6 +265,7 @@ BAD = {
     "pattern": (lambda g: g["options"].update(parameters="layer*"), "no parameter matches 'layer\\*'"),
     "no pattern": (lambda g: g["options"].update(parameters=[]), "no parameter was named"),
     "matrix": (lambda g: g["options"].update(matrix="kfac"), "one of 'hessian', .*got 'kfac'"),
+    "together": (lambda g: g["options"].update(vectorize="try"), "at least 1, or 'trial', got 'try'"),
     "policy": (lambda g: g["options"].update(batch_norm="eval"), "'running' or 'batch'"),
     "reduction": (lambda g: g["options"].update(reduction="sum"), "the loss reduces by 'mean'"),
     "detached": (lambda g: g.update(loss=lambda out, y: out.detach().sum()), "does not depend"),
