@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import factorial, isqrt
+from math import factorial
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
@@ -16,13 +16,14 @@ def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
     entries touch $O(\sqrt R)$ of the R rows, so the limiting density is that of the Gaussian part, whose entries have
     variance $(1 - R^{-1/2})/(1-p)$ of $\sigma^2/R$.
     """
-    R, (size, edge) = int(values["R"]), fractions(values, "size", "edge")
-    root = isqrt(R)
+    root, (size, edge) = int(values["root_of_R"]), fractions(values, "size", "edge")
+    known = assuming(Hypothesis("root of R", root, ">", 0), Hypothesis("large entries over sigma", size, ">", 0))
+    R = root**2
     p = 1 / (size**2 * root**3)
     left_over = (1 - p * size**2 * R) / (1 - p)  # variance of the Gaussian part, in units of sigma^2 / R
     share = p * (R - 1)
     assumes = [
-        Hypothesis("R, against the square of its root", R, "=", root**2),
+        *known,
         Hypothesis("p, a probability", p, "<", 1),
         Hypothesis("share of the rows with large entries", share, "<=", Fraction(1, 100)),
         Hypothesis("variance of the Gaussian part", left_over, ">=", Fraction(49, 50)),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,7 +138,7 @@ def _edge_events(
             yield judge_probability(
                 Law(rare_probability(R), 1e-9) if edge + FAR < RARE_SIZE else Law(Fraction(0)), 0.0, 0.5, what=what,
                 scope=f"exact probability of one large entry, smallest over R = {', '.join(map(str, RARE_DIMENSIONS))}",
-                witness={"R": R, "size": RARE_SIZE, "edge": edge},
+                witness={"root_of_R": isqrt(R), "size": RARE_SIZE, "edge": edge},
             )  # fmt: skip
             continue
         happened = np.maximum(spectra[:, 0], -spectra[:, -1]) > edge + FAR
@@ -267,11 +268,11 @@ def eq_29(ladders: dict[str, Ladder], edge: float = 2.0, first: int = 1,
     )  # fmt: skip
     if RARE.name not in laws:
         return limits
-    R = RARE_DIMENSIONS[-1]
+    R = RARE_DIMENSIONS[1]
     far = judge_probability(
         Law(far_probability(R, 1, 1), 1e-9) if edge < FAR_OUT else Law(Fraction(0)), 0.0, 0.5,
         what=f"lambda_2(H_N) >= {FAR_OUT:g} sigma s, rare entries, one spike of either sign",
         scope="the probability from below, by a large entry in each of three blocks",
-        witness={"R": R, "size": RARE_SIZE, "edge": edge, "positive": 1, "negative": 1},
+        witness={"root_of_R": isqrt(R), "size": RARE_SIZE, "edge": edge, "positive": 1, "negative": 1},
     )  # fmt: skip
     return judge_parts((limits, far))

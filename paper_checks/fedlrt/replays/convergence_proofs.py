@@ -190,7 +190,7 @@ def claim_drift(values: Values) -> Proof:
     a = b + e
     first = (1 - a) / (2 - a - b)
     stated = rational(values["limit"]) * (sympy.Rational(1, 2) - first) * spread ** int(values["power"])
-    flaws = []
+    flaws = ["" if values["steps"] else "no steps"]
     for s in [int(size) for size in values["steps"]]:
         A, B = (sum(x**k for k in range(s)) for x in (a, b))
         growth = sympy.expand((A + a**s) * B - A * (B + b**s))
