@@ -1,6 +1,7 @@
 """Pages, cards and counts of an invented paper: what stands on them follows from the ledger and the replays."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -154,8 +155,8 @@ def test_a_table_of_results_has_straight_columns(ran):
 
 def test_cards_say_why_and_what_stands(ran):
     cards = {result.claim.label: card_text(result) for result in ran.results}
-    assert "\nstates " in cards["proved-fix"]
-    assert "K = 1" in cards["proved-fix"]
+    assert re.search(r"^statement +x² ≤ Kx on \[0, 1\]$", cards["true"], flags=re.M)
+    assert re.search(r"^states +K = 1$", cards["proved-fix"], flags=re.M)
     entry = {result.claim.label: result.as_json() for result in ran.results}
     assert (entry["proved-fix"]["correction"], entry["true"]["correction"]) == ("$K = 1$", None)
     assert entry["proved-fix"]["correction_is"] == "weaker"
