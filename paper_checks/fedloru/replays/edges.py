@@ -35,7 +35,7 @@ def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
 
 def without_large(p: Fraction, pairs: int) -> Fraction:
     """P(no large entry among some) = (1 - p)^pairs <= exp(-x) <= 1/(1 + x + x^2/2 + ...), x = p * pairs."""
-    return 1 / sum((p * pairs) ** k / factorial(k) for k in range(12))
+    return 1 / sum(((p * pairs) ** k / factorial(k) for k in range(12)), Fraction(0))
 
 
 @replay("fedloru-v2/eq-26-27")
