@@ -40,6 +40,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/toy.py --figures
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[oracles]' || echo 'peers that are absent are left out'
 	$(BIN)/python benchmarks/hessian.py
+	$(BIN)/python benchmarks/hessian_products.py
 	$(BIN)/python benchmarks/interval_coverage.py
 	$(BIN)/python benchmarks/large_networks.py --only resnet-18
 	$(BIN)/python benchmarks/kills.py
