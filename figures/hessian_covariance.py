@@ -108,11 +108,23 @@ def stages(images: ImageSet, sizes: CovarianceSizes, settings: Settings) -> Iter
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Top eigenvalues, squared overlaps with those of all samples, and stable rank: of a subset or predicted."""
+    """Of a subset or predicted.
+
+    Attributes:
+        eigenvalues: The first ones, decreasing.
+        overlaps: Squared inner products of their eigenvectors with those of all samples, of equal rank.
+        subspace: Mean squared cosine between the subspaces of the first ones.
+        stable_rank: Squared Frobenius norm over the squared first eigenvalue.
+        vector: Of a subset, the first eigenvector.
+        alignment: Predicted squared inner product of the first eigenvectors of two clients.
+    """
 
     eigenvalues: Array
     overlaps: Array
+    subspace: float
     stable_rank: float
+    vector: Tensor | None = None
+    alignment: float = float("nan")
 
 
 def measured(stage: Stage, M: int, subset: NDArray[np.int64]) -> Found:
@@ -125,8 +137,22 @@ def measured(stage: Stage, M: int, subset: NDArray[np.int64]) -> Found:
     if wide:
         top = rows.T @ top
         top = top / top.norm(dim=0)
-    overlaps = (stage.vectors[:, :TOP] * top).sum(dim=0).square().cpu().numpy()
-    return Found(values[::-1], overlaps, float(matrix.square().sum()) / float(values[-1]) ** 2)
+    shares = (stage.vectors[:, :TOP].T @ top).square()
+    rank = float(matrix.square().sum()) / float(values[-1]) ** 2
+    return Found(values[::-1], shares.diagonal().cpu().numpy(), float(shares.sum()) / TOP, rank, top[:, 0])
+
+
+def clients(stage: Stage, M: int, subsets: int, rng: np.random.Generator) -> tuple[list[Found], list[float]]:
+    """Subsets of M samples, two of them disjoint where there are enough, and the alignments of these pairs."""
+    found: list[Found] = []
+    between = []
+    while len(found) < subsets:
+        order = rng.permutation(len(stage.factors))
+        pair = [measured(stage, M, part) for part in (order[:M], order[M : 2 * M]) if len(part) == M]
+        if len(pair) == 2 and pair[0].vector is not None and pair[1].vector is not None:
+            between.append(float((pair[0].vector @ pair[1].vector) ** 2))
+        found += pair
+    return found[:subsets], between or [float("nan")]
 
 
 def wigner(stage: Stage, scatter: float) -> Found:
@@ -134,9 +160,11 @@ def wigner(stage: Stage, scatter: float) -> Found:
     spikes = stage.eigenvalues[stage.eigenvalues > 1e-12 * stage.eigenvalues[0]]
     spiked = SpikedModel(tuple(spikes), Semicircle((scatter / stage.parameters) ** 0.5))
     first = spiked.outliers[:TOP]
+    overlaps = np.array([o.overlap for o in first])
     return Found(
-        np.array([o.location for o in first]), np.array([o.overlap for o in first]),
+        np.array([o.location for o in first]), overlaps, float(overlaps.mean()),
         float(stage.eigenvalues @ stage.eigenvalues + scatter) / spiked.spectral_norm**2,
+        alignment=float(overlaps[0] ** 2),
     )  # fmt: skip
 
 
@@ -149,15 +177,20 @@ def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.Data
     condition = spectra.trace**2 / model.frobenius_squared - 1.0 - 2.0 * float((others / (first - others)).sum())
     rows: list[dict[str, object]] = []
     for M in sizes.sizes:
-        found = [measured(stage, M, rng.permutation(len(stage.factors))[:M]) for _ in range(sizes.subsets)]
+        found, between = clients(stage, M, sizes.subsets, rng)
         values, shares = bootstrap_eigenvalues(spectra, M, RESAMPLES, rng)
         predicted = model.predict(M, top=TOP)
         models = {
-            "covariance": Found(predicted.eigenvalues, predicted.overlaps.diagonal(), predicted.stable_rank),
+            "covariance": Found(
+                predicted.eigenvalues, predicted.overlaps.diagonal(), float(predicted.overlaps.sum()) / TOP,
+                predicted.stable_rank, alignment=float((predicted.overlaps[0] ** 2).sum()),
+            ),
             "Wigner": wigner(stage, predicted.frobenius_squared - model.frobenius_squared),
             "bootstrap": Found(
                 values.mean(axis=0)[:TOP], np.diagonal(shares, axis1=1, axis2=2).mean(axis=0)[:TOP],
+                float(shares[:, :TOP, :TOP].sum(axis=(1, 2)).mean()) / TOP,
                 predicted.frobenius_squared / float((values[:, 0] ** 2).mean()),
+                alignment=float((shares[:, 0].mean(axis=0) ** 2).sum()),
             ),
         }  # fmt: skip
         inside = [predicted.low[0] <= one.eigenvalues[0] <= predicted.high[0] for one in found]
@@ -172,7 +205,9 @@ def compare(stage: Stage, sizes: CovarianceSizes, settings: Settings) -> pd.Data
                 seen = [float(subset.eigenvalues[place]) for subset in found]
                 add(f"eigenvalue {place + 1}", seen, one.eigenvalues[place])
                 add(f"overlap {place + 1}", [float(s.overlaps[place]) for s in found], one.overlaps[place])
+            add("subspace", [subset.subspace for subset in found], one.subspace)
             add("stable rank", [subset.stable_rank for subset in found], one.stable_rank)
+            add("alignment", between, one.alignment)
         rows.append({"M": M, "quantity": "intervals that hold", "model": "covariance",
                      "measured": float(np.mean([inside, held])), "predicted": 0.95})  # fmt: skip
     return pd.DataFrame(rows).assign(
@@ -191,7 +226,8 @@ def covariance_table(images: ImageSet, sizes: CovarianceSizes, settings: Setting
         settings: Seed, device, progress.
 
     Returns:
-        Columns M, quantity (eigenvalue and overlap 1 to 5, stable rank, intervals that hold), model (covariance,
+        Columns M, quantity (eigenvalue and overlap 1 to 5, subspace of
+        these five, stable rank, alignment of two clients, intervals that hold), model (covariance,
         Wigner, bootstrap), measured, low and high (mean and range over subsets), predicted, network, epochs, seed,
         parameters, samples (N), subsets, accuracy, condition (positive where the first order in 1/M predicts that
         fewer samples raise the stable rank), rank_of_all (of N samples).
@@ -213,8 +249,8 @@ def covariance_data(settings: Settings) -> pd.DataFrame:
 def errors(table: pd.DataFrame, quantities: str, model: str) -> Array:
     """Relative errors of a prediction; of overlaps, absolute ones."""
     rows = table[table.quantity.str.startswith(quantities) & (table.model == model)]
-    off = (rows.predicted - rows.measured).abs()
-    return np.asarray(off if quantities == "overlap" else off / rows.measured)
+    off = (rows.predicted - rows.measured).abs().dropna()
+    return np.asarray(off / rows.measured.loc[off.index] if quantities in ("eigenvalue", "stable rank") else off)
 
 
 def _said(table: pd.DataFrame, name: str, model: str) -> str:
@@ -237,8 +273,14 @@ def covariance_found(table: pd.DataFrame) -> str:
             f"{_said(table, 'stable rank', model)} for the stable rank, {_said(table, 'eigenvalue', model)} for the "
             "first five eigenvalues"
         )
-        off = errors(table, "overlap", model)
-        parts.append(f"{model}: {said}, {np.median(off):.2f} (at most {off.max():.2f}) for their overlaps")
+        shares = [
+            f"{np.median(off):.2f} (at most {off.max():.2f}) for {what}"
+            for quantity, what in (
+                ("overlap", "their overlaps"), ("subspace", "their subspace"), ("alignment", "two clients' alignment"),
+            )
+            if len(off := errors(table, quantity, model))
+        ]  # fmt: skip
+        parts.append(f"{model}: {said}, {', '.join(shares)}")
     held = table[table.quantity == "intervals that hold"].measured.mean()
     rises, told, agree = signs(table)
     total = len(table.drop_duplicates(["network", "epochs", "seed"]))

@@ -37,12 +37,12 @@ def test_subsets_of_all_samples_are_the_matrix():
 
 def test_table(table):
     assert tuple(dict.fromkeys(table.network)) == NETWORKS
-    assert len(table) == 3 * 2 * 2 * (3 * 11 + 1)
+    assert len(table) == 3 * 2 * 2 * (3 * 13 + 1)
     known = table[table.quantity != "intervals that hold"]
     assert np.isfinite(known[["measured", "predicted", "low", "high"]]).all(axis=None)
     assert (known.low <= known.measured * (1 + 1e-12)).all()
     assert (known.measured <= known.high * (1 + 1e-12)).all()
-    overlaps = known[known.quantity.str.startswith("overlap")]
+    overlaps = known[known.quantity.str.contains("overlap|subspace|alignment")]
     assert overlaps.predicted.between(0.0, 1.0 + 1e-12).all()
     assert np.median(errors(table, "eigenvalue", "covariance")) < 0.5
 
