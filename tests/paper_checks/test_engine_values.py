@@ -10,7 +10,7 @@ import pytest
 from paper_checks.card import first_sentence, sentence_case, shortened
 from paper_checks.claim import Form, claim
 from paper_checks.context import LEVEL, Context
-from paper_checks.evaluation import Proof, Replay, Violation, evaluated, used
+from paper_checks.evaluation import Hypothesis, Proof, Replay, Violation, assuming, evaluated, used
 from paper_checks.facts import Fact, compared
 from paper_checks.judging import judge
 from paper_checks.lines import Line, line_of, strength
@@ -25,6 +25,7 @@ from paper_checks.methods.probability import Law, judge_probability
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.methods.sides import UndefinedError, checked_sides, number
 from paper_checks.methods.units import judge_units
+from paper_checks.processes import fresh_interpreter
 from paper_checks.replay import Replayed
 from paper_checks.verdict import decide
 
@@ -377,3 +378,30 @@ def test_a_correction_passes_the_same_check_or_is_a_defect():
     assert decision.verdict == "not checkable here"
     judged, decision = square_bound(1.0, ({"K": 1.5},))
     assert "correction: the check does not notice the mutant {'K': 1.5}" in decision.defect
+
+
+def test_an_assumption_without_which_nothing_can_be_computed_is_told():
+    def evaluate(values):
+        assuming(Hypothesis("x", 3, "<=", 1))
+        raise AssertionError("never computed")
+
+    answer = evaluated(Replay("id", "witness", evaluate, {}), {})
+    assert (answer.confirmed, answer.detail) == (False, "an assumption is not met: x = 3 <= 1")
+    assert answer.assumes == [("x = 3 <= 1", False)]
+
+
+def test_a_program_that_nobody_listens_to_any_more_is_ended(tmp_path):
+    """Left alone it would write its file after half a minute, and the call would wait for that."""
+    end = tmp_path / "end"
+    program = (
+        f"import time; print(1, flush=True); began = time.monotonic()\n"
+        "while time.monotonic() < began + 30: time.sleep(0.05)\n"
+        f"open({str(end)!r}, 'w').close()"
+    )
+
+    def enough(line):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fresh_interpreter(program, "", (), (), 60.0, enough)
+    assert not end.exists()
