@@ -48,7 +48,7 @@ class CovarianceSizes:
 
 COVARIANCE_SIZES: dict[Scale, CovarianceSizes] = {
     "quick": CovarianceSizes(500, (0, 3), 120, (15, 60), 3, 1),
-    "laptop": CovarianceSizes(6000, (0, 1, 20), 1500, (50, 100, 300), 6, 2),
+    "laptop": CovarianceSizes(3000, (0, 1, 10), 500, (20, 40, 80, 160, 250), 6, 5),
     "paper": CovarianceSizes(60_000, (0, 1, 20), 10_000, (50, 100, 300, 1000, 3000), 16, 5),
 }
 
