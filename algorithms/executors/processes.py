@@ -10,13 +10,9 @@ A script that uses this needs the line ``if __name__ == "__main__":``, since eve
 
 from __future__ import annotations
 
-import os
-import pickle
 import signal
-import traceback
 import weakref
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from multiprocessing.connection import Connection, wait
@@ -27,46 +23,11 @@ import torch
 from torch import Tensor, multiprocessing
 from torch.utils import _pytree as pytree
 
-from algorithms.executors.sharing import Packed, pack, unpack
+from algorithms.executors.sharing import Packed, unpack
+from algorithms.executors.worker import Failure, Order, packed, serve
 from algorithms.federation import FederationError
-from algorithms.trip import (
-    Cohort,
-    Form,
-    Key,
-    Receipt,
-    Reply,
-    Sequential,
-    Trip,
-    add_up,
-    flattened,
-    fold,
-    part_size,
-    require_same,
-)
-from workloads.lifeline import end_with_pipe, uninterrupted, worker_environment
-
-
-@dataclass(frozen=True)
-class Order:
-    """What a worker is told: what all parts of a trip have in common, and one part.
-
-    Attributes:
-        clients: Of the federation, the first time.
-        lasting: What every client was told or equipped with, where that is new to the worker.
-        trip: Without clients and memories, the first time.
-        federation: Whose trip it is.
-        gone: Federations that are no more: all that is held of them is forgotten.
-        fresh: A new round: what clients kept is forgotten.
-        part: Cohort, shares (none: replies are wanted), and what is sent to and known by these clients alone.
-    """
-
-    clients: Packed | None
-    lasting: Packed | None
-    trip: Packed | None
-    federation: int
-    gone: Sequence[int]
-    fresh: bool
-    part: Packed
+from algorithms.trip import Cohort, Form, Key, Receipt, Reply, Trip, add_up, flattened, part_size, require_same
+from workloads.lifeline import uninterrupted, worker_environment
 
 
 @dataclass
@@ -137,8 +98,8 @@ class Processes:
         Raises:
             FederationError: A client's work failed, a worker ended, or something cannot be sent to workers.
         """
-        for (packed,) in self._answers(trip, None):
-            yield from unpack(packed, own=True)
+        for (sent,) in self._answers(trip, None):
+            yield from unpack(sent, own=True)
 
     def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
         """The sum of share times upload, after the trip's `then`, and a receipt for each client.
@@ -149,9 +110,9 @@ class Processes:
         total: list[Tensor] = []
         form: Form | None = None
         receipts: list[Receipt] = []
-        for packed, of_part in self._answers(trip, shares):
+        for sent, of_part in self._answers(trip, shares):
             number = trip.cohort[len(receipts)]
-            leaves, own = flattened(unpack(packed, own=form is None), number)
+            leaves, own = flattened(unpack(sent, own=form is None), number)
             if form is not None:
                 require_same(own, form, number)
             total, form = leaves if form is None else add_up(total, leaves), own
@@ -190,7 +151,7 @@ class Processes:
                         done[answered], keeping = worker.connection.recv()
                         orders.served.owners.update(dict.fromkeys(keeping, self._workers.index(worker)))
                 answer = done.pop(number)
-                if isinstance(answer, _Failure):
+                if isinstance(answer, Failure):
                     answer.raise_here()
                 yield answer
         except (EOFError, OSError) as error:
@@ -213,7 +174,7 @@ class Processes:
         with worker_environment(), uninterrupted():
             for _ in range(self.workers):
                 here, there = context.Pipe()
-                process = context.Process(target=_serve, args=(there, watched, *settings), daemon=True)
+                process = context.Process(target=serve, args=(there, watched, *settings), daemon=True)
                 process.start()
                 there.close()
                 self._workers.append(_Worker(process, here))
@@ -249,10 +210,10 @@ class Processes:
                 "fails; begin the round again"
             )
         if served.clients is None or served.clients[0] is not trip.clients:
-            served.clients = trip.clients, _pack("the clients", trip.clients)
+            served.clients = trip.clients, packed("the clients", trip.clients)
         values = [*trip.shared.items(), None, *trip.equipped.items()]
         if served.lasting is None or not _same(served.lasting[0], values):
-            served.lasting = values, _pack("what clients were told", (dict(trip.shared), dict(trip.equipped)))
+            served.lasting = values, packed("what clients were told", (dict(trip.shared), dict(trip.equipped)))
         return served
 
 
@@ -267,7 +228,7 @@ class _Orders:
         self.served = of._serving(trip)
         self._of, self._trip, self._parts, self._token = of, trip, parts, object()
         common = replace(trip, cohort=(), clients=None, each={}, kept={}, personal={}, shared={}, equipped={})
-        self._common = _pack(trip.name, common)
+        self._common = packed(trip.name, common)
         rest = iter(shares or ())
         self._shares = [None if shares is None else list(islice(rest, len(part))) for part in parts]
         self._left = list(range(len(parts)))
@@ -297,7 +258,7 @@ class _Orders:
         return Order(
             clients[1] if new[0] else None, lasting[1] if new[1] else None,
             self._common if new[2] else None, served.number, gone, fresh,
-            _pack(trip.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
+            packed(trip.name, (tuple(cohort), self._shares[number], part.each, part.personal)),
         )  # fmt: skip
 
 
@@ -306,93 +267,6 @@ def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
         a is b or (a is not None and b is not None and a[0] == b[0] and a[1] is b[1])
         for a, b in zip(one, other, strict=True)
     )
-
-
-def _pack(what: str, message: Any) -> Packed:
-    try:
-        return pack(message)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise FederationError(f"{what} cannot be sent to other processes ({error}); use another executor") from error
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """An error in a worker."""
-
-    error: Exception
-    trace: str
-
-    def raise_here(self) -> None:
-        """The error, with where it came from."""
-        self.error.add_note(self.trace)
-        raise self.error
-
-
-def _serve(connection: Connection, watched: Connection, threads: int, dtype: torch.dtype) -> None:
-    """The life of a worker."""
-    end_with_pipe(watched)
-    torch.set_num_threads(threads)
-    torch.set_default_dtype(dtype)
-    federations: dict[int, _Held] = {}
-    with suppress(EOFError, OSError):  # whoever gave the orders is gone, or wants no answer any more
-        while True:
-            _answer(connection, federations)
-    os._exit(0)
-
-
-def _answer(connection: Connection, federations: dict[int, _Held]) -> None:
-    """Waits for one order, and sends what comes of it."""
-    order = connection.recv()
-    for number in order.gone:
-        federations.pop(number, None)
-    held = federations.setdefault(order.federation, _Held())
-    try:
-        answer: Any = tuple(_pack("what came of the work", part) for part in held.answer(order))
-    except Exception as error:
-        answer = _failure(error)
-    connection.send((answer, tuple(held.kept)))
-
-
-def _failure(error: Exception) -> _Failure:
-    trace = "".join(traceback.format_exception(error))
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        error = FederationError(f"{type(error).__name__}: {error}")
-    return _Failure(error.with_traceback(None), trace)
-
-
-class _Held:
-    """What a worker holds of a federation from one order to the next."""
-
-    def __init__(self) -> None:
-        self.clients: Any = None
-        self.lasting: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
-        self.trip: Trip | None = None
-        self.kept: dict[int, Mapping[str, Any]] = {}
-
-    def answer(self, order: Order) -> tuple[Any, ...]:
-        """Replies alone, or their sum and receipts; what is kept for the round stays here."""
-        self.clients = self.clients if order.clients is None else unpack(order.clients)
-        self.lasting = self.lasting if order.lasting is None else unpack(order.lasting)
-        self.trip = self.trip if order.trip is None else unpack(order.trip)
-        if order.fresh:
-            self.kept = {}
-        cohort, shares, each, personal = unpack(order.part)
-        assert self.trip is not None
-        shared, equipped = self.lasting
-        trip = replace(
-            self.trip, cohort=cohort, clients=self.clients, each=each, kept=self.kept, personal=personal,
-            shared=shared, equipped=equipped,
-        )  # fmt: skip
-        replies = self._keeping(trip)
-        return (list(replies),) if shares is None else fold(trip, replies, shares, size=len(cohort))
-
-    def _keeping(self, trip: Trip) -> Iterator[Reply]:
-        for number, reply in zip(trip.cohort, Sequential().replies(trip), strict=True):
-            if reply.keep:
-                self.kept[number] = {**self.kept.get(number, {}), **reply.keep}
-            yield replace(reply, keep={})
 
 
 def _end(held: Connection, workers: Sequence[_Worker]) -> None:
