@@ -136,7 +136,7 @@ def eq_227(data: Moments, power: int = 1, noise: float = 1.0, weight: float = 1.
     return judge_moments(data, {"v'u1": lambda N: first_square(weight, noise) / N**power})
 
 
-CUT: Mapping[str, Any] = {"N": 2, "m": 1, "alpha": "3/5", "constant": "10", "halvings": 512}
+CUT: Mapping[str, Any] = {"N": 2, "m": 1, "alpha": "3/5", "constant": "5", "halvings": 512}
 """One sample, where $s_2$ has Cauchy's law: its mean size, cut off at $2^{512}$, passes any such constant."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.enclosures import rational_root
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
@@ -34,15 +33,16 @@ def _mean_size(values: Values) -> tuple[Fraction, Fraction, int, tuple[Hypothesi
 
     s_i = alpha + beta R_i, R_i = x_(i,2)/x_(i,1) of Cauchy's law. The sum of N - 1 of them has the law of (N - 1) s_2,
     and is independent of the first client, whose (X_1 a)'(X_1 a*) has the mean alpha. P(|R| > r) = (2/pi) arctan(1/r)
-    is at least 1/(2r) for r >= 1, as arctan is concave; so E min(|R|, 2^k) is at least k/4, k = halvings.
+    is at least 1/(2r) for r >= 1, as arctan is concave; so E min(|R|, 2^k) is at least k/4, k = halvings. And beta is
+    at least 1 - |alpha|.
     """
     alpha, constant = fractions(values, "alpha", "constant")
     N, m, k = (int(values[name]) for name in ("N", "m", "halvings"))
-    assumes = assuming(
+    assumes = (
         Hypothesis("N", N, ">=", 2), Hypothesis("m", m, "=", 1), Hypothesis("halvings", k, ">=", 1),
         Hypothesis("|alpha|", abs(alpha), "<", 1), Hypothesis("constant", constant, ">", 0),
     )  # fmt: skip
-    size = rational_root(1 - alpha**2) * Fraction(k, 4) - abs(alpha)
+    size = (1 - abs(alpha)) * Fraction(k, 4) - abs(alpha)
     return Fraction(N - 1, N) * abs(alpha) * size, constant, N, assumes
 
 
