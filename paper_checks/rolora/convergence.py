@@ -1,4 +1,4 @@
-r"""Section 5.1: Lemma 5.3, Theorem 5.4 and the loss after it, on runs of Algorithm 2 with and without sampling.
+r"""Section 5.1: Theorem 5.4 and the loss after it, on runs of Algorithm 2 with and without sampling.
 
 Units: $\|b^*\| = 1$ and $s = \eta\|b^*\|^2$, which is read as the c of the theorem ("with proper choice of step size").
 """
@@ -10,182 +10,12 @@ from dataclasses import dataclass
 from itertools import product
 from math import ceil, log, sqrt
 
-import numpy as np
-import torch
-
-from algorithms.exact_rolora import ExactRoLoRA
-from algorithms.federation import Federation
-from algorithms.rounds import final, go_on, one_round
-from algorithms.tree import Tree
-from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
-from paper_checks.context import LEVEL, Context
-from paper_checks.methods.probability import Counted
+from paper_checks.claim import LITERAL, Dropped, Form, Reading
+from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, Promises, promises
-from paper_checks.methods.sides import UndefinedError
 from paper_checks.rolora.fixed_samples import FixedRun, excess, fixed_runs
-from paper_checks.rolora.minimiser import Setting
-from toymodels.regression import regression
+from paper_checks.rolora.sampled_steps import FIXED
 from toymodels.regression_rates import ffa_correction, population_map
-
-# eps' = 0.037 < (1 - 0.28^2)/16, and one client: q = 6657.2.
-THRESHOLDS = Setting(1, 2, 0.1, 0.1, 0.03, 1.0)
-
-
-@dataclass(frozen=True)
-class FirstSteps:
-    """First iterations on fresh samples, with one client in two dimensions.
-
-    Attributes:
-        s: step.
-        sine: angle distance at the start.
-        samples: of the client.
-        factors: quotients of the angle distances.
-    """
-
-    s: float
-    sine: float
-    samples: int
-    factors: tuple[float, ...]
-
-
-def first_steps(context: Context) -> list[FirstSteps]:
-    """Iterations with m = q samples and with ten times as many."""
-    found = []
-    for s, sine, C in ((1.0, 0.28, 10.0), (0.9, 0.1, 1.0), (0.5, 0.28, 1.0), (0.3, 0.1, 1.0)):
-        rng, factors, m = context.rng(f"{s} {sine} {C}"), [], ceil(C * THRESHOLDS.q)
-        for _ in range(context.size(24, 200)):
-            factors.append(run(2, 1, m, s, sine, 1, rng)[0] / sine)
-        found.append(FirstSteps(s, sine, m, tuple(factors)))
-    return found
-
-
-def run(
-    d: int, N: int, m: int | None, s: float, sine: float, turns: int, rng: np.random.Generator
-) -> tuple[float, ...]:
-    r"""Angle distance after some iterations, squared error of the product with the next b, and the loss on the samples.
-
-    All in units of $\|b^*\|$; without m the population loss.
-    """
-    problem = regression(d, d, N, rng, samples=m, sine=sine, constants=False)
-    target = problem.clients[0].target
-    scale = float((target**2).sum())
-    algorithm = ExactRoLoRA(s / scale)
-    fed = Federation(problem.clients)
-    state = algorithm.start(fed, Tree(problem.start))
-    state = final(go_on(algorithm.round, fed, state, turns), state)
-    state = one_round(algorithm.refitted, fed, state)
-    truth, a = problem.facts["truth"], state.A["W"]
-    sine_after = float(torch.linalg.vector_norm(a - truth * (truth * a).sum()))
-    W = algorithm.weights(state)
-    loss = sum(float(client.loss(W)) for client in problem.clients) / N
-    return sine_after, float(((W["W"] - target) ** 2).sum()) / scale, loss / scale
-
-
-def bound(reading: str, s: float, sine: float) -> float:
-    r"""Square of the right side over $\delta^t$."""
-    return 1.0 - s * (1.0 - sine**2 if reading == "appendix" else (1.0 - sine) ** 2)
-
-
-FIXED = (
-    r"$\|X_i^\top X_i/m - I\|_{op} \le \frac3{10}\sqrt{1 - (\delta^0)^2}$ for every client and "
-    r"$\eta \le 1/(2L_{max}^2)$"
-)
-"""The hypothesis of the statements without a probability."""
-
-
-@claim(
-    "rolora/lem-5.3",
-    where="Section 5.1, Lemma 5.3, eq. (9)",
-    says=r"Let $\|b^*\| \le L_{max}$ and $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$, m the number of samples "
-    r"for each updating step, $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$, $\tilde\epsilon = "
-    r"\frac{\epsilon_3}{1-\epsilon_0}$. If $m = \Omega(q)$ for $q = \max(\frac{\log "
-    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, $\epsilon', \tilde\epsilon < "
-    r"\frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
-    r"\eta(1-\delta^0)^2}\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
-    measure=lambda context: (first_steps(context), fixed_runs(context)),
-    control=Form("The angle distance does not grow.", {"rate": 0.0}),
-    correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ (that is where the proof stops, at (117); on the events it was found to hold "
-        r"up to $0.7/L_{max}^2$ and not at $0.72/L_{max}^2$), on the events of Lemmas A.9 and A.10 as corrected: for "
-        r"$m \ge 100q$ samples that $a^t$ is independent of, with probability at least $1 - 2\max\{\log N, "
-        r"d\}^{-10}$. Without any "
-        rf"probability: if {FIXED}, every iteration of Algorithm 2 contracts like that, with the same "
-        r"samples in all of them. "
-        r"At $\eta = 1/\|b^*\|^2$ and $\delta^0 = 0.28$ the first step shrinks $\delta$ to 0.743 of itself for "
-        r"infinitely many samples, where 0.28 is stated, and 0.694 if (9) is read with $(1 - \delta^0)^2$.",
-        {"limit": 0.5, "fixed": True, "reading": "appendix"},
-        mutants=({"limit": 0.9}, {"rate": 3.0}, {"share": 0.95}),
-        asks="neither",
-    ),
-    vary=("rate",),
-    best={"rate": Best(1.0, "proved; above 2 the root is not real, for the largest step and small angles")},
-    also=("rolora/eq-9",),
-    uses=("rolora/lem-A.11",),
-    importance="result",
-    because=r"Near $a^*$ the step multiplies the angle by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step.",
-    readings=(
-        LITERAL,
-        Reading(
-            "as in (80)",
-            r"Under the same hypotheses $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with "
-            r"probability at least $1 - 2q^{-10}$.",
-            {"reading": "appendix"},
-            "Lemma A.11, the same lemma, has it so; (9) is no statement that keeps its units.",
-            ({"rate": 3.0},),
-        ),
-    ),
-    hypotheses=(
-        Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 1.0}),
-        Dropped(r"$\|X_i^\top X_i/m - I\|_{op} \le \frac3{10}\sqrt{1 - (\delta^0)^2}$", {"share": 0.95}),
-    ),
-    expect=("corrected", "proof"),
-)
-def lem_5_3(
-    found: tuple[list[FirstSteps], list[FixedRun]], limit: float = 1.0, rate: float = 1.0, reading: str = "literal",
-    fixed: bool = False, share: float = 0.3,
-) -> Evidence:  # fmt: skip
-    r"""How often a first step is larger than stated; the confidence interval must reach the stated probability.
-
-    With $\|b^*\| = 1$ it does not matter where $\|b^*\|^2$ stands in (9).
-
-    Args:
-        found: first steps, and runs on fixed samples.
-        limit: largest step.
-        rate: factor of the step under the root.
-        reading: of the bracket in (9).
-        fixed: whether runs on fixed samples are judged.
-        share: of the first cosine, how far their Gram matrices may be from the identity.
-    """
-    allowed, worst, told = 2.0 * THRESHOLDS.q**-10.0, None, []
-    kept = [one for one in found[0] if one.s <= limit]
-    for one in kept:
-        both = {name: sum(f**2 > bound(name, rate * one.s, one.sine) for f in one.factors)
-                for name in ("appendix", "literal")}  # fmt: skip
-        low, high = Counted(both[reading], len(one.factors)).interval(LEVEL / len(kept))
-        told.append(f"s = {one.s:g}: {both['appendix']} of {len(one.factors)} ({both['literal']} with (1 - delta)^2)")
-        if worst is None or low > worst[0]:
-            worst = (low, high, one)
-    if worst is None:
-        raise UndefinedError(f"no step is at most {limit:g}")
-    low, high, one = worst
-    scope = (
-        f"one client, d = 2, m from q = 6658 to ten times that, eps_0 = eps_1 = 0.1, eps_2 = 0.03; steps "
-        f"that are too small: {'; '.join(told)}"
-    )
-    witness = {"s": one.s, "sine": f"{one.sine:g}", "samples": one.samples, "q": THRESHOLDS.q}
-    runs = [run for run in found[1] if fixed and run.share <= share and run.s <= limit]
-    if runs:
-        missed = max(excess(run, rate) for run in runs)
-        iterations = sum(len(run.factors) for run in runs)
-        scope += f"; {iterations} iterations on fixed samples in {len(runs)} runs, 1 to 5 clients, d up to 6"
-        if missed > 1e-9:
-            told_short = f"by {missed:.3g} less"
-            return Evidence(False, scope, "every iteration on fixed samples contracts", told_short, -missed)
-    ok = low <= allowed
-    return Evidence(
-        ok, scope, f"probability of failure at most {allowed:.2g}", f"in [{low:.3g}, {high:.3g}]",
-        allowed - low, cases=len(kept) + len(runs), level=LEVEL, witness=None if ok else witness,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -224,7 +54,7 @@ def run_courses(context: Context) -> list[Course]:
                 turns = ceil(share * asked)
                 if m:
                     rng = context.rng(f"{s} {sine} {target}")
-                    ends[share] = run(5, 3, m, s, sine, turns, rng)
+                    ends[share] = after_iterations(5, 3, m, s, sine, turns, rng)
                 else:
                     delta = sine
                     for _ in range(turns):

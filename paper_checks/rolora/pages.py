@@ -5,7 +5,7 @@ from __future__ import annotations
 from paper_checks.paper import Headline, Page
 
 ANALYSIS_THEMES = (
-    *("boxes", "alternating", "model", "convergence", "freezing", "two_layer"),
+    *("boxes", "alternating", "model", "sampled_steps", "convergence", "freezing", "two_layer"),
     *("auxiliary", "minimiser", "minimiser_steps", "minimiser_union"),
     *("gradient", "gradient_steps", "gradient_bound", "contraction", "contraction_steps", "denominator_steps"),
     *("first_step", "iterations", "freezing_steps", "heterogeneous", "heterogeneous_rates", "heterogeneous_steps"),
