@@ -14,7 +14,7 @@ from paper_checks.claim import LITERAL, Dropped, Form, Reading
 from paper_checks.context import Context
 from paper_checks.methods.promises import Promise, Promises, promises
 from paper_checks.rolora.fixed_samples import FixedRun, excess, fixed_runs
-from paper_checks.rolora.sampled_steps import FIXED
+from paper_checks.rolora.sampled_steps import FIXED, after_iterations
 from toymodels.regression_rates import ffa_correction, population_map
 
 
