@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from algorithms.adapter import AB
 from algorithms.federation import Executor, FederationError, Reply, Sequential
 from algorithms.tree import Tree
 from algorithms.trip import Receipt, Trip, fold
@@ -47,29 +46,17 @@ class Watched:
             yield reply
 
 
-def client_model(algorithm: Any, before: Any, sent: Any) -> Tree:
-    """The model that a client trained in a round, from what it sent: weights, or factors beside the server's weights.
-
-    Args:
-        algorithm: Whose round it was.
-        before: Its state before the round.
-        sent: By the client, as the server adds it up.
+def require_models(algorithm: Any) -> None:
+    """Checks that the clients send a model at the end of a round, which the algorithm knows how to read.
 
     Raises:
-        FederationError: What is sent is no model.
+        FederationError: They do not.
     """
-    if isinstance(sent, AB) and hasattr(before, "base"):
-        return algorithm.adapter.weights(before.base, sent)
-    if isinstance(sent, Tree) and _shapes(sent) == _shapes(algorithm.weights(before)):
-        return sent
-    raise _no_model(algorithm)
-
-
-def _no_model(algorithm: Any) -> FederationError:
-    return FederationError(
-        f"{type(algorithm).__name__} has no alignment: its clients do not send a model at the end of a round; leave "
-        "alignment out, or choose FedAvg, FedLin, FedHM, FedLoRA or FedLoRU"
-    )
+    if not hasattr(algorithm, "client_model"):
+        raise FederationError(
+            f"{type(algorithm).__name__} has no alignment: its clients do not send a model at the end of a round; "
+            "leave alignment out, or choose FedAvg, FedLin, FedHM, FedLoRA or FedLoRU"
+        )
 
 
 def alignment(algorithm: Any, before: Any, after: Any, sent: Sequence[Any], left_out: Collection[str] = ()) -> float:
@@ -78,7 +65,7 @@ def alignment(algorithm: Any, before: Any, after: Any, sent: Sequence[Any], left
     An update is the difference to the model before the round, all its weights as one vector. FedLoRU v2, Appendix F.5.
 
     Args:
-        algorithm: Whose round it was.
+        algorithm: Whose round it was; its `client_model` reads what a client sent.
         before: Its state before the round.
         after: Its state after it.
         sent: By the clients, as the server adds it up.
@@ -87,22 +74,14 @@ def alignment(algorithm: Any, before: Any, after: Any, sent: Sequence[Any], left
     Returns:
         A number from -1 to 1; nan where an update is zero.
 
-    Raises:
-        FederationError: What the clients send is no model.
     """
-    if not sent:
-        raise _no_model(algorithm)
     start = algorithm.weights(before)
     together = _vector(algorithm.weights(after) - start, left_out)
     cosines = []
     for one in sent:
-        alone = _vector(client_model(algorithm, before, one) - start, left_out)
+        alone = _vector(algorithm.client_model(before, one) - start, left_out)
         cosines.append((alone @ together) / (alone.norm() * together.norm()))
     return float(torch.stack(cosines).mean())
-
-
-def _shapes(weights: Tree) -> dict[str, torch.Size]:
-    return {name: part.shape for name, part in weights.items()}
 
 
 def _vector(update: Tree, left_out: Collection[str]) -> torch.Tensor:

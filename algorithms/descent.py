@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -51,6 +52,9 @@ class Descent:
     def __post_init__(self) -> None:
         given = self.learning_rate
         right = callable(given) or 0.0 < given < float("inf")
+        for name in ("steps", "batch", "epochs"):
+            if not isinstance(getattr(self, name), Integral | None):
+                raise FederationError(f"{name} must be a whole number, got {getattr(self, name)!r}")
         if self.steps < 1 or not right or (self.batch is not None and self.batch < 1):
             raise FederationError(
                 "steps and batch must be at least 1 and the learning rate positive, got "
@@ -58,6 +62,12 @@ class Descent:
             )
         if (self.epochs is not None and self.epochs < 1) or (self.clip is not None and not self.clip > 0.0):
             raise FederationError(f"epochs must be at least 1 and clip positive, got {self.epochs} and {self.clip}")
+        if callable(given) and not hasattr(given, "per"):
+            raise FederationError("a learning rate that changes must say what it counts: give it `per`, round or step")
+        if self.optimiser is not None and not (hasattr(self.optimiser, "start") and hasattr(self.optimiser, "step")):
+            raise FederationError(
+                f"an optimiser has start and step, as those of algorithms.optimisers; got {self.optimiser}"
+            )
         if self.optimiser_state not in ("fresh", "personal"):
             raise FederationError(f"optimiser_state must be 'fresh' or 'personal', got {self.optimiser_state!r}")
 

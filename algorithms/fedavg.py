@@ -31,6 +31,10 @@ class FedAvg:
         """The model."""
         return w
 
+    def client_model(self, w: Tree, sent: Tree) -> Tree:
+        """The model that a client trained in a round, from what it sent."""
+        return sent
+
 
 def local_descent(client: Client, memory: Memory, w: Tree, settings: Descent) -> Reply:
     """Local steps from the server's weights."""

@@ -80,6 +80,10 @@ class FedHM:
         """The model."""
         return w
 
+    def client_model(self, w: Tree, sent: Tree) -> Tree:
+        """The model that a client trained in a round, from what it sent."""
+        return sent
+
     def cut(self, w: Tree, rank: int) -> AB:
         """Factors of some rank of the named layers, and the other weights."""
         names = factorised(w, self.layers)

@@ -52,6 +52,10 @@ class FedLin:
         """The model."""
         return w
 
+    def client_model(self, w: Tree, sent: Tree) -> Tree:
+        """The model that a client trained in a round, from what it sent."""
+        return sent
+
 
 def local_gradient(client: Client, memory: Memory, w: Tree) -> Reply:
     """The client's gradient at the server's weights."""

@@ -67,6 +67,10 @@ class FedLoRA(LoRA):
         """One round."""
         return state._replace(factors=self.trained(fed, cohort, state.factors))
 
+    def client_model(self, state: LoRAState, sent: AB) -> Tree:
+        """The model that a client trained in a round, from what it sent."""
+        return self.adapter.weights(state.base, sent)
+
 
 def train_factors(client: Client, memory: Memory, factors: AB, local: Descent, adapter: Adapter) -> Reply:
     """Local steps in both factors at once."""

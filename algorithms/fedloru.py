@@ -63,6 +63,10 @@ class FedLoRU(LoRA):
         """One round."""
         return self.accumulated(fed, state, self.trained(fed, cohort, state.factors))
 
+    def client_model(self, state: FedLoRUState, sent: AB) -> Tree:
+        """The model that a client trained in a round, from what it sent."""
+        return self.adapter.weights(state.base, sent)
+
     def accumulated(self, fed: Federation, state: FedLoRUState, factors: AB) -> FedLoRUState:
         """The state with new factors; at the end of a cycle they are added to everybody's weights and start anew."""
         rounds = state.rounds + 1

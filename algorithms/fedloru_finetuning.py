@@ -51,8 +51,11 @@ class FineTuneFedLoRU(FedLoRU):
 
     def weights(self, state: PairsState) -> Tree:  # type: ignore[override]
         """The model."""
-        base = beside(state.base, state.pairs, self.adapter.weights)
-        return self.adapter.weights(base, state.factors)
+        return self.client_model(state, state.factors)
+
+    def client_model(self, state: PairsState, sent: AB) -> Tree:  # type: ignore[override]
+        """The model that a client trained in a round, from what it sent."""
+        return self.adapter.weights(beside(state.base, state.pairs, self.adapter.weights), sent)
 
 
 def train_beside_pairs(client: Client, memory: Memory, factors: AB, algorithm: FineTuneFedLoRU) -> Reply:

@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from algorithms.descent import OPTIMISER, statistics_of
-from algorithms.federation import Client
+from algorithms.federation import Client, FederationError
 from algorithms.optimisers import Moments, Velocity
 from algorithms.tree import Tree
 
@@ -50,6 +50,10 @@ def following(personal: Mapping[str, Any], client: Client, S: Tree, U: Tree, V: 
         state = Velocity(moved(state.velocity))
     elif isinstance(state, Moments):
         state = Moments(moved(state.first), moved(state.second, squared=True), state.steps)
+    else:
+        raise FederationError(
+            f"nothing is known of how a {type(state).__name__} follows bases that move; use Sgd, Adam or AdamW"
+        )
     return {**personal, OPTIMISER: state}
 
 

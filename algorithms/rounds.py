@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor
 
-from algorithms.alignment import Watched, alignment
+from algorithms.alignment import Watched, alignment, require_models
 from algorithms.federation import Clients, Cohort, Executor, Federation, FederationError, FederationState
 from algorithms.ledger import Ledger
 from algorithms.low_rank import USV
@@ -177,6 +177,8 @@ def rounds(
         clients, shares = algorithm.gathered(clients, shares)
         cohort = None
     _require_followed(algorithm, clients)
+    if aligned:
+        require_models(algorithm)
     watched = Watched(executor)
     fed = Federation(
         clients,

@@ -6,8 +6,10 @@ The network is tried on a few samples of every split.
 from __future__ import annotations
 
 import copy
+import random
 from math import isfinite
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
@@ -84,34 +86,42 @@ def require_fit(network: Network, start: Tree, split: str, data: Labelled) -> No
 def _require_mean(loss: Loss, outputs: Tensor, targets: Tensor) -> None:
     """Parts of a batch weigh as their samples do: in averages over clients, in passes in parts, in evaluations.
 
+    Looks at small batches, whose parts differ much, of drawn outputs, since those of a start may be all the same.
+
     Args:
         loss: Maps outputs and targets to the mean loss.
-        outputs: Of a few samples; only their shape and type matter, since those of a start may be all the same.
-        targets: Of the split.
+        outputs: Of a few samples; only their shape and type matter.
+        targets: Of the split; every class is drawn as often.
 
     Raises:
         FederationError: The loss is no mean over samples.
     """
-    some = torch.linspace(0, len(targets) - 1, min(len(targets), 4096)).long()
-    y, cut = targets.detach().cpu()[some], (len(some) + 2) // 3
-    normal = torch.randn(len(some), *outputs.shape[1:], generator=torch.Generator().manual_seed(0))
-    made = normal.to(outputs.dtype)
-    try:
-        with torch.no_grad():
-            whole, *parts = (float(loss(made[one], y[one])) for one in (slice(None), slice(cut), slice(cut, None)))
-    except (RuntimeError, ValueError, TypeError, IndexError):
-        return  # a loss for outputs of another kind, such as probabilities, or on another device
-    mean = (cut * parts[0] + (len(some) - cut) * parts[1]) / len(some)
-    near = max(1e-3, 8 * torch.finfo(made.dtype).eps) * (abs(whole) + sum(map(abs, parts)))
-    if not isfinite(whole) or not isfinite(mean) or abs(whole - mean) <= near:
-        return
-    found = "their sum; divide it by the number of samples"
-    if abs(whole - sum(parts)) > near:
-        found = (
-            "neither that nor their sum: weights of classes, ignored targets and means over tokens make a sample's "
-            "part depend on who shares its batch"
-        )
-    raise FederationError(f"the loss of a batch must be the mean of its samples' losses, and is {found}")
+    generator = torch.Generator().manual_seed(0)
+    shape, known = (5, *outputs.shape[1:]), targets.detach().cpu()
+    known = known.unique() if are_classes(known) else known
+    near = max(1e-3, 8 * torch.finfo(outputs.dtype).eps) if outputs.is_floating_point() else 1e-3
+    for draw in (torch.randn, torch.rand):  # a loss of probabilities refuses the first or makes no number of them
+        for _ in range(max(4, min(200, 200_000 // max(outputs[0].numel(), 1)))):
+            made = draw(shape, generator=generator).to(outputs.dtype)
+            y = known[torch.randint(len(known), (5,), generator=generator)]
+            try:
+                with torch.no_grad():
+                    whole, two, three = (float(loss(made[part], y[part])) for part in (slice(5), slice(2), slice(2, 5)))
+            except (RuntimeError, ValueError, TypeError, IndexError):
+                break
+            if not isfinite(whole):
+                continue
+            if abs(whole - (2 * two + 3 * three) / 5) <= near * (abs(whole) + abs(two) + abs(three)):
+                continue
+            is_sum = abs(whole - two - three) <= near * (abs(whole) + abs(two) + abs(three))
+            raise FederationError(
+                "the loss of a batch must be the mean of its samples' losses, and is "
+                + (
+                    "their sum; divide it by the number of samples" if is_sum else
+                    "neither that nor their sum: weights of classes, ignored targets, roots, and outputs (n, 1) beside "
+                    "targets (n,) make a sample's part depend on who shares its batch"
+                )
+            )  # fmt: skip
 
 
 def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: int) -> None:
@@ -127,16 +137,23 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
         return
     # A call of the prepared module would undo the change.
     module = copy.deepcopy(network.quiet.module)
-    before = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    before = {name: value.detach().clone() for name, value in (*module.named_parameters(), *module.named_buffers())}
     few = torch.arange(min(len(data.x), 16), device=data.x.device)  # RReLU draws for what is negative only
+    parts = few.tensor_split(-(-len(few) // max(rows, 2)))
     with torch.no_grad(), drawn_from(0, data.x.device):
-        undrawn = _random_state(data.x.device)
-        for part in few.tensor_split(-(-len(few) // max(rows, 2))):
-            module(network.taken(data, Batch(part)).x)
-        if not torch.equal(_random_state(data.x.device), undrawn):
+        undrawn = _random_states(data.x.device)
+        twice = [[module(network.taken(data, Batch(part)).x) for part in parts] for _ in range(2)]
+        if _random_states(data.x.device) != undrawn:
             raise FederationError(
-                "training draws random numbers outside of nn.Dropout modules, as F.dropout, RReLU and the drop-out of "
-                "recurrent layers and attention do, and they would not come from the run's seed: use nn.Dropout"
+                "training draws random numbers outside of nn.Dropout modules, as F.dropout, RReLU, numpy, and the "
+                "drop-out of recurrent layers and attention do, and they would not come from the run's seed: use "
+                "nn.Dropout"
+            )
+    for name, parameter in module.named_parameters():
+        if not torch.equal(parameter, before[name]):
+            raise FederationError(
+                f"calls of the network change its weights {name} in place, as max_norm does, and clients would share "
+                "the change; leave that to the optimiser"
             )
     known = {
         f"{name}.num_batches_tracked".lstrip(".")
@@ -152,11 +169,36 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
         raise FederationError(
             f"training changes the buffer {changed[0]}; of its state only norms' running statistics can travel"
         )
+    if not all(
+        torch.allclose(one, other, rtol=1e-3, atol=1e-6, equal_nan=True) for one, other in zip(*twice, strict=True)
+    ):
+        raise FederationError(
+            "the network makes other outputs of the same inputs when it is called again: what it remembers would go "
+            "from client to client"
+        )
 
 
 def _is_cross_entropy(loss: Loss) -> bool:
     return loss is nn.functional.cross_entropy or isinstance(loss, nn.CrossEntropyLoss)
 
 
-def _random_state(device: torch.device) -> Tensor:
-    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+def _random_states(device: torch.device) -> tuple[object, ...]:
+    """Of torch, Python and numpy, to be compared."""
+    own = torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+    kind, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002 - what other people draw from
+    return own.cpu().numpy().tobytes(), random.getstate(), kind, np.asarray(keys).tobytes(), tuple(rest)
+
+
+def require_trainable(module: nn.Module, loss: Loss) -> None:
+    """Checks that what is to be trained can be.
+
+    Raises:
+        FederationError: Names the parameter that cannot.
+    """
+    for name, parameter in module.named_parameters():
+        if parameter._backward_hooks:
+            raise FederationError(f"the hook on the gradient of {name} would not be called; do what it does elsewhere")
+        if parameter.is_complex():
+            raise FederationError(f"{name} is complex; weights must be real")
+    if isinstance(loss, nn.Module) and any(parameter.requires_grad for parameter in loss.parameters()):
+        raise FederationError("parameters of the loss would not be trained; make them a part of the network")

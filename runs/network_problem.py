@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from algorithms.federation import Federation, FederationError
 from algorithms.tree import Tree
 from algorithms.weights import Weight
-from runs.network_checks import labelled, require_fit, require_no_other_state
+from runs.network_checks import labelled, require_fit, require_no_other_state, require_trainable
 from runs.network_function import Batch, Labelled, Loss, Network, Statistics, network_of
 from workloads.augmentation import Offsets, Preparation
 from workloads.partition import Indices, Parts
@@ -203,14 +203,14 @@ class NetworkProblem:
 def network_problem(
     module: nn.Module,
     train: tuple[Tensor, Tensor],
-    parts: Parts,
+    parts: Parts | Sequence[Indices],
     test: tuple[Tensor, Tensor],
     *,
     loss: Loss = nn.functional.cross_entropy,
     preparation: Preparation | None = None,
     statistics: Statistics = "averaged",
     validation: tuple[Tensor, Tensor] | None = None,
-    own: Parts | None = None,
+    own: Parts | Sequence[Indices] | None = None,
     rows: int = ROWS,
     name: str = "network",
 ) -> NetworkProblem:
@@ -238,7 +238,10 @@ def network_problem(
     if validation is not None:
         splits["validation"] = labelled("validation", validation)
     data = labelled("training", train)
-    _require_indices(parts, len(data.x))
+    parts, own = _indices("the clients' samples", parts, data), None if own is None else _indices("own", own, data)
+    if own is not None and (len(own) != len(parts) or not all(own.sizes)):
+        raise FederationError("own must have held-out samples of every client")
+    require_trainable(module, loss)
     network, start = network_of(module, loss, preparation, statistics)
     for split, given in {"training": data, **splits}.items():
         require_fit(network, start, split, given)
@@ -246,6 +249,17 @@ def network_problem(
     return NetworkProblem(name, NetworkClients(network, data, parts, rows), start, splits, own, rows)
 
 
-def _require_indices(parts: Parts, count: int) -> None:
-    if len(parts.order) and not 0 <= int(parts.order.min()) <= int(parts.order.max()) < count:
-        raise FederationError(f"the clients' samples must be among the {count} of the training data, from 0")
+def _indices(what: str, parts: Parts | Sequence[Indices], data: Labelled) -> Parts:
+    """The samples of every client, given as parts or as a sequence of whole numbers for each.
+
+    Raises:
+        FederationError: They are not that, or not among those of the training data.
+    """
+    count = len(data.x)
+    try:
+        made = parts if isinstance(parts, Parts) else Parts.joined(parts)
+    except (TypeError, ValueError) as error:
+        raise FederationError(f"{what} must be Parts, or whole numbers for each client ({error})") from error
+    if len(made.order) and not 0 <= int(made.order.min()) <= int(made.order.max()) < count:
+        raise FederationError(f"{what} must be among the {count} of the training data, from 0")
+    return made

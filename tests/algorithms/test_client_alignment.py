@@ -107,10 +107,22 @@ def test_numbers_are_those_of_a_run_that_does_not_look(algorithm):
         assert {name: value for name, value in one.metrics.items() if name != "alignment"} == other.metrics
 
 
-@pytest.mark.parametrize("algorithm", ["rolora", "ffa-lora", "flexlora", "fedlrt", "local"])
-def test_what_sends_no_model_has_none(algorithm):
+@pytest.mark.parametrize("algorithm", ["rolora", "ffa-lora", "flexlora", "fedlrt", "fedlrt-naive", "local", "central"])
+@pytest.mark.parametrize("columns", [4, 5])
+def test_what_sends_no_model_has_none_whatever_its_shape(algorithm, columns):
+    rank = {} if algorithm in ("local", "central") else {"rank": 2}  # coefficients of FeDLRT are 4 x 4 in a round
+    parts = parts_of(plan(algorithm, **rank, columns=columns, rows=columns))
     with pytest.raises(FederationError, match="has no alignment"):
-        steps(plan(algorithm, rank=2) if algorithm != "local" else plan(algorithm))
+        next(rounds(parts.algorithm, parts.problem, rounds=1, aligned=True))  # before any work
+
+
+@pytest.mark.parametrize("restart", ["random", "momentum"])
+def test_fine_tuning_trains_the_same_models_as_fedloru(restart):
+    found = [
+        [step.metrics["alignment"] for step in steps(plan(name, rank=2, tau=2, restart=restart))][1:]
+        for name in ("fedloru", "fedloru-finetune")
+    ]
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
 
 
 def test_it_is_a_part_of_what_a_run_is_only_where_it_is_asked_for(tmp_path):
@@ -118,6 +130,6 @@ def test_it_is_a_part_of_what_a_run_is_only_where_it_is_asked_for(tmp_path):
     assert plain.digest == not_asked.digest != asked.digest
     assert "alignment" not in plain.identity
     for one in (plain, asked):
-        write_plan(tmp_path, one)
+        write_plan(tmp_path, one, None)
         assert stored_plan(tmp_path).digest == one.digest
         assert stored_plan(tmp_path).settings["alignment"] is one.settings["alignment"]

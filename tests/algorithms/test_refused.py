@@ -1,6 +1,7 @@
 """What algorithms and federations refuse in one line, since its numbers would mean nothing."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.flexlora import FlexLoRA
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.naive_fedlrt import NaiveFeDLRT
-from algorithms.optimisers import Sgd
+from algorithms.optimisers import Sgd, Velocity
 from algorithms.rounds import rounds
 from algorithms.schedules import Cosine
 from algorithms.tree import Tree
@@ -165,3 +166,37 @@ def test_decompositions_of_short_numbers_are_refused(make, dtype):
 def test_a_problem_without_samples_takes_no_batches(made):
     with pytest.raises(FederationError, match=r"round 1.* there are no batches to take"):
         list(rounds(FedAvg(Descent(1, 0.1, batch=1)), made(), rounds=1))
+
+
+class Remembering(NamedTuple):
+    velocity: Any
+
+
+class Foreign(Sgd):
+    """The momentum of `Sgd` in a state of its own."""
+
+    def start(self, parameters):
+        return Remembering(super().start(parameters).velocity)
+
+    def step(self, parameters, gradient, state, rate):
+        w, after = super().step(parameters, gradient, Velocity(state.velocity), rate)
+        return w, Remembering(after.velocity)
+
+
+def test_states_that_cannot_follow_moving_bases_are_refused():
+    local = Descent(2, 0.1, optimiser=Foreign(0.9), optimiser_state="personal")
+    list(rounds(FedAvg(local), quadratics(), rounds=2))
+    for algorithm in (NaiveFeDLRT(local, 2), FeDLRT(local, 2)):
+        with pytest.raises(FederationError, match="how a Remembering follows bases that move"):
+            list(rounds(algorithm, quadratics(), rounds=2))
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"batch": 8.0}, "batch must be a whole number, got 8.0"),
+    ({"epochs": 1.5}, "epochs must be a whole number, got 1.5"),
+    ({"learning_rate": lambda index: 0.1}, "must say what it counts"),
+    ({"optimiser": torch.optim.SGD}, "an optimiser has start and step, as those of algorithms.optimisers"),
+])  # fmt: skip
+def test_settings_of_another_kind_are_refused(given, message):
+    with pytest.raises(FederationError, match=message):
+        Descent(**given)

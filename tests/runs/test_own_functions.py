@@ -1,9 +1,11 @@
 """Networks, data and states of a user's own: seeds reach them, changes are noticed, what does not serve is named."""
 
 import json
+import random
 import sys
 from types import ModuleType
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -126,16 +128,24 @@ LOSSES = {
     "a sum": (nn.CrossEntropyLoss(reduction="sum"), "their sum; divide it by the number of samples"),
     "weights of classes": (nn.CrossEntropyLoss(weight=torch.tensor([1.0, 3.0])), "neither that nor their sum"),
     "ignored targets": (nn.CrossEntropyLoss(ignore_index=1), "neither that nor their sum"),
+    "a root": (lambda out, y: nn.functional.mse_loss(out[:, 0], y.to(out.dtype)).sqrt(), "neither that nor their sum"),
     "a maximum": (lambda out, y: (out[:, 0] - y).abs().max(), "neither that nor their sum"),
     "a mean over pairs": (lambda out, y: ((out[:, :1] - y.to(out.dtype)) ** 2).mean(), "neither that nor their sum"),
+    "a sum over probabilities": (
+        lambda out, y: nn.functional.binary_cross_entropy(out[:, 1], y.to(out.dtype), reduction="sum"),
+        "their sum",
+    ),
+    "a sum of logarithms": (lambda out, y: -out[range(len(y)), y].log().sum(), "their sum"),
 }
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_loss_that_is_no_mean_over_samples_is_refused(name):
+@pytest.mark.parametrize("count", [24, 3000])
+def test_a_loss_that_is_no_mean_over_samples_is_refused(name, count):
     loss, message = LOSSES[name]
+    module = nn.Sequential(zero_head(), nn.Softmax(dim=1))
     with pytest.raises(FederationError, match=f"must be the mean of its samples' losses, and is {message}"):
-        problem(zero_head(), loss=loss)
+        problem(module, loss=loss, count=count)
 
 
 @pytest.mark.parametrize("loss", [
@@ -191,3 +201,96 @@ def test_a_norm_in_evaluation_mode_stays_as_it_is():
     torch.testing.assert_close(whole, by_hand)
     # A whole network in evaluation mode is as saved networks are: training puts it into training mode.
     assert problem(normed().eval()).clients.network.statistics == {"1.running_mean", "1.running_var"}
+
+
+class Leaky(nn.Module):
+    """A layer that changes what a call makes, or itself, in some way."""
+
+    def __init__(self, way):
+        super().__init__()
+        self.layer, self.way, self.calls = nn.Linear(6, 2), way, 0
+
+    def forward(self, x):
+        out = self.layer(x)
+        if self.way == "an attribute":
+            self.calls += 1
+            return out * self.calls
+        if self.way == "weights":
+            with torch.no_grad():
+                self.layer.weight.mul_(0.5)
+        if self.way == "random":
+            return out * random.random()
+        if self.way == "numpy":
+            return out * np.random.rand()  # noqa: NPY002 - as other people do
+        return out
+
+
+@pytest.mark.parametrize(("way", "message"), [
+    ("an attribute", "makes other outputs of the same inputs when it is called again"),
+    ("weights", r"change its weights layer\.weight in place"),
+    ("random", "random numbers outside of"), ("numpy", "random numbers outside of"),
+])  # fmt: skip
+def test_what_a_network_remembers_or_draws_by_itself_is_refused(way, message):
+    problem(Leaky("not at all"))
+    with pytest.raises(FederationError, match=message):
+        problem(Leaky(way))
+
+
+class Embedded(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(8, 4, **options), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.embedding((x[:, 0] * 2).long().clamp(0, 7)))
+
+
+def test_an_embedding_with_a_largest_norm_would_be_changed_by_clients():
+    problem(Embedded())
+    with pytest.raises(FederationError, match=r"change its weights embedding\.weight in place, as max_norm does"):
+        problem(Embedded(max_norm=0.1))
+
+
+def hooked():
+    module = nn.Linear(6, 2)
+    module.weight.register_hook(torch.zeros_like)
+    return module
+
+
+class Weighing(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(()))
+
+    def forward(self, out, y):
+        return self.weight * nn.functional.cross_entropy(out, y)
+
+
+def test_what_would_be_left_out_of_training_is_refused():
+    with pytest.raises(FederationError, match="the hook on the gradient of weight would not be called"):
+        problem(hooked())
+    with pytest.raises(FederationError, match="parameters of the loss would not be trained"):
+        problem(nn.Linear(6, 2), loss=Weighing())
+    with pytest.raises(FederationError, match="weight is complex"):
+        problem(nn.Linear(6, 2, dtype=torch.complex64))
+
+
+SETS = [
+    ({"own": [[0], [24]]}, "own must be among the 24 of the training data, from 0"),
+    ({"own": [[0], [-1]]}, "own must be among the 24 of the training data, from 0"),
+    ({"own": [[0]]}, "own must have held-out samples of every client"),
+    ({"own": [[0], []]}, "own must have held-out samples of every client"),
+    ({"parts": [[0, 1], [2, 30]]}, "the clients' samples must be among the 24"),
+    ({"parts": 3}, "the clients' samples must be Parts, or whole numbers for each client"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), SETS)
+def test_samples_of_clients_are_checked(given, message):
+    x = torch.randn(24, 6, generator=torch.Generator().manual_seed(0))
+    y = (x[:, 0] > 0).long()
+    parts = given.pop("parts", [range(12), range(12, 24)])
+    with pytest.raises(FederationError, match=message):
+        network_problem(nn.Linear(6, 2), (x, y), parts, (x, y), **given)
+    made = network_problem(nn.Linear(6, 2), (x, y), [range(12), range(12, 24)], (x, y), own=[[1], [2]])
+    assert [client.samples for client in made.clients] == [12, 12]
