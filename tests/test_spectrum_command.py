@@ -238,7 +238,7 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:mlp", "tiny_networks:pair", ("--width", "wide"), ("--width", "'wide'")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--products", "3"), ("--products", "at least 22")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--outliers", "0"), ("--outliers", "at least 1")),
-        ("tiny_networks:mlp", "tiny_networks:pair", ("--matrix", "fisher"), ("invalid choice: 'fisher'",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--matrix", "jacobian"), ("invalid choice: 'jacobian'",)),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--batch-norm", "off"), ("invalid choice: 'off'",)),
     ],
 )  # fmt: skip

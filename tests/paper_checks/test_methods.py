@@ -72,7 +72,9 @@ def means(case, constant=4):
 
 def judge_means_inequality(cases, constant):
     left, right = means(cases, constant)
-    return judge_inequality(left, right, 0.0, scope="", case=cases, exact=lambda case: means(case, Fraction(constant)))
+    return judge_inequality(
+        left, right, 0.0, scope="", case=cases, exact=lambda case: means(case, Fraction(constant)), quotient=True
+    )
 
 
 def test_the_search_meets_the_assumption_and_comes_close_to_equality(mean_cases):

@@ -137,9 +137,11 @@ def test_patches_are_squares_of_the_image():
 
 
 def test_bad_sizes_are_named():
-    with pytest.raises(ValueError, match=r"classes, channels, hidden must be positive, got \(0, 3, 4096\)"):
+    with pytest.raises(
+        ValueError, match=r"classes, channels, hidden, filters must be positive, got \(0, 3, 4096, 64\)"
+    ):
         alexnet(0, 0)
-    with pytest.raises(ValueError, match=r"must be positive, got \(10, 3, 0\)"):
+    with pytest.raises(ValueError, match=r"must be positive, got \(10, 3, 0, 64\)"):
         vgg16(10, 0, hidden=(4, 0))
     with pytest.raises(ValueError, match="patch must divide 32 and heads must divide width, got 5, 2 and 512"):
         vit(10, 0, patch=5)

@@ -354,6 +354,7 @@ def draw_quadratics(context: Context) -> list[tuple[Plane, Plane, Plane, Plane]]
     "clients' updates after several local steps behaves the same.",
     measure=draw_quadratics,
     mutants=[{"steps": 1}, {"same_hessian": True}],
+    vary=("steps",),
     best={"steps": Best(3, "searched among quadratics in the plane, exactly: after three steps, not after two")},
     uses=("fedloru-v2/thm-3.3",),
     expect=("holds", "proof"),

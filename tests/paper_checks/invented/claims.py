@@ -21,6 +21,7 @@ def bound(x: np.ndarray, K: float = 1.0, power: int = 1) -> Evidence:
         scope=f"{len(x)} numbers in [0, 1]",
         case=lambda i: {"x": float(x[i])},
         printed=f"x^2 <= {K:g} x",
+        quotient=True,
     )
 
 
