@@ -158,3 +158,56 @@ def test_a_large_constant_in_the_loss_hides_no_derivative(dtype):
         Curvature(model, lambda output, target, c=c: (output - target).square().mean() + c, (x, y)) for c in (0.0, 1e8)
     )
     torch.testing.assert_close(lifted @ torch.eye(21, dtype=dtype), plain @ torch.eye(21, dtype=dtype))
+
+
+class Teeth(nn.Module):
+    """A line with many kinks: slopes in turns that are shorter than any step of single precision."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        turn = 1e-4
+        folded = (torch.remainder(self.weight / turn, 2.0) - 1.0).abs() * turn
+        return ((self.weight + 0.5 * folded) * x).sum(dim=1, keepdim=True)
+
+
+class Shrunk(torch.autograd.Function):
+    """Nothing but a wrong derivative, in single precision only, so that the loss of all samples alone can tell."""
+
+    @staticmethod
+    def forward(ctx, h, share):
+        ctx.share = share
+        return h.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * (1.0 - ctx.share if gradient.dtype == torch.float32 else 1.0), None
+
+
+def mean_output(output, target):
+    return output.mean()
+
+
+def test_differences_that_settle_across_kinks_are_no_reason_to_refuse():
+    """The rise of the loss along a step is the mean of the slopes on the way, not the slope at its middle."""
+    x = torch.tensor([[1.0, 2.0], [0.5, 1.5], [0.3, 0.2]])
+    found = Curvature(Teeth(), mean_output, (x, torch.zeros(3, 1)))
+    assert torch.equal(found @ torch.eye(2), torch.zeros(2, 2))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.2])
+@pytest.mark.parametrize("kinks", [False, True])
+def test_a_wrong_slope_is_found_beside_kinks(kinks, share):
+    function = torch.relu if kinks else torch.tanh
+    model = Around(lambda h, x: Shrunk.apply(function(3.0 * h), share)).float()
+    with pytest.raises(CurvatureError, match=r"loss of batch 1 rises by"):
+        Curvature(model, lambda output, target: (output + 1.0).square().mean(), (X.float(), torch.zeros(64, 3)))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_a_slope_that_is_wrong_by_more_than_kinks_explain_is_found(share):
+    x = torch.tensor([[1.0, 2.0], [0.5, 1.5], [0.3, 0.2]])
+    with pytest.raises(CurvatureError, match=r"loss of batch 1 rises by"):
+        Curvature(Teeth(), lambda output, target: Shrunk.apply(output, share).mean(), (x, torch.zeros(3, 1)))
