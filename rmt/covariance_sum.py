@@ -23,11 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rmt.checks import finite, positive, reals, require, unwrapped
+from rmt.checks import finite, positive, reals, require
 from rmt.closed_laws import AtomicLaw
-from rmt.counting import quantiles
+from rmt.counting import CountedLaw
 from rmt.joint_population import JointPopulation
-from rmt.laws import Law
 from rmt.separable import Atoms
 from rmt.spiked import power_of_two
 from rmt.sum_equations import SumEdge, SumEquations
@@ -57,7 +56,7 @@ class Outside:
 
 
 @dataclass(frozen=True, eq=False)
-class CovarianceSum(Law):
+class CovarianceSum(CountedLaw):
     r"""Limit law of a sum of weighted covariances, as all numbers of directions and samples grow in proportion.
 
     Accuracy: transforms 1e-12 and distribution function 1e-11 away from edges, edges 1e-10, in units of the largest
@@ -194,26 +193,6 @@ class CovarianceSum(Law):
         part = population.shares(z, a, np.asarray(directions, dtype=float))
         return np.asarray(part / -population.resolvent(z, a).trace.imag[:, None] * population.dimension)
 
-    def quantile(self, p: ArrayLike) -> Any:
-        """The smallest x in the support with cdf(x) >= p; p in [0, 1]."""
-        levels = reals("p", p)
-        bad = levels[(levels < 0) | (levels > 1)]
-        require(bad.size == 0, f"p must lie in [0, 1], got {bad[:1]}")
-        flat, (lower, upper) = levels.ravel(), (edge.z for edge in self.edges)
-        low, high = np.where(flat >= 1, upper, lower), np.where(flat <= 0, lower, upper)
-        for _, mass in self.atoms:
-            at = (flat > self._negative_mass) & (flat <= self._negative_mass + mass)
-            low[at], high[at] = 0.0, 0.0
-
-        def counted(here: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            z = here + 0j
-            b = self._equations.solve(z, guess)
-            density = -self._equations.at(z, b).trace.imag / self.population.dimension / np.pi
-            return 1.0 - self._equations.above(z, b), density, b
-
-        start = np.full((len(flat), self.population.groups), -1j)
-        return unwrapped((quantiles(flat, low, high, counted, start) * self._unit).reshape(levels.shape))
-
     def scaled(self, s: float) -> CovarianceSum:
         """The law of s X, s > 0."""
         factors = np.full(self.population.groups, positive("s", s))
@@ -259,32 +238,20 @@ class CovarianceSum(Law):
         z = np.array([-(1e-8 if self.atoms else 1e-13) * self._equations.width + 0j])
         return float(1.0 - self._equations.above(z, self._equations.solve(z))[0])
 
-    def _stieltjes(self, z: np.ndarray) -> np.ndarray:
-        above = z.imag >= 0
-        points = np.where(above, z, z.conj()) / self._unit
-        g = self._equations.at(points, self._equations.solve(points)).trace / self.population.dimension / self._unit
-        return np.where(above, g, g.conj())
+    def _numbers(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
+        return self._equations.solve(z, guess)
 
-    def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
-        above = z.imag >= 0
-        points = np.where(above, z, z.conj()) / self._unit
-        found, slope = self._equations.at(points, b := self._equations.solve(points)), self._equations.slopes(points, b)
+    def _resolvent(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        return self._equations.at(z, numbers).trace / self.population.dimension
+
+    def _resolvent_slope(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        found, slope = self._equations.at(z, numbers), self._equations.slopes(z, numbers)
         # tr Q^2 by the distance of two points would cancel: tr Q (1 - sum a' Lambda) Q, from the traces at hand.
-        squares = self._equations.square_trace(points, b)
-        g = -(squares - (slope * found.slope).sum(axis=1)) / self.population.dimension / self._unit / self._unit
-        return np.where(above, g, g.conj())
+        squares = self._equations.square_trace(z, numbers)
+        return -(squares - (slope * found.slope).sum(axis=1)) / self.population.dimension
 
-    def _pdf(self, x: np.ndarray) -> np.ndarray:
-        return np.maximum(-self._stieltjes(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
-
-    def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
-        flat = x.ravel() / self._unit
-        kernel = sum(mass for _, mass in self.atoms)
-        below = np.full(flat.shape, self._negative_mass)
-        elsewhere = flat != 0.0
-        z = flat[elsewhere] + 0j
-        below[elsewhere] = 1 - self._equations.above(z, self._equations.solve(z)) - kernel * (z.real > 0)
-        return below.reshape(x.shape)
+    def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        return self._equations.above(z, numbers)
 
 
 def _negated(law: Atoms) -> AtomicLaw:

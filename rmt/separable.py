@@ -27,8 +27,7 @@ from scipy.optimize import brentq
 from .checks import finite, positive, reals, representable, require, unwrapped, whole
 from .closed_laws import AtomicLaw, PointMass
 from .continuation import descend
-from .counting import quantiles
-from .laws import Law
+from .counting import CountedLaw
 from .spiked import power_of_two
 
 Atoms = AtomicLaw | PointMass
@@ -60,7 +59,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class SeparableLaw(Law):
+class SeparableLaw(CountedLaw):
     r"""Limit law of $\frac1m \Lambda^{1/2} Z^T T Z \Lambda^{1/2}$, Z an m x P matrix of independent unit entries.
 
     Equal weights give the sample covariance of a population, and a population of equal eigenvalues with equal weights
@@ -231,33 +230,17 @@ class SeparableLaw(Law):
         u = descend(z, newton_step, fixed_point, width, None if guess is None else z - guess)
         return z - u, self._population_sum(z, z - u, 1, 1)
 
-    def _stieltjes(self, z: np.ndarray) -> np.ndarray:
-        above = z.imag >= 0
-        points = np.where(above, z, z.conj()) / self._unit
-        a, _ = self._solve(points)
-        g = self._population_sum(points, a, 1, 0) / self.ratio / self._unit
-        return np.where(above, g, g.conj())
+    def _numbers(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
+        return np.stack(self._solve(z, None if guess is None else guess[:, 0]), axis=1)
 
-    def _stieltjes_derivative(self, z: np.ndarray) -> np.ndarray:
-        above = z.imag >= 0
-        points = np.where(above, z, z.conj()) / self._unit
-        a, b = self._solve(points)
-        a2, b1, b2 = self._weight_sum(b, 2), *(self._population_sum(points, a, 2, k) for k in (1, 2))
+    def _resolvent(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        return self._population_sum(z, numbers[:, 0].copy(), 1, 0) / self.ratio
+
+    def _resolvent_slope(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        a, b = numbers.T.copy()
+        a2, b1, b2 = self._weight_sum(b, 2), *(self._population_sum(z, a, 2, k) for k in (1, 2))
         slope = -a2 * b1 / (1 - a2 * b2)
-        derivative = (slope * b1 - self._population_sum(points, a, 2, 0)) / self.ratio / self._unit / self._unit
-        return np.where(above, derivative, derivative.conj())
-
-    def _pdf(self, x: np.ndarray) -> np.ndarray:
-        return np.maximum(-self._stieltjes(x.ravel() + 0j).imag / np.pi, 0.0).reshape(x.shape)
-
-    def _continuous_cdf(self, x: np.ndarray) -> np.ndarray:
-        flat = x.ravel() / self._unit
-        kernel = sum(mass for _, mass in self.atoms)
-        below = np.full(flat.shape, self._negative_mass)
-        elsewhere = flat != 0.0
-        z = flat[elsewhere] + 0j
-        below[elsewhere] = 1 - self._above(z, *self._solve(z)) - kernel * (z.real > 0)
-        return below.reshape(x.shape)
+        return (slope * b1 - self._population_sum(z, a, 2, 0)) / self.ratio
 
     @cached_property
     def _negative_mass(self) -> float:
@@ -268,36 +251,17 @@ class SeparableLaw(Law):
         if 1.0 - self._kernels[1] <= self.ratio * (1.0 - self._kernels[0]):
             return float(shares[weights < 0].sum()) / self.ratio  # one eigenvalue for every weight, of its sign
         z = np.array([-1e-15 + 0j])
-        return float(1 - self._above(z, *self._solve(z))[0])
+        return float(1 - self._above(z, self._numbers(z))[0])
 
-    def _above(self, x: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Mass above points of the axis, in the law's own units."""
+    def _above(self, z: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        a, b = numbers.T.copy()
         eigenvalues, masses, weights, shares = self._arrays
         # Im a and Im b are never positive, and where they are 0 their sign still tells the side of the cut.
         part_a, part_b = (np.maximum(-part.imag, 0.0)[:, None] for part in (a, b))
-        population = np.arctan2(part_a * eigenvalues, x.real[:, None] - a.real[:, None] * eigenvalues) @ masses
+        population = np.arctan2(part_a * eigenvalues, z.real[:, None] - a.real[:, None] * eigenvalues) @ masses
         size = np.arctan2(part_b * np.abs(weights), 1 - weights * b.real[:, None])
         weighted = (np.sign(weights) * size) @ shares
         return (population + (weighted + (a * b).imag) / self.ratio) / np.pi
-
-    def quantile(self, p: ArrayLike) -> Any:
-        """The smallest x in the support with cdf(x) >= p; p in [0, 1]: Newton's method, kept inside a bracket."""
-        levels = reals("p", p)
-        bad = levels[(levels < 0) | (levels > 1)]
-        require(bad.size == 0, f"p must lie in [0, 1], got {bad[:1]}")
-        flat, (lower, upper) = levels.ravel(), (edge / self._unit for edge in self.support)
-        low, high = np.where(flat >= 1, upper, lower), np.where(flat <= self.cdf(self.support[0]), lower, upper)
-        for _, mass in self.atoms:
-            at = (flat > self._negative_mass) & (flat <= self._negative_mass + mass)
-            low[at], high[at] = 0.0, 0.0
-
-        def counted(here: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            a, b = self._solve(here + 0j, guess)
-            density = -self._population_sum(here + 0j, a, 1, 0).imag / (self.ratio * np.pi)
-            return 1 - self._above(here + 0j, a, b), density, a
-
-        x = quantiles(flat, low, high, counted, np.full(flat.shape, -1j))
-        return unwrapped((x * self._unit).reshape(levels.shape))
 
     def _raw_moments(self, n: int) -> np.ndarray:
         """Moments 0 to n in the law's own units."""

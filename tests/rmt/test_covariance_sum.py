@@ -14,6 +14,7 @@ SIGNED = AtomicLaw((-2.0, -0.3, 1.0, 3.0), (0.1, 0.3, 0.5, 0.1))
 NEGATIVE = AtomicLaw((-35.0, -1.0), (0.5, 0.5))
 ATOMS, COUNTS = np.array([[1.0, 0.2], [0.1, 1.5], [0.5, 0.5]]), np.array([100.0, 100.0, 98.0])
 BLOCK = np.array([[[9.0, 3.0], [3.0, 4.0]], [[2.0, -1.0], [-1.0, 6.0]]])
+TWO_KINDS = JointPopulation.of([[1.0, 0.5], [0.2, 1.0]], [60.0, 40.0])
 TWO = (WEIGHTS, AtomicLaw((-1.5, -0.5), (0.5, 0.5)))
 
 
@@ -170,3 +171,20 @@ def test_differences_solve_their_equations_and_count(one, other, plus, minus, fi
 def test_impossible_sums_are_refused(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+@pytest.mark.parametrize("others", [0, 1, 40])
+@pytest.mark.parametrize(
+    ("law", "level"),
+    [
+        (CovarianceSum(TWO_KINDS, (ONE, PointMass(-1.0)), (400.0, 300.0)), 0.4),
+        (SeparableLaw(AtomicLaw((1.0, 5.0), (0.5, 0.5)), NEGATIVE, 0.01), 0.5),
+        (SeparableLaw(ONE, AtomicLaw((-1.0, 2.0), (0.5, 0.5)), 2.0), 0.25),
+    ],
+)  # fmt: skip
+def test_a_quantile_in_a_gap_is_the_end_below_it(law, level, others):
+    point = law.quantile(np.append(np.linspace(0.01, 0.99, others), level))[-1]
+    width = law.support[1] - law.support[0]
+    assert law.cdf(point) == pytest.approx(level, abs=1e-12)
+    assert law.pdf(point - 1e-6 * width) * width > 1e-4
+    assert law.pdf(point + 1e-6 * width) * width < 1e-9
