@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pandas as pd
 
 from figures.fedlrt_vision import contrasts
+from paper_checks.claim import Claim
 from paper_checks.methods.experiments import Comparisons, experiment
 
 WHY = (
@@ -25,28 +29,37 @@ def matches(table: pd.DataFrame) -> Comparisons:
     return [(name, effect) for name, effect in contrasts(table).items() if "clients" in name and ": " not in name]
 
 
-FIG_5 = experiment(
-    __name__, "fedlrt/fig-5", "fedlrt/fig-5", "Section 4.2, Figure 5",
+def figure(
+    number: int, where: str, network: str, data: str, says: str,
+    told: Callable[[pd.DataFrame], Comparisons], **rest: Any,
+) -> Claim:  # fmt: skip
+    """What a figure shows of a network on images; the claim and the figure of its runs have one id."""
+    id, why = f"fedlrt/fig-{number}", WHY.format(network=network, data=data)
+    return experiment(__name__, id, id, f"{where}, Figure {number}", says, why, told, **rest)
+
+
+FIG_5 = figure(
+    5, "Section 4.2", "ResNet18", "CIFAR10",
     "ResNet18 on CIFAR10, FeDLRT on the head: it matches the accuracy of FedAvg and FedLin; without correction "
     "accuracy falls with the number of clients, and correction raises it by up to 12 % for many clients; 93 % with 32 "
     "clients and full correction; the communication of the compressed layer is up to 90 % lower with 8 clients.",
-    WHY.format(network="ResNet18", data="CIFAR10"), corrections, importance="result",
+    corrections, importance="result",
 )  # fmt: skip
-FIG_6 = experiment(
-    __name__, "fedlrt/fig-6", "fedlrt/fig-6", "Appendix B.3, Figure 6",
+FIG_6 = figure(
+    6, "Appendix B.3", "AlexNet", "CIFAR10",
     "AlexNet on CIFAR10, simplified correction: 96 to 97 % of the communication of the fully connected layers is saved "
     "(87.5 to 87.3 % with the convolutions); the accuracy is largest with 4 clients; the baseline has 85.6 %.",
-    WHY.format(network="AlexNet", data="CIFAR10"), matches,
+    matches,
 )  # fmt: skip
-FIG_7 = experiment(
-    __name__, "fedlrt/fig-7", "fedlrt/fig-7", "Appendix B.3, Figure 7",
+FIG_7 = figure(
+    7, "Appendix B.3", "VGG16", "CIFAR10",
     "VGG16 on CIFAR10: the accuracy falls with the number of clients without correction, which the simplified "
     "correction mitigates; the baseline has 93.15 %.",
-    WHY.format(network="VGG16", data="CIFAR10"), corrections,
+    corrections,
 )  # fmt: skip
-FIG_8 = experiment(
-    __name__, "fedlrt/fig-8", "fedlrt/fig-8", "Appendix B.3, Figure 8",
+FIG_8 = figure(
+    8, "Appendix B.3", "a vision transformer", "CIFAR100",
     "A vision transformer on CIFAR100, simplified correction: FeDLRT behaves like FedLin and saves over 55 % of the "
     "communication on average; the baseline has 50 %.",
-    WHY.format(network="a vision transformer", data="CIFAR100"), matches,
+    matches,
 )  # fmt: skip

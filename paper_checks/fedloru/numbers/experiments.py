@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import pandas as pd
 from torch import nn
@@ -14,7 +15,7 @@ from figures.fedloru_alignment import CROSSING, differences
 from figures.fedloru_curves import costs_to_target
 from figures.fedloru_designs import EVALUATIONS
 from figures.fedloru_experiments import PAIRS, contrasts
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Claim, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.experiments import UNDECIDED, Comparisons, StoredRuns, experiment, judge_runs, runs_of
 from paper_checks.methods.printed import Order, Rounded, judge_order
@@ -29,49 +30,56 @@ WHY = (
 NOT_CARRIED = "CIFAR is carried by no package registry, and rounds and learning rates are not printed"
 
 
-def reason(data: str = "CIFAR-10 and CIFAR-100") -> str:
+CIFAR = "CIFAR-10 and CIFAR-100"
+ALL_DATA = f"Fashion-MNIST, {CIFAR}"
+
+
+def reason(data: str = CIFAR) -> str:
     """Why a table is undecided."""
     return WHY.format(data=data, lacking=NOT_CARRIED)
 
 
-def of_table(name: str) -> Callable[[pd.DataFrame], Comparisons]:
-    """The comparisons of a table: that the first method of each pair is above the second, setting by setting."""
+def table(
+    number: int, id: str, where: str, says: str, data: str = CIFAR, also: Sequence[str] = (), **rest: Any
+) -> Claim:
+    """What a table says: that the first method of each pair is above the second, setting by setting."""
 
-    def comparisons(table: pd.DataFrame) -> Comparisons:
-        return [(f"{one.group}, {one.name}", one.effect) for one in contrasts(table, name, PAIRS[name])]
+    def above(stored: pd.DataFrame) -> Comparisons:
+        name = str(number)
+        return [(f"{one.group}, {one.name}", one.effect) for one in contrasts(stored, name, PAIRS[name])]
 
-    return comparisons
+    return experiment(__name__, id, f"fedloru/tab-{number}", where, says, reason(data), above, also, **rest)
 
 
-TAB_1 = experiment(
-    __name__, "fedloru-iclr/tab-1", "fedloru/tab-1", "Table 1 (iclr; v2 has its caption)",
+TAB_1 = table(
+    1, "fedloru-iclr/tab-1", "Table 1 (iclr; v2 has its caption)",
     "Top-1 accuracies of FedLoRA, FedHM and FedLoRU at three parameter ratios on Fashion-MNIST, CIFAR-10 and "
     "CIFAR-100, IID with 20 and 100 clients and non-IID with 20: FedLoRU is above the other two in most cells.",
-    reason("Fashion-MNIST, CIFAR-10 and CIFAR-100"), of_table("1"), ("fedloru-v2/tab-1",), importance="result",
+    ALL_DATA, ("fedloru-v2/tab-1",), importance="result",
 )  # fmt: skip
-TAB_1_V1 = experiment(
-    __name__, "fedloru-v1/tab-1", "fedloru/tab-1", "Table 1 (v1)",
+TAB_1_V1 = table(
+    1, "fedloru-v1/tab-1", "Table 1 (v1)",
     "Top-1 accuracies of FedAvg, FedLoRA, FedHM and FedLoRU by number of parameters on CIFAR-10 and CIFAR-100, IID "
     "with 20 and 100 clients and non-IID with 20: FedLoRU surpasses the other low-rank methods in most cells.",
-    reason(), of_table("1"), importance="result",
+    CIFAR, importance="result",
 )  # fmt: skip
 TAB_5 = experiment(
     __name__, "fedloru-v2/tab-5", "fedloru/tab-1", "Table 5 (v2), Table A4 (iclr)",
     "Top-1 accuracies of FedAvg on Fashion-MNIST, CIFAR-10 and CIFAR-100: 91.81, 93.48 and 69.97 IID with 20 clients, "
     "90.19, 85.14 and 55.14 with 100, 80.03, 79.65 and 19.18 non-IID with 20.",
-    reason("Fashion-MNIST, CIFAR-10 and CIFAR-100"), also=("fedloru-iclr/tab-A4",),
+    reason(ALL_DATA), also=("fedloru-iclr/tab-A4",),
 )  # fmt: skip
-TAB_3 = experiment(
-    __name__, "fedloru-v2/tab-3", "fedloru/tab-3", "Table 3 (v2), Table 2 (iclr), Table 3 (v1)",
+TAB_3 = table(
+    3, "fedloru-v2/tab-3", "Table 3 (v2), Table 2 (iclr), Table 3 (v1)",
     "Average accuracies of the local models on CIFAR-100: pFedLoRU is above both forms of pFedLoRA at "
     r"$\psi = 0.1$ and at $\psi = 0.5$, with less than half the parameters.",
-    reason("CIFAR-100"), of_table("3"), ("fedloru-iclr/tab-2", "fedloru-v1/tab-3"),
+    "CIFAR-100", ("fedloru-iclr/tab-2", "fedloru-v1/tab-3"),
 )  # fmt: skip
-TAB_4 = experiment(
-    __name__, "fedloru-v2/tab-4", "fedloru/tab-4", "Table 4 (v2), Table 3 (iclr), Table 4 (v1)",
+TAB_4 = table(
+    4, "fedloru-v2/tab-4", "Table 4 (v2), Table 3 (iclr), Table 4 (v1)",
     "Clients of different ranks: FedHM is above mFedLoRU on CIFAR-10, mFedLoRU above FedHM on CIFAR-100, in both "
     "settings.",
-    reason(), of_table("4"), ("fedloru-iclr/tab-3", "fedloru-v1/tab-4"),
+    CIFAR, ("fedloru-iclr/tab-3", "fedloru-v1/tab-4"),
 )  # fmt: skip
 
 
@@ -86,16 +94,16 @@ def gains_grow(table: pd.DataFrame) -> Comparisons:
         yield f"the gain of {method} over FedAvg is larger with the most clients than with the fewest", paired(*gains)
 
 
-TAB_6 = experiment(
-    __name__, "fedloru-v2/tab-6", "fedloru/tab-6", "Table 6 (v2), Table A5 (iclr)",
+TAB_6 = table(
+    6, "fedloru-v2/tab-6", "Table 6 (v2), Table A5 (iclr)",
     "Accuracies on CIFAR-100, IID, half of the clients in a round: FedLoRU is above FedAvg from 100 clients on, "
     "FedLoRA from 200 on, and the lead grows up to 400 clients.",
-    reason("CIFAR-100"), of_table("6"), ("fedloru-iclr/tab-A5",), importance="result",
+    "CIFAR-100", ("fedloru-iclr/tab-A5",), importance="result",
 )  # fmt: skip
-TAB_2_V1 = experiment(
-    __name__, "fedloru-v1/tab-2", "fedloru/tab-6", "Table 2 (v1)",
+TAB_2_V1 = table(
+    6, "fedloru-v1/tab-2", "Table 2 (v1)",
     "Accuracies of FedAvg and FedLoRU on CIFAR-100, IID, with 20 to 400 clients: FedLoRU is above from 100 clients on.",
-    reason("CIFAR-100"), of_table("6"),
+    "CIFAR-100",
 )  # fmt: skip
 FIG_2 = experiment(
     __name__, "fedloru-v2/fig-2", "fedloru/fig-2", "Figure 2 (v2), Figure 3(a) (iclr)",
@@ -107,11 +115,11 @@ FIG_2B = experiment(
     "Test accuracies of FedAvg and FedLoRU against the number of clients: FedLoRU is the better one for many clients.",
     reason("CIFAR-100"), gains_grow, ("fedloru-v1/fig-2b",),
 )  # fmt: skip
-TAB_7 = experiment(
-    __name__, "fedloru-v2/tab-7", "fedloru/tab-7", "Table 7 (v2)",
+TAB_7 = table(
+    7, "fedloru-v2/tab-7", "Table 7 (v2)",
     "With a tenth of the clients in a round FedLoRU is above FedAvg, FedHM and FedLoRA on CIFAR-100, IID, with 100 and "
     "with 200 clients.",
-    reason("CIFAR-100"), of_table("7"),
+    "CIFAR-100",
 )  # fmt: skip
 
 
@@ -134,7 +142,7 @@ FIG_5 = experiment(
     __name__, "fedloru-v2/fig-5", "fedloru/fig-5", "Figures 5 to 7 (v2), Figures A1 and A2 (iclr)",
     "Test accuracies by round, IID with 20 and 100 clients: FedLoRU converges about as fast as FedAvg; the ripples are "
     "those of the cosine schedule.",
-    reason("Fashion-MNIST, CIFAR-10 and CIFAR-100"), also=("fedloru-iclr/fig-A1",), importance="detail",
+    reason(ALL_DATA), also=("fedloru-iclr/fig-A1",), importance="detail",
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from paper_checks.enclosures import enclosed, rational_root
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.rolora.replays.gradient import own_samples
+from paper_checks.rolora.replays.gradient import learning_rate, own_samples
 from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values, fractions
 
@@ -14,8 +14,7 @@ from paper_checks.stored_values import Values, fractions
 def setting(step: Fraction, D: Fraction, place: Fraction) -> list[Hypothesis]:
     """A step of at most 1/|b*|^2, an angle, and where between its ends the free quantity lies."""
     return [
-        Hypothesis("eta |b*|^2", step, ">", 0),
-        Hypothesis("eta |b*|^2", step, "<=", 1),
+        *learning_rate(step),
         Hypothesis("D = 1 - delta_0^2", D, ">", 0),
         Hypothesis("D = 1 - delta_0^2", D, "<", 1),
         Hypothesis("place", place, ">=", 0),
@@ -75,57 +74,51 @@ def eq_117(values: Values) -> Violation:
     )  # fmt: skip
 
 
+ONE_STEP = "one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u"
+
+
+def one_step(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fraction], Fraction]:
+    """The samples of one client, and the learning rate of a step."""
+    assumes, at = own_samples(values)
+    (s,) = fractions(values, "s")
+    return (*assumes, *learning_rate(s)), at, s
+
+
 @replay("rolora/eq-81")
 def eq_81(values: Values) -> Violation:
     """Both sides along the unit vector v across a*, for which P a = -sine v and P u = cosine v; a'grad is 0."""
-    assumes, at = own_samples(values)
-    cosine, sine, s = fractions(values, "cosine", "sine", "s")
+    assumes, at, s = one_step(values)
+    cosine, sine = fractions(values, "cosine", "sine")
     left = -sine - s * cosine * at["across"]
     right = -sine * (1 - 2 * s * at["b"] ** 2) + s * cosine * (at["mean"] - at["across"])
-    assumes += (
-        Hypothesis("eta |b*|^2", s, ">", 0),
-        Hypothesis("eta |b*|^2", s, "<=", 1),
-    )
     return Violation(
         abs(left - right), 0, assumes=assumes, given={"P a+": left, "(85)": right},
-        reads="one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; distance of "
-        "both sides of (85)",
+        reads=f"{ONE_STEP}; distance of both sides of (85)",
     )  # fmt: skip
 
 
 @replay("rolora/eq-86")
 def eq_86(values: Values) -> Violation:
     """The step along P a, before it is normalised, in the plane; |grad - mean grad| is 0."""
-    assumes, at = own_samples(values)
-    (s,) = fractions(values, "s")
+    assumes, at, s = one_step(values)
     cosine, sine = fractions(values, "cosine", "sine")
     off = abs(at["across"] - at["mean"])  # along a both are 0
-    assumes += (
-        Hypothesis("eta |b*|^2", s, ">", 0),
-        Hypothesis("eta |b*|^2", s, "<=", 1),
-    )
     # P a = -sine v and P u = cosine v for the unit vector v across a*.
     return Violation(
         abs(-sine - s * cosine * at["across"]), sine * abs(1 - 2 * s * at["b"] ** 2) + s * off, assumes=assumes,
-        reads="one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; both sides of "
-        "(88) times the length of the step",
+        reads=f"{ONE_STEP}; both sides of (88) times the length of the step",
     )  # fmt: skip
 
 
 @replay("rolora/eq-110")
 def eq_110(values: Values) -> Violation:
     """The mean along a is 0, since a'grad is 0 on all samples; (112) by b and g."""
-    assumes, at = own_samples(values)
-    s, cosine = fractions(values, "s", "cosine")
+    assumes, at, s = one_step(values)
+    (cosine,) = fractions(values, "cosine")
     gap = at["b"] - cosine
-    assumes += (
-        Hypothesis("eta |b*|^2", s, ">", 0),
-        Hypothesis("eta |b*|^2", s, "<=", 1),
-    )
     return Violation(
         abs(4 * s * (gap * cosine + gap**2)), 0, assumes=assumes,
-        reads="one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; size of "
-        "(112), where the left side of (110) is 0",
+        reads=f"{ONE_STEP}; size of (112), where the left side of (110) is 0",
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from math import ceil
 
 from paper_checks.enclosures import enclosed, rational_root
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
+from paper_checks.rolora.replays.gradient import learning_rate
 from paper_checks.stored_values import Values, fractions
 
 
@@ -20,8 +21,7 @@ def first_step(values: Values) -> Violation:
     s, sine, q = fractions(values, "s", "sine", "q")
     m = int(values["samples"])
     assumes = assuming(
-        Hypothesis("eta |b*|^2", s, ">", 0),
-        Hypothesis("eta |b*|^2", s, "<=", 1),
+        *learning_rate(s),
         Hypothesis("delta_0", sine, ">", 0),
         Hypothesis("delta_0", sine, "<", 1),
         Hypothesis("q", q, ">", 2),
@@ -55,8 +55,7 @@ def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
     """Squared sine after T iterations for infinitely many samples, eps, and what is assumed."""
     s, c, sine, eps = fractions(values, "s", "c", "sine", "target")
     assumes = assuming(
-        Hypothesis("eta |b*|^2", s, ">", 0),
-        Hypothesis("eta |b*|^2", s, "<=", 1),
+        *learning_rate(s),
         Hypothesis("c", c, ">", 0),
         Hypothesis("c", c, "<", 1),
         Hypothesis("eps", eps, ">", 0),

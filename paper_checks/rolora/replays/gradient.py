@@ -89,6 +89,11 @@ def own_samples(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fract
     return assumes, found
 
 
+def learning_rate(s: Fraction) -> tuple[Hypothesis, Hypothesis]:
+    """A learning rate of at most 1/|b*|^2."""
+    return Hypothesis("eta |b*|^2", s, ">", 0), Hypothesis("eta |b*|^2", s, "<=", 1)
+
+
 @replay("rolora/eq-50")
 def eq_50(values: Values) -> Violation:
     """(51) is at most 1/(1 - eps_0) times the norm of grad - 2 M b, for any net; (50) at least that of grad - mean."""

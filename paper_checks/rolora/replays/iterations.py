@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from paper_checks.enclosures import enclosed
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
+from paper_checks.rolora.replays.gradient import learning_rate
 from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values, fractions
 
@@ -40,7 +41,7 @@ def a4_first_step(values: Values) -> Violation:
     x = 1 - square
     # a+ = a(1 - 2 s c^2) + 2 s c a*: coordinates c(1 - 2 s x) + 2 s c and d(1 - 2 s x); both squared.
     along, across = x * (1 - 2 * s * x + 2 * s) ** 2, square * (1 - 2 * s * x) ** 2
-    assumes = (*inside("delta_0^2", square), Hypothesis("eta |b*|^2", s, ">", 0), Hypothesis("eta |b*|^2", s, "<=", 1))
+    assumes = (*inside("delta_0^2", square), *learning_rate(s))
     return Violation(across / (along + across), square * (1 - s * x), assumes=assumes,
                      reads="square = delta_0^2, step = eta |b*|^2, unlimited samples; delta_1^2 against that of "
                      "the bound")  # fmt: skip
@@ -51,7 +52,7 @@ def eq_124(values: Values) -> Violation:
     """Eq. (144) with a mean of minimisers that is exact, divided by delta."""
     delta, s, eps = fractions(values, "delta", "step", "eps")
     x = 1 - delta**2
-    assumes = (*inside("delta", delta), Hypothesis("eta |b*|^2", s, ">", 0), Hypothesis("eta |b*|^2", s, "<=", 1),
+    assumes = (*inside("delta", delta), *learning_rate(s),
                *inside("eps', against (1 - delta^2)/16", eps, x / 16))  # fmt: skip
     return Violation(abs(1 - 2 * s * x), abs(1 - 2 * s * (x - eps)), assumes=assumes,
                      reads="step = eta |b*|^2, eps = eps', b = g; both sides of (144) over delta")  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.rolora.replays.gradient import learning_rate
 from paper_checks.stored_values import Values
 
 
@@ -28,8 +29,7 @@ def txt_exponential(values: Values) -> Violation:
     along, across = iterate(Fraction(1), Fraction(1, 10**9))
     slope = abs(across / along) * 10**9
     assumes = (
-        Hypothesis("eta |b*|^2", step, ">", 0),
-        Hypothesis("eta |b*|^2", step, "<=", 1),
+        *learning_rate(step),
         Hypothesis(
             "one iteration at T = 1e-18, against the limit", abs(slope - abs(1 - 2 * step)), "<=", Fraction(1, 10**15)
         ),
