@@ -211,7 +211,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
             yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
     if not replayed and claim.expect == "holds":
         yield ""
-        yield f"{'Proved' if claim.expect_grade == 'proof' else 'Checked'}: {_mathematics(_compared(claim))}"
+        yield f"{'Proved' if claim.grade == 'proof' else 'Checked'}: {_mathematics(_compared(claim))}"
     if claim.seen_in:
         yield ""
         yield f"On real networks: {', '.join(f'[{id}](figures/{_file(id)}.png)' for id in claim.seen_in)}."
