@@ -61,7 +61,8 @@ THEORY_HEADLINES = (
     ),
     Headline(
         r"For a general noise law a spike shows if and only if it is above $1/g(U+)$, at the edge of the noise; the "
-        r"first version's eq. (36) has a sign error, and its monotonicity needs non-negative free cumulants.",
+        r"first version's eq. (36) has a sign error, and its monotonicity holds for non-negative free cumulants, not "
+        "for all laws.",
         ("fedloru-v1/prop-3.2", "fedloru-v1/eq-36", "fedloru-v1/Fj1", "fedloru-v1/Fj2"),
     ),
     Headline(

@@ -10,6 +10,7 @@ from typing import Any
 
 import sympy
 
+from paper_checks.fedloru.replays.limit_proofs import Steps
 from paper_checks.fedloru.replays.step_proofs import concluded
 from paper_checks.proof_steps import non_negative, rational
 from paper_checks.replay import Proof, proof
@@ -54,6 +55,41 @@ def eq_55(values: Values) -> Proof:
     )
 
 
+def kesten_mckay() -> Steps:
+    r"""The law of degree 3: R is inverse to the transform up to $w = \sqrt2$, and its series diverges at $w = 1$."""
+    w, z = sympy.symbols("w z", positive=True)
+    R = 3 * (sympy.sqrt(1 + 4 * w**2) - 1) / (2 * w)
+    g = (z - 3 * sympy.sqrt(z**2 - 8)) / (2 * (9 - z**2))  # of the density 3 sqrt(8 - x^2) / (2 pi (9 - x^2))
+    slope = sympy.diff(R + 1 / w, w)
+    edge = sympy.sqrt(2)
+    catalan = [sympy.catalan(order) for order in range(5)]
+    series = sum((-1) ** order * 3 * number * w ** (2 * order + 1) for order, number in enumerate(catalan))
+    return [
+        (sympy.simplify((R + 1 / w).subs(w, g.subs(z, 4)) - 4) == 0, "R of Kesten and McKay's law"),
+        (sympy.limit(g, z, 2 * edge) == edge, "its transform at the edge"),
+        (sympy.solve(slope, w) == [edge], "its first critical value"),
+        (sympy.expand(sympy.series(R, w, 0, 10).removeO() - series) == 0, "its cumulants"),
+    ]
+
+
+def uniform() -> Steps:
+    r"""$wh'$ increases for the uniform law, $h(w) = w\coth w - 1$; its fourth cumulant is negative."""
+    w, more = sympy.symbols("w more", positive=True)
+    h = w * sympy.cosh(w) / sympy.sinh(w) - 1
+    stated = sympy.cosh(w) * sympy.sinh(w) ** 2 - 3 * w * sympy.sinh(w) + 2 * w**2 * sympy.cosh(w)
+    slope = sympy.diff(w * sympy.diff(h, w), w) * sympy.sinh(w) ** 3
+    first = [(sympy.Integer(9) ** order - 1) / 4 + 8 * order**2 - 10 * order for order in range(6)]
+    series = sum(c * w ** (2 * order) / sympy.factorial(2 * order) for order, c in enumerate(first))
+    split = (sympy.cosh(3 * w) - sympy.cosh(w)) / 4 - 3 * w * sympy.sinh(w) + 2 * w**2 * sympy.cosh(w)
+    return [
+        (sympy.simplify((slope - stated).rewrite(sympy.exp)) == 0, "the slope of w h'"),
+        (sympy.simplify((split - stated).rewrite(sympy.exp)) == 0, "products of hyperbolic functions"),
+        (sympy.expand(sympy.series(stated, w, 0, 12).removeO() - series) == 0, "its coefficients"),
+        (first[0] == first[1] == 0 and non_negative(sympy.expand((8 * n**2 - 10 * n).subs(n, 2 + more))), "their sign"),
+        (sympy.series(h / w, w, 0, 5).removeO().coeff(w, 3) < 0, "a negative fourth cumulant"),
+    ]
+
+
 @proof("fedloru-v1/Fj1", shift=0)
 def fj1(values: Values) -> Proof:
     r"""The term of $C_n$ for every n, and its sign.
@@ -61,9 +97,19 @@ def fj1(values: Values) -> Proof:
     $s_NR(s_N/\theta_j) = \sum_nC_ns_N^n\theta_j^{1-n}$ and its likes give the series, and
     $\theta_1\theta_j^{1-n} - \theta_j\theta_1^{1-n} = (\theta_1^n - \theta_j^n)/(\theta_1\theta_j)^{n-1} > 0$ for $n
     \ge 1$, while $s_N^n < s_M^n$. So a term has the sign of $-C_n$, and the sum is negative where no $C_n$ is and one
-    is positive. It converges above the thresholds: R is the inverse of the Stieltjes transform less 1/w, analytic for
-    w between 0 and $g(U^+)$, and the radius of convergence of a series without negative coefficients ends at a
-    singularity on the positive axis (Pringsheim). With a negative mean: the semicircle of mean -1/2 in fractions.
+    is positive. Where no $C_n$ is negative it converges above the thresholds: R is the inverse of the Stieltjes
+    transform less 1/w, analytic for w between 0 and $g(U^+)$, and the radius of convergence of a series without
+    negative coefficients ends at a singularity on the positive axis (Pringsheim).
+
+    Elsewhere it may diverge at an outlier: Kesten and McKay's law of degree 3 has $R(w) = 3(\sqrt{1+4w^2} - 1)/(2w)$
+    and $g(U^+) = \sqrt2$, where $R(w) + 1/w$ has its first critical value, and its cumulants, Catalan numbers times
+    $\pm3$, do not tend to 0, so that the series diverges at $w = 1$.
+
+    Any law: $F_{j,1}$ is $\theta_1\theta_j$ times the increment of $h(w) = wR(w)$ over $[s_N, s_M]/\theta_1$ less that
+    over $[s_N, s_M]/\theta_j$, which have one length on a logarithmic scale; it is negative if $wh'(w)$ increases. The
+    uniform law on $[-1, 1]$ has $R(w) = \coth w - 1/w$, $C_4 < 0$, and $(wh')'\sinh^3w = \cosh w\sinh^2w - 3w\sinh w +
+    2w^2\cosh w$, whose coefficient of $w^{2k}/(2k)!$ is $(9^k - 1)/4 + 8k^2 - 10k$: 0 for $k \le 1$, positive from
+    $k = 2$ on. With a negative mean: the semicircle of mean -1/2 in fractions.
     """
     power = n - 1 + int(values["shift"])
 
@@ -84,8 +130,11 @@ def fj1(values: Values) -> Proof:
             (zero(defined - printed), "the term of C_n"),
             (zero(theta_1 * theta_j**-power - theta_j * theta_1**-power - signed), "the sign of the term"),
             (example > 0, "a positive sum for a negative mean"),
+            *kesten_mckay(),
+            *uniform(),
         ],
-        "the term of C_n with n as a symbol; one law of negative mean in fractions",
+        "the term of C_n with n as a symbol; one law of negative mean in fractions; a law whose series diverges at an "
+        "outlier; the uniform law",
     )
 
 
@@ -98,8 +147,9 @@ def fj2(values: Values) -> Proof:
     braces, with $d = n - 2k + 1 > 0$, is $(s_Ns_M)^{k-1}(s_M^d - s_N^d)\,(\theta_j\theta_1)^{1-k}(\theta_1^{-d} -
     \theta_j^{-d}) < 0$; the brace of a middle place ($d = 0$) vanishes. Hence $T(n) \le 0$ where no cumulant is
     negative, and $T(1) = 0$. The semicircle has the one cumulant $C_2$, so that only $k = n - k + 1 = 2$ contributes,
-    a middle place. The series converge absolutely, as those of $F_{j,1}$ do, and so does their Cauchy product. The
-    semicircle of mean $-m$ has $T(2) = C_1C_2$ times a negative number, which is positive.
+    a middle place. Within the radius of convergence of R, for non-negative cumulants at every outlier (as for
+    $F_{j,1}$), the series converge absolutely, and so does their Cauchy product. The semicircle of mean $-m$ has
+    $T(2) = C_1C_2$ times a negative number, which is positive.
     """
 
     def brace(at: Any, of: Any) -> Any:

@@ -149,14 +149,17 @@ def judge_negative(cases: Searched, quantities: list[tuple[str, int]], strict: b
 @claim(
     "fedloru-v1/Fj1",
     where="v1 and iclr, Appendix A.3, after eq. (36) and (32)",
-    says=r"$F_{j,1} = \theta_1\{s_NR(s_N/\theta_j) - s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - "
+    says=r"In part (i), where $\theta_1 > \theta_j > 0$: "
+    r"$F_{j,1} = \theta_1\{s_NR(s_N/\theta_j) - s_MR(s_M/\theta_j)\} + \theta_j\{s_MR(s_M/\theta_1) - "
     r"s_NR(s_N/\theta_1)\} = \sum_n C_n(s_N^n - s_M^n)(\theta_1\theta_j^{-(n-1)} - \theta_j\theta_1^{-(n-1)})$, which "
     r"is negative since $\theta_1 > \theta_j$ and $s_N < s_M$.",
     measure=search_cases,
     control=Form("The statement for the semicircle.", {"laws": NON_NEGATIVE[:1]}),
     correction=Form(
-        r"The series stands. It is negative for laws whose free cumulants are non-negative and not all zero (the "
-        r"semicircle, Marchenko-Pastur): then every term is. With a negative mean the first term, "
+        r"The series stands where it converges: for $s_M/\theta_j$ within the radius of convergence of R, which for "
+        r"non-negative free cumulants is so for every outlier. Then every term is negative or 0, and the sum is "
+        r"negative if one cumulant is positive (the semicircle, Marchenko-Pastur). That is sufficient, not needed: for "
+        r"the uniform law, with $C_4 < 0$, $F_{j,1}$ is negative too. With a negative mean the first term, "
         r"$C_1(s_N - s_M)(\theta_1 - \theta_j)$, is positive and can dominate.",
         {"laws": NON_NEGATIVE},
         mutants=({"laws": tuple(R_TRANSFORMS)[2:3]}, {"laws": tuple(R_TRANSFORMS)[3:]}, {"shift": 1}),
@@ -214,7 +217,8 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
 @claim(
     "fedloru-v1/Fj2",
     where="v1 and iclr, Appendix A.3, from F_{j,2} to the end of part (i)",
-    says=r"$F_{j,2} = R(s_N/\theta_j)R(s_M/\theta_1) - R(s_M/\theta_j)R(s_N/\theta_1) = \sum_nT(n)$ by the Cauchy "
+    says=r"In part (i), where $\theta_1 > \theta_j > 0$: "
+    r"$F_{j,2} = R(s_N/\theta_j)R(s_M/\theta_1) - R(s_M/\theta_j)R(s_N/\theta_1) = \sum_nT(n)$ by the Cauchy "
     r"product $\sum a_n\sum b_n = \sum_n\sum_{k \le n}a_kb_{n-1+1}$; T(n) is the sum over $k \le m$ of the pairs k "
     r"and $n - k + 1$ with a minus between the braces, $\sum_{k \le m}C_kC_{n-k+1}(s_N^{k-1}s_M^{n-k} - "
     r"s_M^{k-1}s_N^{n-k})(\theta_j^{1-k}\theta_1^{k-n} - \theta_j^{k-n}\theta_1^{1-k})$, and is negative for each $n "
@@ -225,7 +229,8 @@ def _pairing_lines(printed_index: bool, pair_sign: int) -> list[Equation]:
         {"printed_index": False, "pair_sign": 1, "laws": NON_NEGATIVE[1:]},
     ),
     correction=Form(
-        r"With $b_{n-k+1}$ in the Cauchy product and a plus between the braces it holds. $T(n) \le 0$ for laws "
+        r"With $b_{n-k+1}$ in the Cauchy product and a plus between the braces it holds where the series of R "
+        r"converges at $s_M/\theta_j$ (for non-negative free cumulants, at every outlier). $T(n) \le 0$ for laws "
         r"with non-negative free cumulants; for the semicircle every T(n), and $F_{j,2}$, is 0 ($T(1) = 0$ for every "
         "law). With a negative mean T(2) is positive.",
         {"printed_index": False, "pair_sign": 1, "strict": False, "laws": NON_NEGATIVE},
