@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -28,8 +29,15 @@ class Watched:
 
     def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
         """The sum of share times upload, and a receipt for each client."""
-        self._sent = []
-        return fold(trip, self._kept(trip), shares)
+        sent: list[Any] = []
+
+        def then(upload: Any) -> Any:
+            sent.append(upload if trip.then is None else trip.then(upload))
+            return sent[-1]
+
+        answer = fold(replace(trip, then=then), self._executor.replies(trip), shares)
+        self._sent = sent
+        return answer
 
     def tell(self, trip: Trip) -> None:
         """Brings values to every client."""
@@ -39,11 +47,6 @@ class Watched:
         """What the clients sent since it was taken last, in the order of the cohort, as the server adds it up."""
         sent, self._sent = self._sent, []
         return sent
-
-    def _kept(self, trip: Trip) -> Iterator[Reply]:
-        for reply in self._executor.replies(trip):
-            self._sent.append(reply.upload if trip.then is None else trip.then(reply.upload))
-            yield reply
 
 
 def require_models(algorithm: Any) -> None:
@@ -73,7 +76,6 @@ def alignment(algorithm: Any, before: Any, after: Any, sent: Sequence[Any], left
 
     Returns:
         A number from -1 to 1; nan where an update is zero.
-
     """
     start = algorithm.weights(before)
     together = _vector(algorithm.weights(after) - start, left_out)

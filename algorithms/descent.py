@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 from algorithms.federation import Client, FederationError, Memory
 from algorithms.optimisers import Optimiser, descended
 from algorithms.schedules import Schedule
-from algorithms.tree import Split
+from algorithms.tree import Split, narrow, wide
 
 Assemble = Callable[[Any], Mapping[str, Any]]
 """From parameters, such as factors, to weights; differentiable."""
@@ -271,9 +271,9 @@ def _summed(
     total: list[Tensor] = []
     for share, part in parts:
         slopes, _ = _slopes(client, split, w, observed, assemble, part)
-        slopes = [share * slope for slope in slopes]
+        slopes = [share * wide(slope) for slope in slopes]
         total = [one + other for one, other in zip(total, slopes, strict=True)] if total else slopes
-    return total, {}
+    return [narrow(slope, entry.dtype) for slope, entry in zip(total, w, strict=True)], {}
 
 
 def _slopes(

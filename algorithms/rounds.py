@@ -179,12 +179,12 @@ def rounds(
     _require_followed(algorithm, clients)
     if aligned:
         require_models(algorithm)
-    watched = Watched(executor)
+    watched = Watched(executor) if aligned else None
     fed = Federation(
         clients,
         weights=shares,
         seed=seed,
-        executor=watched if aligned else executor,
+        executor=watched or executor,
         ledger=ledger,
         state=resume[0].federation if resume else None,
     )
@@ -200,7 +200,7 @@ def rounds(
     for number, state in enumerate(go_on(algorithm.round, fed, before, rounds - done, cohort), done + 1):
         evaluated = number % evaluate_every == 0 or number == rounds
         metrics = _metrics(problem, algorithm, state, fed, number, evaluated)
-        if aligned:
+        if watched is not None:
             metrics["alignment"] = alignment(algorithm, before, state, watched.taken(), _statistics(clients))
         before = state
         yield Step(metrics, RunState(number, state, fed.state), ledger)

@@ -89,13 +89,29 @@ class Tree(Mapping[str, Tensor]):
         return Tree({name: entry for name, entry in self.items() if name not in left_out})
 
 
+_WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
+
+
+def wide(tensor: Tensor) -> Tensor:
+    """The tensor as it is added up: in single precision if it is of half, where a sum of many terms stops growing."""
+    return tensor.to(_WIDER.get(tensor.dtype, tensor.dtype))
+
+
+def narrow(total: Tensor, dtype: torch.dtype) -> Tensor:
+    """The sum of tensors of a type that were made `wide`, in that type."""
+    return total.to(dtype) if dtype in _WIDER else total
+
+
 def weighted_sum(terms: Iterable[tuple[float, Any]]) -> Any:
-    """The sum of weight times message, for messages of trees, tensors, tuples and mappings of one structure."""
-    total: Any = None
+    """The sum of weight times message, for messages of trees, tensors, tuples and mappings of one structure.
+
+    Numbers of half precision are added in single precision, and rounded once.
+    """
+    total = message = None
     for weight, message in terms:
-        part = pytree.tree_map(lambda entry, weight=weight: entry * weight, message)
+        part = pytree.tree_map(lambda entry, weight=weight: wide(entry) * weight, message)
         total = part if total is None else pytree.tree_map(torch.add, total, part)
-    return total
+    return pytree.tree_map(lambda entry, term: narrow(entry, term.dtype), total, message)
 
 
 def tensors(message: Any) -> list[Tensor]:

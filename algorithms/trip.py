@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from algorithms.tree import tensors
+from algorithms.tree import narrow, tensors, wide
 
 Cohort = Sequence[int]
 """Numbers of clients, increasing."""
@@ -267,9 +267,51 @@ def part_size(clients: int) -> int:
     return max(1, -(-clients // PARTS))
 
 
-def fold(
-    trip: Trip, replies: Iterable[Reply], shares: Sequence[float], size: int | None = None
-) -> tuple[Any, list[Receipt]]:
+class Form(NamedTuple):
+    """What a message is but for its numbers: its structure, and shape and type of each tensor."""
+
+    structure: Any
+    leaves: tuple[tuple[torch.Size, torch.dtype], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """Uploads added up, in single precision where they are of half.
+
+    Attributes:
+        total: A tensor for each of the form's.
+        form: Of the uploads.
+    """
+
+    total: list[Tensor]
+    form: Form
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As a message: a structure alone does not travel well."""
+        message = pytree.tree_unflatten(self.total, self.form.structure)
+        return _sum_of, (message, tuple(dtype for _, dtype in self.form.leaves))
+
+    def plus(self, other: Sum, number: int) -> Sum:
+        """The sum of both, in place of this one.
+
+        Raises:
+            FederationError: The other, which begins with this client, is of other things.
+        """
+        require_same(other.form, self.form, number)
+        return Sum(add_up(self.total, other.total), self.form)
+
+    def message(self) -> Any:
+        """The sum as a message, in the types of the uploads."""
+        kinds = [dtype for _, dtype in self.form.leaves]
+        return pytree.tree_unflatten(list(map(narrow, self.total, kinds)), self.form.structure)
+
+
+def _sum_of(message: Any, kinds: Sequence[torch.dtype]) -> Sum:
+    total, structure = pytree.tree_flatten(message)
+    return Sum(total, Form(structure, tuple((leaf.shape, kind) for leaf, kind in zip(total, kinds, strict=True))))
+
+
+def fold(trip: Trip, replies: Iterable[Reply], shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
     """Adds share times upload up as replies arrive, in the order of the cohort; one upload is held at a time.
 
     Partial sums of some clients each are added, so that several processes come to the same bits.
@@ -278,36 +320,29 @@ def fold(
         trip: The trip.
         replies: In the order of its cohort.
         shares: Of the clients.
-        size: Of the parts; default: `part_size`.
 
     Raises:
         FederationError: Uploads of several structures or shapes, or of something else than tensors.
     """
-    size = size or part_size(len(trip.cohort))
-    total: list[Tensor] | None = None
-    partial: list[Tensor] = []
-    form: Form | None = None
+    added, receipts = added_up(trip, replies, shares, part_size(len(trip.cohort)))
+    return added.message(), receipts
+
+
+def added_up(trip: Trip, replies: Iterable[Reply], shares: Sequence[float], size: int) -> tuple[Sum, list[Receipt]]:
+    """`fold` in parts of some size, whose sum is not yet rounded to the types of the uploads."""
+    total: Sum | None = None
+    partial: Sum | None = None
     receipts: list[Receipt] = []
     for number, share, reply in zip(trip.cohort, shares, replies, strict=True):
         made = reply.upload if trip.then is None else trip.then(reply.upload)
         receipts.append(Receipt.of(number, reply, () if trip.then is None else made))
-        leaves, own = flattened(made, number)
-        if form is not None:
-            require_same(own, form, number)
-        form = own
-        product = _times(leaves, share)
-        partial = product if len(receipts) % size == 1 or size == 1 else add_up(partial, product)
+        leaves, form = flattened(made, number)
+        product = Sum(_times(leaves, share), form)
+        partial = product if partial is None else partial.plus(product, number)
         if len(receipts) % size == 0 or len(receipts) == len(trip.cohort):
-            total = partial if total is None else add_up(total, partial)
-    assert form is not None
-    return pytree.tree_unflatten(total or [], form.structure), receipts
-
-
-class Form(NamedTuple):
-    """What a message is but for its numbers: its structure, and shape and type of each tensor."""
-
-    structure: Any
-    leaves: tuple[tuple[torch.Size, torch.dtype], ...]
+            total, partial = partial if total is None else total.plus(partial, number), None
+    assert total is not None
+    return total, receipts
 
 
 def flattened(message: Any, number: int) -> tuple[list[Tensor], Form]:
@@ -346,7 +381,7 @@ def add_up(total: list[Tensor], part: list[Tensor]) -> list[Tensor]:
 
 
 def _times(leaves: list[Tensor], share: float) -> list[Tensor]:
-    return list(torch._foreach_mul(leaves, share)) if leaves else []
+    return list(torch._foreach_mul([wide(leaf) for leaf in leaves], share)) if leaves else []
 
 
 def first_that_is_not_finite(receipts: Sequence[Receipt]) -> int | None:

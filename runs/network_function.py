@@ -19,7 +19,7 @@ from torch.nn.parameter import is_lazy
 
 from algorithms.federation import FederationError
 from algorithms.layers import Factorable, call, factorable, observe
-from algorithms.tree import Tree
+from algorithms.tree import Tree, wide
 from algorithms.weights import Weight
 from workloads.augmentation import Offsets, Preparation
 
@@ -119,7 +119,7 @@ class Network:
             x, y = data.x[part], data.y[part]
             with _several_at_once():
                 outputs = call(self.testing, w, x if self.preparation is None else self.preparation(x))
-            total[0] += self.loss(outputs, y) * len(x)
+            total[0] += wide(self.loss(outputs, y)) * len(x)
             scored = scored and outputs.ndim == 2 and outputs.shape[1] > 1  # one logit is no output by class
             if scored:
                 total[1] += (outputs.argmax(dim=1) == y).sum()

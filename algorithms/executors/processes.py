@@ -20,13 +20,12 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 import torch
-from torch import Tensor, multiprocessing
-from torch.utils import _pytree as pytree
+from torch import multiprocessing
 
 from algorithms.executors.sharing import Packed, unpack
 from algorithms.executors.worker import Failure, Order, packed, serve
 from algorithms.federation import FederationError
-from algorithms.trip import Cohort, Form, Key, Receipt, Reply, Trip, add_up, flattened, part_size, require_same
+from algorithms.trip import Cohort, Key, Receipt, Reply, Sum, Trip, part_size
 from workloads.lifeline import uninterrupted, worker_environment
 
 
@@ -107,18 +106,14 @@ class Processes:
         Raises:
             FederationError: As `replies`.
         """
-        total: list[Tensor] = []
-        form: Form | None = None
+        total: Sum | None = None
         receipts: list[Receipt] = []
         for sent, of_part in self._answers(trip, shares):
-            number = trip.cohort[len(receipts)]
-            leaves, own = flattened(unpack(sent, own=form is None), number)
-            if form is not None:
-                require_same(own, form, number)
-            total, form = leaves if form is None else add_up(total, leaves), own
+            part: Sum = unpack(sent, own=total is None)
+            total = part if total is None else total.plus(part, trip.cohort[len(receipts)])
             receipts += unpack(of_part, own=True)
-        assert form is not None
-        return pytree.tree_unflatten(total, form.structure), receipts
+        assert total is not None
+        return total.message(), receipts
 
     def tell(self, trip: Trip) -> None:
         """Nothing to do: it goes with the next trip."""

@@ -15,7 +15,7 @@ import torch
 
 from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
-from algorithms.trip import Reply, Sequential, Trip, fold
+from algorithms.trip import Reply, Sequential, Trip, added_up
 from workloads.lifeline import end_with_pipe
 
 
@@ -125,7 +125,7 @@ class Held:
             shared=shared, equipped=equipped,
         )  # fmt: skip
         replies = self._keeping(trip)
-        return (list(replies),) if shares is None else fold(trip, replies, shares, size=len(cohort))
+        return (list(replies),) if shares is None else added_up(trip, replies, shares, len(cohort))
 
     def _keeping(self, trip: Trip) -> Iterator[Reply]:
         for number, reply in zip(trip.cohort, Sequential().replies(trip), strict=True):

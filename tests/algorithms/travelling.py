@@ -64,3 +64,7 @@ def write_and_wait(client, memory, pipe):
         held.flush()
         time.sleep(3600)
     return Reply()
+
+
+def send_share_of_one(client, memory):
+    return Reply({"W": torch.full((3,), 1 / (memory.number + 1), dtype=torch.bfloat16)})
