@@ -362,8 +362,8 @@ def measure_drift(context: Context) -> list[Drift]:
         ),
     ),
     uses=("fedlrt/eq-2",),
-    because="With three clients the mean of the local minimisers can be the global one: then more local steps bring "
-    "FedAvg nearer to it.",
+    because="With three clients the mean of the local minimisers can be the global one: then many local steps bring "
+    "FedAvg back to it.",
     expect=("depends on the reading", "proof"),
 )
 def claim_drift(runs: list[Drift], limit: float = 1.0, order: int = 1, power: int = 1,

@@ -24,7 +24,7 @@ THEMES = (
         "vision_settings",
         "vision_experiments",
     ),
-    *("baseline_boxes", "splitting", "splitting_steps"),
+    *("baseline_boxes", "splitting", "step_restrictions", "splitting_steps"),
     *("worst_cases", "descent_steps", "truncation_steps", "simplified_steps", "simplified_bounds"),
 )
 

@@ -75,43 +75,55 @@ OTHERS: dict[str, dict[str, Any]] = {
 ROUNDS = (1, 2, 2, 2, 3)
 
 
+def largest_ranks(
+    costs: Mapping[str, Mapping[str, Polynomial]], factor: int = 10, bases: int = 0
+) -> dict[tuple[str, str], int]:
+    """The largest rank of a layer of the width of Figure 3 at which a cost is so many times below FedLin's.
+
+    Args:
+        costs: by method and cost; a round of one local step and one sample.
+        factor: times less.
+        bases: multiples of nr that a client's compute has more, for the gradients in U and V.
+
+    Returns:
+        By cost and method; 0 if there is none.
+    """
+    found = {}
+    for cost in ("communication", "client compute"):
+        full = evaluate(costs["FedLin"][cost], WIDTH, 1)
+        for method in ("FeDLRT, simplified", "FeDLRT, full"):
+            more = bases * WIDTH if cost == "client compute" else 0
+            ranks = [r for r in range(1, WIDTH // 2)
+                     if factor * (evaluate(costs[method][cost], WIDTH, r) + more * r) <= full]  # fmt: skip
+            found[cost, method] = max(ranks, default=0)
+    return found
+
+
 @claim(
     "fedlrt/claim-order-of-magnitude",
     where="Abstract",
-    says="In computer vision benchmarks client compute and communication costs are reduced by up to an order of "
-    "magnitude, with minimal impact on global accuracy.",
+    says="The efficiency of FeDLRT is demonstrated in an array of computer vision benchmarks, where client compute and "
+    "communication costs are reduced by up to an order of magnitude, with minimal impacts on global accuracy.",
     measure=count_costs,
-    mutants=[{"factor": 1000.0}, {"least": 0.1}],
-    readings=(
-        Reading(
-            "what a layer costs",
-            f"For some rank of a layer of the width {WIDTH} of Figure 3 communication and client compute, in a round "
-            f"of "
-            "one local step, are a tenth of FedLin's, by counting and by Table 1.",
-            why="Which ranks keep the accuracy of the benchmarks is a matter of training.",
-        ),
-    ),
-    vary=("factor",),
-    best={"factor": Best(117.0, "proved: at rank 1, compute with the full correction, counted; the others save more")},
     uses=("fedlrt/table-1",),
+    kind="experiment",
     importance="result",
-    expect=("holds", "proof"),
+    expect=("not checkable here", None),
+    expect_reason="which ranks keep the accuracy of the benchmarks is a matter of training them, and no figure of "
+    "theirs shows the compute of a client. Costs alone: for a 512 x 512 layer, one local step and one sample, Table 1 "
+    "has a tenth of FedLin's communication up to rank 31, and a tenth of its client compute up to rank 12, or 6 if the "
+    "gradients in U and V add 4nr",
 )
-def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]], factor: float = 10.0,
-                             least: float = 0.0) -> Evidence:  # fmt: skip
-    """The largest rank at which the costs are a given factor below FedLin's; ``least`` is a share of the width."""
-    promises, told = [], []
-    for cost in ("communication", "client compute"):
-        for method in ("FeDLRT, simplified", "FeDLRT, full"):
-            for name, of in (("counted", costs), ("Table 1", TABLE_1)):
-                full = evaluate(of["FedLin"][cost], WIDTH, 1)
-                ranks = [r for r in range(max(1, int(least * WIDTH)), WIDTH // 2)
-                         if factor * evaluate(of[method][cost], WIDTH, r) <= full]  # fmt: skip
-                best = Fraction(full, evaluate(of[method][cost], WIDTH, max(1, int(least * WIDTH))))
-                promises.append(Promise(f"{cost} can be {factor:g} times smaller", Fraction(factor), best,
-                                        at_most=True))  # fmt: skip
-                told.append(f"{cost}, {method}, {name}: r <= {max(ranks, default=0)}")
-    return judge_promises(promises, f"n = {WIDTH}; tenfold for {'; '.join(told)}", whole=True)
+def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> Evidence:
+    """Undecided, with the largest ranks at which the costs are a tenth of FedLin's."""
+    tables = {"counted": largest_ranks(costs), "Table 1": largest_ranks(TABLE_1),
+              "Table 1 and 4nr more": largest_ranks(TABLE_1, bases=4)}  # fmt: skip
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{cost}, {method}, r <= {rank}" for (cost, method), rank in ranks.items())
+        for name, ranks in tables.items()
+    )
+    return Evidence(None, f"n = {WIDTH}, a tenth of FedLin's; {told}", cases=len(tables),
+                    reason=claim_order_of_magnitude.expect_reason)  # fmt: skip
 
 
 @claim(

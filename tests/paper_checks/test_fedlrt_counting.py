@@ -25,6 +25,7 @@ from paper_checks.fedlrt.counting import (
     written,
 )
 from paper_checks.fedlrt.replays import boxes
+from paper_checks.fedlrt.table_of_costs import TABLE_1, claim_order_of_magnitude, largest_ranks
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -113,3 +114,14 @@ def test_the_lines_of_the_boxes_send_and_decompose_what_the_algorithms_do(method
 def test_a_product_of_shapes_that_do_not_meet_is_told() -> None:
     with pytest.raises(ValueError, match="do not meet"):
         _ = boxes.Step("client", "product", ((boxes.m, boxes.r), (boxes.n, boxes.r))).gives
+
+
+def test_the_ranks_that_save_a_factor_of_ten_are_those_that_the_reason_names() -> None:
+    def ranks(bases: int, factor: int = 10) -> list[int]:
+        return list(largest_ranks(TABLE_1, factor, bases).values())
+
+    assert ranks(0) == [31, 31, 12, 12]  # communication, then compute; simplified and full correction
+    assert ranks(4) == [31, 31, 6, 6]
+    assert ranks(0, 1000) == [0] * 4
+    assert "up to rank 31" in claim_order_of_magnitude.expect_reason
+    assert "up to rank 12, or 6 if" in claim_order_of_magnitude.expect_reason

@@ -112,13 +112,15 @@ def claim_robust(values: Values) -> Proof:
     r"""A step of FeDLRT from any S, small or singular; one client, one step of $\lambda$, no truncation.
 
     With $P(\cdot) = P_{\tilde U}(\cdot)P_{\tilde V}$ and $P(W) = W$ (Lemma 1) it leads to $P(W - \lambda G) = W -
-    \lambda P(G)$, at the distance $\lambda\|G - P(G)\| \le \lambda\|G\|$ from the full-rank step $W - \lambda G$: the
-    projection drops entries in completed bases. For G outside of both bases that is all of it. By smoothness the
-    loss changes by at most $-\lambda(1 - \frac12\lambda L)\|P(G)\|^2$, which is not positive for $\lambda L \le 2$ as
-    for descent at full rank: neither bound knows S. The steps that follow in the same bases are of a loss of
-    $\tilde S$ with the same L (Lemma 3), and S bounds none of them. Descent in U, S and V in turn, as a contrast: from
-    $usv^\top$ with u, v = 1 and s = 30 the loss $\frac12(usv)^2$, L = 1, rises at $\lambda = 1$, and with it at
-    $\lambda = \frac1{10}$.
+    \lambda P(G)$, which is $\lambda\|G - P(G)\|$ from the full-rank step $W - \lambda G$. Complete $\tilde U$ and
+    $\tilde V$ to orthonormal bases of the whole space, and write G in them as a matrix: $P(G)$ keeps the entries that
+    belong to $\tilde U$ and $\tilde V$ and sets the others to zero. So $\|G - P(G)\| \le \|G\|$, with equality where
+    $\tilde U^\top G\tilde V = 0$. By smoothness the loss changes by at most $-\lambda(1 - \frac12\lambda
+    L)\|P(G)\|^2$, which is not positive for $\lambda L \le 2$, as for descent at full rank. Neither bound contains S.
+    Further steps in the same bases are steps on a loss of $\tilde S$ with the same L (Lemma 3), and S limits none of
+    them. Theorem 5 is not used: it is about exact integration. Descent in U, S and V in turn, as a contrast: from
+    $usv^\top$ with u, v = 1 and s = 30 the loss $\frac12(usv)^2$, L = 1, rises at $\lambda = 1$ and at $\lambda =
+    \frac1{10}$.
     """
     share, largest, flaws = rational(values["share"]), Fraction(values["largest"]), []
     rate, dropped, kept = sympy.symbols("lambda dropped kept", positive=True)  # squares of the two parts of G

@@ -10,15 +10,52 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedlrt/thm-5")
 def thm_5(values: Values) -> Violation:
-    r"""A flat loss, both flows at rest, in units of $d_2d_3$ with $\Delta t$ in units of $d_3$, for all constants."""
-    time, theta, lost = fractions(values, "time", "theta", "lost")
+    r"""A flat loss, both flows at rest, for any constants: $\Delta t$ in units of $d_3$, the rest of $d_2d_3$."""
+    time, theta, cut = fractions(values, "time over d_3", "theta over d_2 d_3", "cut part over d_2 d_3")
     assumes = [
         Hypothesis("Delta t over d_3", time, ">", 0),
-        Hypothesis("what the truncation takes away", lost, ">", 0),
-        Hypothesis("what the truncation takes away", lost, "<", theta),
+        Hypothesis("cut part over d_2 d_3", cut, ">", 0),
+        Hypothesis("cut part over d_2 d_3", cut, "<", theta),
     ]
-    return Violation(lost, time + theta / time, assumes=assumes,
-                     reads="flat loss, epsilon = 0: the truncated part over d_2 d_3, against the bound")  # fmt: skip
+    # d_2 Delta t and d_3 theta / Delta t, over d_2 d_3.
+    return Violation(cut, time + theta / time, assumes=assumes,
+                     reads="flat loss, epsilon = 0, any d_2 and d_3: the cut part, against d_2 Delta t + d_3 theta / "
+                     "Delta t, both over d_2 d_3")  # fmt: skip
+
+
+def _cut_back(values: Values, added: str, reads: str) -> Violation:
+    r"""From diag(a, 0) a round moves the entry (2, 2) alone, by at most $m\lambda$, and truncation takes it back.
+
+    The gradient of $\frac12\|W - \mathrm{diag}(a, m)\|^2$ is -m there, and the second axis completes both bases.
+    """
+    largest, missing, rate, theta = fractions(values, "largest", "missing", "rate", "theta")
+    assumes = [
+        Hypothesis("lambda L, or L Delta t", rate, ">", 0),
+        Hypothesis("lambda L, or L Delta t", rate, "<=", 1),
+        Hypothesis("norm of the gradient", missing, ">", 0),
+        Hypothesis(f"{added}, which is at least what a round adds, against theta", rate * missing, "<", theta),
+        Hypothesis("the singular value that stays, against theta", largest, ">", theta),
+        Hypothesis("the singular value that stays, against the entry to be reached", largest, ">=", missing),
+    ]
+    before = after = missing**2 / 2
+    return Violation(after, before, strict=True, assumes=assumes, reads=reads,
+                     given={"start, and end of every round": [[largest, 0], [0, 0]]})  # fmt: skip
+
+
+@replay("fedlrt/claim-robust@no-limit-at-all-with-truncation")
+def claim_robust(values: Values) -> Violation:
+    """One explicit step."""
+    return _cut_back(values, "lambda times the gradient",
+                     "n = 2, one client, loss |W - diag(largest, missing)|^2/2 from diag(largest, 0): loss after a "
+                     "round, which should be below that before")  # fmt: skip
+
+
+@replay("fedlrt/claim-robust@guaranteed-by-theorem-5")
+def claim_robust_exact(values: Values) -> Violation:
+    r"""Exact flows: K and L stay, and the entry comes to $m(1 - e^{-\Delta t})$, which is below $m\Delta t$."""
+    return _cut_back(values, "Delta t times the gradient",
+                     "n = 2, loss |W - diag(largest, missing)|^2/2 from diag(largest, 0), K, L and S integrated "
+                     "exactly: loss after a round, which should be below that before")  # fmt: skip
 
 
 @replay("fedlrt/eq-17")
