@@ -1,5 +1,7 @@
 """The command line: its contract, and one clear line for every error a user can make."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -224,8 +226,46 @@ def test_json_goes_through_links(capsys, tmp_path):
     assert len(json.loads((tmp_path / "target").read_text())["claims"]) == 1
 
 
+@contextlib.contextmanager
+def standard_streams(out, encoding=None):
+    """Standard output is this open file, by its descriptor as well; standard error has the same encoding."""
+    sys.stdout.flush()
+    before = os.dup(1)
+    os.dup2(out.fileno(), 1)
+    try:
+        with (
+            open(1, "w", encoding=encoding, closefd=False) as own,
+            io.TextIOWrapper(io.BytesIO(), encoding=encoding) as err,
+            contextlib.redirect_stdout(own),
+            contextlib.redirect_stderr(err),
+        ):
+            yield err
+    finally:
+        os.dup2(before, 1)
+        os.close(before)
+
+
+def test_json_on_standard_output_by_any_name(tmp_path):
+    for name in ("-", "/dev/stdout", "/dev/fd/1", str(tmp_path / "out")):
+        with (tmp_path / "out").open("w") as out, standard_streams(out) as err:
+            assert rankproof.main(["check", QUICK, "--json", name]) == 0
+            err.seek(0)
+            assert "1 claim: 1 holds" in err.read()
+        assert len(json.loads((tmp_path / "out").read_text())["claims"]) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("arguments", ["claims", "claims --json", "figure --list", "data list", "check no\u00fc"])
+def test_letters_that_the_terminal_lacks_are_no_error(tmp_path, monkeypatch, arguments):
+    with (tmp_path / "out").open("w") as out, standard_streams(out, "ascii") as err:
+        assert rankproof.main(arguments.split()) == (2 if "check" in arguments else 0)
+        err.seek(0)
+        assert ("no\\xfc" in err.read()) == ("check" in arguments)
+    assert (tmp_path / "out").read_bytes().isascii()
+
+
 def rankproof_in(folder, *arguments, **rest):
-    """One command in a process of its own, where its output is a real file or pipe."""
+    """One command in a process of its own, for what happens at its start and its end: one that needs no ledger."""
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import rankproof; sys.exit(rankproof.main())"
     rest.setdefault("stdout", subprocess.PIPE)
     return subprocess.run(
@@ -233,27 +273,20 @@ def rankproof_in(folder, *arguments, **rest):
     )
 
 
-def test_json_on_standard_output_by_any_name(tmp_path):
-    for name in ("-", "/dev/stdout", "/dev/fd/1", str(tmp_path / "out")):
-        with (tmp_path / "out").open("w") as out:
-            done = rankproof_in(tmp_path, "check", QUICK, "--json", name, stdout=out)
-        assert done.returncode == 0
-        assert "1 claim: 1 holds" in done.stderr
-        assert len(json.loads((tmp_path / "out").read_text())["claims"]) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-def test_letters_that_the_terminal_lacks_are_no_error(tmp_path):
+def test_a_terminal_of_another_encoding(tmp_path):
     settings = {**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0", "COLUMNS": "80"}
-    for arguments in (("claims",), ("--help",), ("data", "list"), ("figure", "--list"), ("check", "no\u00fc")):
+    for arguments, status in ((("--help",), 0), (("data", "list"), 0), (("data", "fetch", "no\u00fc"), 2)):
         done = rankproof_in(tmp_path, *arguments, env=settings)
         assert "Traceback" not in done.stderr
-        assert done.returncode == (2 if arguments[0] == "check" else 0)
+        assert done.returncode == status
         assert done.stdout.isascii()
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
-@pytest.mark.parametrize("arguments", [("claims",), ("--help",), ("claims", "--json", "/dev/full")])
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+
+
+@FULL
+@pytest.mark.parametrize("arguments", [("data", "list"), ("--help",)])
 def test_a_full_disk_is_one_line(tmp_path, arguments):
     with open("/dev/full", "w") as full:
         done = rankproof_in(tmp_path, *arguments, stdout=full)
@@ -262,7 +295,17 @@ def test_a_full_disk_is_one_line(tmp_path, arguments):
     assert "No space left on device" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [("claims",), ("--help",), ("--version",)])
+@FULL
+@pytest.mark.parametrize("arguments", [("claims",), ("claims", "--json", "/dev/full"), ("claims", "--json")])
+def test_more_than_is_written_at_once_on_a_full_disk(arguments):
+    with open("/dev/full", "w") as full, standard_streams(full) as err:
+        assert rankproof.main(arguments) == 2
+        err.seek(0)
+        (line,) = err.read().splitlines()
+    assert "No space left on device" in line
+
+
+@pytest.mark.parametrize("arguments", [("data", "list"), ("--help",), ("--version",)])
 def test_a_reader_that_has_enough_is_no_error_and_no_success(tmp_path, arguments):
     reads, writes = os.pipe()
     os.close(reads)
@@ -274,7 +317,7 @@ def test_a_reader_that_has_enough_is_no_error_and_no_success(tmp_path, arguments
 
 def test_no_standard_streams_at_all(tmp_path):
     program = f"import sys; sys.path.insert(0, {str(ROOT)!r}); import rankproof; sys.exit(rankproof.main())"
-    for arguments, status in (("claims", 0), ("--help", 0), ("check nothing", 2), (f"show {QUICK} --jobs 1", 0)):
+    for arguments, status in (("data list", 0), ("--help", 0), ("data fetch nothing", 2), (f"show {QUICK}", 0)):
         line = f'exec "{sys.executable}" -c "$0" {arguments} >&- 2>&-'
         assert subprocess.run(["sh", "-c", line, program], cwd=tmp_path, check=False).returncode == status, arguments
 
@@ -333,5 +376,5 @@ def test_the_console_command_runs_and_help_needs_no_torch():
     assert done.stdout.rstrip() == "False"
     command = Path(sys.executable).with_name("rankproof")
     if command.exists():
-        done = subprocess.run([command, "claims"], capture_output=True, text=True, check=True)
-        assert "fedloru-v2/prop-3.1" in done.stdout
+        done = subprocess.run([command, "data", "list"], capture_output=True, text=True, check=True)
+        assert "fashion-mnist" in done.stdout
