@@ -8,7 +8,8 @@ from paper_checks.paper import Headline, Listing, Page, Paper
 SPECTRAL = tuple(
     f"spectral.{theme}"
     for theme in (
-        *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "eigenvectors", "alignment"),
+        *("setup", "noise_model", "noise", "eigenvalues", "stable_rank_limit", "negative_gap"),
+        *("eigenvectors", "alignment"),
         *("transforms", "free_convolution", "weyl", "richness", "edges", "outlier_map"),
         *("index_sets", "stable_rank", "monotonicity", "alignment_steps"),
         *("general_laws", "general_map", "six_sums", "cumulant_series", "measured_spectra"),

@@ -25,6 +25,7 @@ TAMPERED = {
     "eq-63-66": [{"constant": "99/100"}],
     "claim-B3-just": [{"factor": "99/100"}],
     "eq-agg": [{"scale": "99/100"}, {"clients": []}],
+    "claim-ill": [{"share": "1/2"}, {"product": "101/100"}],
     "eq-59-60": [{"begins": 1}, {"steps": []}],
     "eq-61-62": [{"begins": 1}, {"total": "1/2"}, {"clients": []}],
     "claim-srank-robust": [{"power": 1}, {"R": 100}, {"epsilon": "1"}],

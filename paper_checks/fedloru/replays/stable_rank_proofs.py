@@ -101,26 +101,38 @@ def thm_3_2(values: Values) -> Proof:
     )
 
 
-@proof("fedloru-v2/claim-ill", share="3/20")
+@proof("fedloru-v2/claim-ill@small-against-the-noise", share="3/20", product="1")
 def claim_ill(values: Values) -> Proof:
-    r"""A negative difference has the limiting probability 1/2 below both thresholds, and 0 for $|\theta_0| > n$.
+    r"""Stable ranks, with independent noise at M and at N: limiting probability 1/2 below both thresholds, 0 above n.
 
-    Above n the difference over R has a positive limit (Theorem 3.2 as corrected). Below both thresholds each stable
-    rank is $\frac R4(1 - \xi R^{-2/3} + o(R^{-2/3}))$ with independent $\xi$ of one law: $\|\epsilon\|_F^2/(Rn^2)$ is 1
-    up to the order of 1/R, and for spikes below the threshold the extreme eigenvalues of H are those of the noise up to
-    $o(R^{-2/3})$ (Benaych-Georges, Guionnet and Maida), $n(2 + R^{-2/3}\xi)$ with $\xi$ the larger of two independent
-    variables of Tracy and Widom's law, which is continuous. By symmetry the client has the larger $\xi$ with
-    probability 1/2.
+    Above n the difference over R has a positive limit (Theorem 3.2 as corrected), whether the noise at M and at N is
+    independent or, as printed, one X. Below both thresholds each stable rank is $\frac R4(1 - \xi R^{-2/3} +
+    o(R^{-2/3}))$ with independent $\xi$ of one law: $\|\epsilon\|_F^2/(Rn^2)$ is 1 up to the order of 1/R, and for
+    spikes below the threshold the extreme eigenvalues of H are those of the noise up to $o(R^{-2/3})$ (Benaych-Georges,
+    Guionnet and Maida), $n(2 + R^{-2/3}\xi)$ with $\xi$ the larger of two independent variables of Tracy and Widom's
+    law, which is continuous. By symmetry the client has the larger $\xi$ with probability 1/2.
+
+    Expressions (36): the term of a spike is the square of $(\theta_j + n^2/\theta_j)/(\theta_0 + n^2/\theta_0)$, a
+    multiple of $(\theta_j^2 + n^2)/(\theta_0^2 + n^2)$, which does not fall as n grows to m, since $|\theta_j| \le
+    |\theta_0|$; it is 1 for $\theta_0$ itself. The term of an edge is the square of $2n\theta_0/(\theta_0^2 + n^2)$,
+    and $m(\theta_0^2 + n^2) - n(\theta_0^2 + m^2) = (m - n)(\theta_0^2 - mn)$: it falls if and only if $\theta_0^2 <
+    mn$. So a negative difference needs $\theta_0^2 < mn$, and one spike has it there.
     """
     xi, small = sympy.symbols("xi delta", positive=True)
     rank = 1 / (2 + small * xi) ** 2  # srank / R, small = R^(-2/3)
     slope = sympy.diff(rank, small).subs(small, 0)
-    share = rational(values["share"])
+    share, product = rational(values["share"]), rational(values["product"])
+    lesser = sympy.Symbol("theta_j", positive=True)
+    grows = sympy.numer(sympy.together(sympy.diff((lesser**2 + n) / (theta**2 + n), n))).subs(theta, lesser + more)
+    edge = m * (theta**2 + n**2) - n * (theta**2 + m**2) - (m - n) * (theta**2 - product * m * n)
     return concluded(
         [
             *grows_with_noise(),
             (sympy.simplify(slope + xi / 4) == 0, "the stable rank falls with the norm, alike at both sample sizes"),
             (0 < share < sympy.Rational(1, 2), "a share between 0 and the limit 1/2"),
+            (positive(grows), "the term of a spike grows with the noise"),
+            (sympy.expand(edge) == 0, "where the term of an edge falls"),
         ],
-        "the order of two limits above the threshold; two independent variables of one continuous law below it",
+        "the order of two limits above the threshold; two independent variables of one continuous law below it; the "
+        "terms of (36) as functions of the noise",
     )

@@ -72,9 +72,10 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
         r"$\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ if $1/\theta_i < g_{\mu_N}(U_N^+)$, the Stieltjes transform at the "
         r"edge (infinite if the density jumps there: then every spike leaves), else $U_N$; mirrored with "
         r"$g_{\mu_N}(L_N^-)$; if the extreme eigenvalues of $s(N)X^R$ themselves tend to $L_N$ and $U_N$, which weak "
-        r"convergence to $\mu$ does not imply. The printed condition $g_N^{-1}(\theta_i) > U_N$ also holds below the "
-        r"threshold, because $R_{\mu_N}(w) + 1/w$ has its minimum, $U_N$, there. For fixed $i > p$, $\lambda_i "
-        r"\to U_N$, and mirrored.",
+        r"convergence to $\mu$ does not imply. Where the density vanishes like a root at the edge, the printed "
+        r"condition $g_N^{-1}(\theta_i) > U_N$ also holds for spikes a little below the threshold, because "
+        r"$R_{\mu_N}(w) + 1/w$ has a local minimum, $U_N$, there. For fixed $i > p$, $\lambda_i \to U_N$, and "
+        "mirrored.",
         {"rule": "threshold", "strays": False},
         mutants=({"coefficient": 1.2}, {"edge": 1.1}, {"threshold": 1.7}, {"threshold": 0.6}, {"inner": False},
                  {"strays": True}),
@@ -82,8 +83,8 @@ def _branch_scope(spots: Sequence[Spot]) -> str:
     vary=("coefficient", "edge"),
     uses=("fedloru-v2/prop-3.1",),
     importance="result",
-    because=r"The condition $g_N^{-1}(\theta) > U_N$ also holds for spikes below $1/g_{\mu_N}(U_N)$, whose eigenvalue "
-    "stays at the edge.",
+    because=r"The condition $g_N^{-1}(\theta) > U_N$ can also hold for spikes below $1/g_{\mu_N}(U_N)$, whose "
+    "eigenvalue stays at the edge.",
     hypotheses=(
         Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),
         Dropped("extreme eigenvalues of the noise that tend to the edges", {"strays": True}),
@@ -162,7 +163,7 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
     vary=("coefficient", "edge"),
     uses=("fedloru-v1/prop-3.2", "fedloru-v2/prop-3.1-bulk"),
     importance="result",
-    because="Spikes below the threshold meet the printed condition and stay at the edge; indices that grow with R "
+    because="Spikes below the threshold can meet the printed condition and stay at the edge; indices that grow with R "
     "end inside the bulk.",
     hypotheses=(Dropped(r"$1/\theta_i < g_{\mu_N}(U_N^+)$ where the outlier is claimed", {"rule": "printed"}),),
     expect=("corrected", "proof"),

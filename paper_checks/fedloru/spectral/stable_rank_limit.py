@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper_checks.claim import Best, Dropped, Evidence, Form, Reading, claim
-from paper_checks.context import LEVEL, Context
+from paper_checks.context import Context
 from paper_checks.fedloru.spectral.spike_sets import Instance, draw_instances
 from paper_checks.fedloru.spectral.spike_sets import Reading as Sets
 from paper_checks.fedloru.spectral.stable_rank_estimates import judge_estimates
 from paper_checks.methods.bands import Predictions
 from paper_checks.methods.limit import Ladder, judge_limit
-from paper_checks.methods.probability import Counted
 from rmt.banded import draw_banded
 from rmt.closed_laws import Semicircle
 from rmt.sample_size import stable_rank_gap
@@ -324,55 +323,3 @@ def thm_3_2(
         f"{smallest:.3g} R",
         settings={name: sizes.numbers() for name, sizes in settings.items()},
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Signs:
-    """How often the difference of stable ranks was negative."""
-
-    above: Counted
-    between: Counted
-    below: Counted
-
-
-def measure_signs(context: Context) -> Signs:
-    """Signs at R = 10^5, with the largest spike above both thresholds, between them and below both."""
-    counts = []
-    for settings in (ABOVE, BETWEEN, BELOW):
-        name, sizes = list(settings.items())[-1]
-        gaps = draw_ranks(sizes, 10**5, context.size(120, 1000), context.rng(name)).gaps()
-        counts.append(Counted(int((gaps < 0).sum()), len(gaps)))
-    return Signs(*counts)
-
-
-@claim(
-    "fedloru-v2/claim-ill",
-    where="Section 3.1, after Theorem 3.2",
-    says=r"In the special case $\theta_0^2 \le \sigma^2s_M^2$ the gap can become negative; this arises only when "
-    "the largest singular value is extremely small.",
-    measure=measure_signs,
-    mutants=[{"possible": ("above",)}, {"impossible": ("below",)}, {"possible": ("between",)}],
-    uses=("fedloru-v2/thm-3.2",),
-    vary=(),
-    expect=("holds", "proof"),
-)
-def claim_ill(data: Signs, possible: tuple[str, ...] = ("below",), impossible: tuple[str, ...] = ("above",),
-              share: float = 0.15) -> Evidence:  # fmt: skip
-    """Where a negative gap has a probability of more than ``share``, and where of less."""
-    counts = {"above": data.above, "between": data.between, "below": data.below}
-    level = LEVEL / (len(possible) + len(impossible))
-    shares = {place: counts[place].interval(level) for place in (*possible, *impossible)}
-    room = min([shares[place][0] - share for place in possible] + [share - shares[place][1] for place in impossible])
-    apart = max([share - shares[place][1] for place in possible] + [shares[place][0] - share for place in impossible])
-    found = "; ".join(f"{place}: {count.happened} of {count.draws}" for place, count in counts.items())
-    scope = (
-        "negative gaps at R = 10^5: the largest spike above both thresholds, between sigma s_N and sigma s_M (there "
-        "eq. 4 is negative), and below both, independent noise"
-    )
-    printed = f"P(gap < 0) > {share:g} {', '.join(possible)}; < {share:g} {', '.join(impossible)}"
-    if room >= 0:
-        return Evidence(True, scope, printed, found, room, level=LEVEL, cases=data.below.draws)
-    if apart > 0:
-        return Evidence(False, scope, printed, found, -apart, level=LEVEL, cases=data.below.draws,
-                        witness={"share": share, "found": found})  # fmt: skip
-    return Evidence(None, scope, printed, found, room, level=LEVEL, reason="an interval straddles a bound")
