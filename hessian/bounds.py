@@ -25,6 +25,7 @@ from scipy.stats import beta
 from scipy.stats import t as student
 from torch import Tensor
 
+from hessian.basis_rows import Span, blocks_of, span_size
 from hessian.krylov import Array, Krylov
 from hessian.symmetric import CurvatureError, SymmetricOperator, normal_rows
 
@@ -98,7 +99,7 @@ def quantile(confidence: float) -> float:
 
 def draw_probes(
     operator: SymmetricOperator,
-    V: Tensor,
+    V: Span,
     count: int,
     rng: np.random.Generator,
     chunk: int = 1,
@@ -108,7 +109,7 @@ def draw_probes(
 
     Args:
         operator: The matrix.
-        V: Orthonormal rows, shape ``(m, P)``.
+        V: Orthonormal rows ``(m, P)``, as they are or as a basis stores them.
         count: Number of probes.
         rng: Their source.
         chunk: Probes multiplied together.
@@ -117,7 +118,7 @@ def draw_probes(
     Raises:
         CurvatureError: A product is not finite.
     """
-    left = operator.P - len(V)
+    left = operator.P - span_size(V)
     if left <= count:
         return Probes(_squares(operator, V, _complement(operator, V, rng)) if left else np.empty(0), exact=True)
     squares = []
@@ -133,7 +134,7 @@ def draw_probes(
 
 def known_square(krylov: Krylov) -> float:
     """The part of the squared Frobenius norm that the basis gives."""
-    return float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum())
+    return float((krylov.compression**2).sum() + 2.0 * (krylov.coupling**2).sum()) + 2.0 * krylov.lost_square
 
 
 def spectral_norm(krylov: Krylov, rest_square: float, confidence: float) -> Interval:
@@ -146,7 +147,8 @@ def spectral_norm(krylov: Krylov, rest_square: float, confidence: float) -> Inte
     """
     low = float(np.abs(np.linalg.eigvalsh(krylov.compression)).max())
     probable = probable_norm(krylov, MISSED * (1.0 - confidence))
-    return Interval(low, low, min(probable, certified_norm(krylov, sqrt(rest_square))) + krylov.rounding)
+    high = min(probable, certified_norm(krylov, sqrt(rest_square)))
+    return Interval(low, low, high + krylov.rounding + sqrt(krylov.lost_square))
 
 
 def probable_norm(krylov: Krylov, chance: float) -> float:
@@ -199,23 +201,26 @@ def _root(excess: Callable[[float, float], float], sign: float, low: float, high
     return float(brentq(excess, low, high, args=(sign,), xtol=1e-12 * high))
 
 
-def outside(rows: Tensor, V: Tensor) -> Tensor:
+def outside(rows: Tensor, V: Span) -> Tensor:
     """The part of each row orthogonal to those of V."""
+    given = rows
     for _ in range(2):
-        rows = rows - (rows @ V.T) @ V
+        for block in blocks_of(V):
+            part = (rows @ block.T) @ block
+            rows = rows - part if rows is given else rows.sub_(part)
     return rows
 
 
-def _squares(operator: SymmetricOperator, V: Tensor, rows: Tensor) -> Array:
+def _squares(operator: SymmetricOperator, V: Span, rows: Tensor) -> Array:
     images = outside(operator.products(rows), V)
     if not bool(torch.isfinite(images).all()):
         raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
-    return (images.double() ** 2).sum(dim=1).cpu().numpy()
+    return images.double().square_().sum(dim=1).cpu().numpy()
 
 
-def _complement(operator: SymmetricOperator, V: Tensor, rng: np.random.Generator) -> Tensor:
+def _complement(operator: SymmetricOperator, V: Span, rng: np.random.Generator) -> Tensor:
     """Orthonormal rows that complete V."""
-    rows = normal_rows(operator, rng, operator.P - len(V))
+    rows = normal_rows(operator, rng, operator.P - span_size(V))
     for _ in range(2):
         rows = torch.linalg.qr(outside(rows, V).T)[0].T.contiguous()
     return rows

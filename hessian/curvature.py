@@ -25,9 +25,11 @@ from torch import Tensor, nn
 from hessian.batches import Batch, Loss, size_of
 from hessian.cross_blocks import CrossBlock
 from hessian.graphs import Graph, Layout
+from hessian.live_bytes import held_by
+from hessian.memory import Budget
 from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
-from hessian.objective import Objective
+from hessian.objective import Objective, held_by_model
 from hessian.symmetric import CurvatureError
 
 TOGETHER = 8
@@ -76,6 +78,7 @@ class Curvature:
         samples: Number of samples.
         loss: Value of the loss over all samples.
         unused: Names of parameters that the loss does not depend on; their rows are zero.
+        held: Bytes of what is held, by part, where `memory` was given.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class Curvature:
         keep_graph: bool | None = None,
         vectorize: int | Literal["trial"] = 1,
         law: Law | None = None,
+        memory: Budget | int | str | None = None,
     ) -> None:
         """Reads the data a few times, to weigh the batches and for the checks of `Objective`.
 
@@ -114,6 +118,8 @@ class Curvature:
                 be faster, so that numbers repeat to rounding only.
             law: Of the targets, for `fisher`: maps the output to a `torch.distributions.Distribution`; default: that of
                 the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
+            memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; where there is no room
+                for checks in double precision, they are in the model's own.
 
         Raises:
             CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.
@@ -124,9 +130,10 @@ class Curvature:
             raise CurvatureError(f"law= is for matrix='fisher', got matrix={matrix!r}")
         if vectorize != "trial" and not (isinstance(vectorize, int) and vectorize >= 1):
             raise CurvatureError(f"vectorize must be at least 1, or 'trial', got {vectorize!r}")
+        budget = None if memory is None else Budget.of(memory)
         self._objective = Objective.of(
             model, loss, data, matrix=matrix, parameters=parameters, batch_norm=batch_norm, reduction=reduction,
-            count=count, law=law,
+            count=count, law=law, budget=budget,
         )  # fmt: skip
         self._names, self._parameters = self._objective.names, self._objective.parameters
         self._layout = Layout.of(self._parameters)
@@ -139,7 +146,9 @@ class Curvature:
         head = next(built)
         self.unused = tuple(name for name, used in zip(self._names, head.used, strict=True) if not used)
         self._graphs: list[Graph] | None = [head, *built] if keep else None
+        del head, built
         self._spent.seconds += time.perf_counter() - started
+        self.held = {} if budget is None else held_by_model(model, self._parameters, data) | self._held_by_graphs()
         if vectorize != "trial":
             self._vectorize = vectorize
         else:
@@ -300,6 +309,14 @@ class Curvature:
     def _build(self) -> Iterator[Graph]:
         for number, weight, batch in self._objective.weighted_batches():
             yield self._objective.graph(batch, number, weight, self._matrix, by=self._parameters)
+
+    def _held_by_graphs(self) -> dict[str, int]:
+        """By building one again where it is kept, in the place of the first."""
+        if self._graphs is None:
+            return {"graph": 0}
+        self._graphs = None
+        self._graphs, held = held_by(lambda: list(self._build()), self.device)
+        return {"graph": held.left}
 
     def _positions(self, parameters: Selection) -> list[int]:
         if parameters is None:

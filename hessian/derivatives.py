@@ -52,7 +52,13 @@ _ADVICE = (
 )
 
 
-def require_second_derivatives(objective: Objective, matrix: str, padding: dict[int, int], sizes: list[int]) -> None:
+def require_second_derivatives(
+    objective: Objective,
+    matrix: str,
+    padding: dict[int, int],
+    sizes: list[int],
+    dtypes: tuple[torch.dtype, ...] | None = None,
+) -> None:
     """Tests gradients on all samples and products on some.
 
     Args:
@@ -60,6 +66,7 @@ def require_second_derivatives(objective: Objective, matrix: str, padding: dict[
         matrix: One of `hessian.middles.MATRICES`.
         padding: Rows that are taken as constants, by the position of the parameter.
         sizes: Samples of each batch.
+        dtypes: In which products are tested, by preference; default: double precision, then the model's own.
 
     Raises:
         CurvatureError: There is no second derivative, or the products are none; the message says which test failed.
@@ -68,7 +75,7 @@ def require_second_derivatives(objective: Objective, matrix: str, padding: dict[
     drawn = torch.randperm(len(sizes), generator=generator, device="cpu")[:MOST_BATCHES].tolist()
     count = max(min(max(LEAST_ROWS, sum(sizes) // SHARE), MOST_ROWS) // len(drawn), 1)
     own = objective.parameters[0].dtype
-    precise = tuple(dict.fromkeys((torch.float64, own)))
+    precise = dtypes or tuple(dict.fromkeys((torch.float64, own)))
     for place, batch in enumerate(objective.moved()):
         line = _Line(objective, matrix, place + 1, padding)
         if place in drawn:
@@ -213,63 +220,80 @@ def _slopes_along(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor
 def _miss_of_products(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> str | None:
     """Differences of gradients against products, and these against each other."""
     dtype = point[0].dtype
-    graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point)
-    Hv = flat(graph.product(v, False), v)
+    Hv, gap, allowed = _product(line, batch, point, v)
     difference = {"hessian": _difference, "residual": _residual_difference}.get(line.matrix, _sandwich_difference)
     near, scale = difference(line, batch, point, v, step)
     rounding = 10.0 * torch.finfo(dtype).eps / step * scale
-    noise = torch.zeros_like(near)
+    noise, size = torch.zeros_like(scale), _norm(Hv)
     if not _alike(Hv, near, rounding, noise, v):
-        noise = near - difference(line, batch, point, v, 2.0 * step)[0]
-        if not _norm(noise) <= SETTLED[dtype] * max(_norm(near), _norm(Hv)) + _norm(rounding):
+        noise = _sizes(difference(line, batch, point, v, 2.0 * step)[0].sub_(near), v)
+        if not _norm(noise) <= SETTLED[dtype] * max(_norm(near), size) + _norm(rounding):
             return None
     told = []
-    size = _norm(Hv)
-    if size > 0.0:
-        Hu, direction = flat(graph.product(_split(Hv / size, v), False), v), flat(v, v)
-        gap = abs(float(direction @ Hu) - size)
-        if not gap <= max(EXACT[dtype], 3.0 * _norm(noise) / size) * _norm(direction) * _norm(Hu):
-            told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
+    if size > 0.0 and not gap <= max(EXACT[dtype], 3.0 * _norm(noise) / size) * allowed:
+        told.append(f"two of them show a matrix that is not symmetric, by {gap / size:.2g} of it")
     if not _alike(Hv, near, rounding, noise, v):
         gap = _norm(Hv - near) / max(size, _norm(near))
         told.append(f"one differs from the difference of gradients that it is the limit of, by {gap:.2g} of it")
     return ", and ".join(told)
 
 
+def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) -> tuple[Tensor, float, float]:
+    """A product, how far two of them are from symmetric, and the size of what is compared for that."""
+    graph = line.objective.graph(batch, line.number, 1.0, line.matrix, point)
+    Hv = flat(graph.product(v, False), v)
+    size = _norm(Hv)
+    if not size > 0.0:
+        return Hv, 0.0, 0.0
+    Hu, direction = flat(graph.product(_split(Hv / size, v), False), v), flat(v, v)
+    return Hv, abs(float(direction @ Hu) - size), _norm(direction) * _norm(Hu)
+
+
 def _alike(one: Tensor, other: Tensor, rounding: Tensor, noise: Tensor, like: list[Tensor]) -> bool:
-    """Whether two vectors are the same in the part of every parameter, each on its own scale."""
+    """Whether two vectors are the same in the part of every parameter, each on its own scale.
+
+    Rounding and noise are given by their sizes in each part.
+    """
     whole = max(_norm(one), _norm(other))
     everywhere = 1e-3 * _norm(rounding) + 1e-9 * whole
-    for a, b, r, n in zip(*(_split(vector, like) for vector in (one, other, rounding, noise)), strict=True):
-        allowed = EXACT[a.dtype] * max(_norm(a), _norm(b)) + _norm(r) + everywhere
-        chance = _norm(n) + _norm(noise) * (n.numel() / noise.numel()) ** 0.5  # few entries may be small by chance
+    parts = zip(_split(one, like), _split(other, like), rounding.tolist(), noise.tolist(), strict=True)
+    for a, b, r, n in parts:
+        allowed = EXACT[a.dtype] * max(_norm(a), _norm(b)) + r + everywhere
+        chance = n + _norm(noise) * (a.numel() / one.numel()) ** 0.5  # few entries may be small by chance
         if not _norm(a - b) <= allowed + 10.0 * chance:
             return False
     return True
 
 
+def _sizes(vector: Tensor, like: Sequence[Tensor]) -> Tensor:
+    """Norms of a vector's parts."""
+    return torch.stack([torch.linalg.vector_norm(part) for part in _split(vector, like)])
+
+
 def _difference(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float) -> tuple[Tensor, Tensor]:
-    """A product by a difference of gradients, and a gradient."""
+    """A product by a difference of gradients, and the sizes of a gradient's parts."""
     up, down = (line.gradient(batch, _moved(point, v, sign * step))[1] for sign in (1.0, -1.0))
-    return (up - down) / (2.0 * step), up
+    scale = _sizes(up, v)
+    return up.sub_(down).div_(2.0 * step), scale
 
 
 def _residual_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Tensor, Tensor]:
-    """A product by a difference of pulled slopes, which stay what they are at the point, and a gradient."""
+    """A product by a difference of pulled slopes, which stay what they are at the point, and a gradient's sizes."""
     slope = _slope(line, batch, point, line.output(batch, point))
     pulled = []
     for sign in (1.0, -1.0):
         moved = _moved(point, v, sign * step)
         pulled.append(_pulled(line.output(batch, moved), moved, slope))
-    return (pulled[0] - pulled[1]) / (2.0 * step), pulled[0]
+    scale = _sizes(pulled[0], v)
+    return pulled[0].sub_(pulled[1]).div_(2.0 * step), scale
 
 
 def _sandwich_difference(
     line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor], step: float
 ) -> tuple[Tensor, Tensor]:
-    """A product by differences of outputs and of slopes by them, and a gradient."""
+    """A product by differences of outputs and of slopes by them, and the sizes of a gradient's parts."""
     up, down = (line.output(batch, _moved(point, v, sign * step)).detach() for sign in (1.0, -1.0))
     pushed, output = (up - down) / (2.0 * step), line.output(batch, point)
     slope = _slope(line, batch, point, output)
@@ -284,7 +308,8 @@ def _sandwich_difference(
             with torch.enable_grad():
                 slopes.append(torch.autograd.grad(potential(cut), cut)[0])
         curved = (slopes[0] - slopes[1]) / (2.0 * step)
-    return _pulled(output, point, curved), _pulled(output, point, slope)
+    scale = _sizes(_pulled(output, point, slope), v)
+    return _pulled(output, point, curved), scale
 
 
 def _slope(line: _Line, batch: Batch, point: list[Tensor], output: Tensor) -> Tensor:

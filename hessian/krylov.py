@@ -4,18 +4,24 @@ The basis V (orthonormal rows) satisfies $H V^T = V^T T + Q^T B$ with $T = V H V
 product is orthogonalised twice against the whole basis, so there are no copies of converged pairs. In exact arithmetic
 T is symmetric; what is left of its antisymmetric part is the rounding of the products, measured here at no cost and
 added to every residual.
+
+Where rows are stored in lower precision, those that are stored are the basis: each product is one with a stored row,
+and what is new in it is split into the next stored row and a part E orthogonal to it, whose size is known. The
+recurrence is then exact for $H - E^T V - V^T E$, whose eigenvalues are within $\|E\|_2$ of those of H.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hessian.basis_rows import Rows, Span, Store
 from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator, normal_rows
 
 Array = NDArray[np.float64]
@@ -47,11 +53,18 @@ class Krylov:
 
     Attributes:
         products: Products with one vector so far.
+        lost_square: Squared Frobenius norm of E, what lower precision of the rows has lost of the products.
         invariant: The basis spans an invariant subspace, to rounding; it grows only by `seed`.
     """
 
     def __init__(
-        self, operator: SymmetricOperator, rng: np.random.Generator, *, block: int = 1, start: Tensor | None = None
+        self,
+        operator: SymmetricOperator,
+        rng: np.random.Generator,
+        *,
+        block: int = 1,
+        start: Tensor | None = None,
+        store: Store = Store(),  # noqa: B008
     ) -> None:
         """Takes a starting vector, or draws some, normal and orthonormalised.
 
@@ -60,6 +73,7 @@ class Krylov:
             rng: Source of the starting vectors.
             block: Number of starting vectors, and of products taken together.
             start: A single starting vector ``(P,)`` instead, not zero.
+            store: How the rows are kept.
 
         Raises:
             CurvatureError: A block that is not between 1 and P.
@@ -69,15 +83,15 @@ class Krylov:
         self._operator, self._rng = operator, rng
         self.products = 0
         self.steps = 0
-        self._rows = torch.empty((0, operator.P), dtype=operator.dtype, device=operator.device)
+        self._rows = Rows(operator.P, operator.dtype, operator.device, store)
         self._columns = np.zeros((0, 0))  # row i, column j: <v_i, H v_j> as measured from H v_j; rows of Q included
-        self._filled = 0
+        self.lost_square = 0.0
         self._scale = 0.0
         self._asymmetry = 0.0
         if start is None:
             self.seed(block)
         else:
-            self._append(start / torch.linalg.vector_norm(start))
+            self._rows.append(start / torch.linalg.vector_norm(start))
 
     @property
     def P(self) -> int:
@@ -92,12 +106,22 @@ class Krylov:
     @property
     def invariant(self) -> bool:
         """No row is waiting for its product."""
-        return self._filled == self.steps
+        return len(self._rows) == self.steps
 
     @property
     def basis(self) -> Tensor:
-        """V, shape ``(size, P)``; a view."""
-        return self._rows[: self.steps]
+        """V, shape ``(size, P)``."""
+        return torch.cat([block for _, block in self._rows.blocks(self.steps)])
+
+    @property
+    def span(self) -> Span:
+        """V, as it is stored."""
+        return self._rows, self.steps
+
+    @property
+    def waiting(self) -> Tensor:
+        """Q, shape ``(rows, P)``; a copy."""
+        return self._rows.taken(self.steps, len(self._rows))
 
     @property
     def compression(self) -> Array:
@@ -108,7 +132,7 @@ class Krylov:
     @property
     def coupling(self) -> Array:
         """B, shape ``(rows of Q, size)``."""
-        return self._columns[self.steps : self._filled, : self.steps]
+        return self._columns[self.steps : len(self._rows), : self.steps]
 
     @property
     def rounding(self) -> float:
@@ -118,14 +142,14 @@ class Krylov:
 
     def seed(self, count: int = 1) -> None:
         """Adds random rows orthogonal to all others; they wait for their products."""
-        for _ in range(min(count, self._operator.P - self._filled)):
+        for _ in range(min(count, self._operator.P - len(self._rows))):
             for _attempt in range(3):
                 start = normal_rows(self._operator, self._rng, 1)[0]
                 start /= torch.linalg.vector_norm(start)
                 rest, _ = self._orthogonal(start)
                 norm = float(torch.linalg.vector_norm(rest))
                 if norm > 1e-6:
-                    self._append(rest / norm)
+                    self._rows.append(rest / norm)
                     break
 
     def extend(self, steps: int) -> None:
@@ -136,17 +160,20 @@ class Krylov:
         """
         target = self.steps + steps
         while self.steps < target and not self.invariant:
-            waiting = self._rows[self.steps : min(self._filled, target)].clone()
+            waiting = self._rows.taken(self.steps, min(len(self._rows), target))
+            count = len(waiting)
             images = self._operator.products(waiting)
-            self.products += len(waiting)
+            del waiting
+            self.products += count
             if not bool(torch.isfinite(images).all()):
                 raise CurvatureError(
                     "a product with the curvature matrix is not finite: the weights or the loss overflow"
                 )
             for image in images:
                 self._take(image)
-            self.steps += len(waiting)
-            self._measure_asymmetry(len(waiting))
+            del images
+            self.steps += count
+            self._measure_asymmetry(count)
 
     def ritz(self) -> tuple[Array, Array, Array]:
         """Ritz values in increasing order, their coefficients (columns) and residuals without floor."""
@@ -157,8 +184,8 @@ class Krylov:
         """Ritz pairs by their positions in increasing order; returned in decreasing order."""
         values, coefficients, residuals = self.ritz()
         order = np.sort(np.asarray(wanted, dtype=int))[::-1]
-        chosen = torch.from_numpy(coefficients[:, order].T.copy()).to(self._rows)
-        return RitzPairs(values[order], chosen @ self.basis, residuals[order] + self.rounding)
+        vectors = self._combined(coefficients[:, order])
+        return RitzPairs(values[order], vectors, residuals[order] + self.rounding + sqrt(self.lost_square))
 
     def restart(self, kept: Array | list[int]) -> None:
         """Thick restart: keeps some Ritz vectors, by their positions, and the rows that wait."""
@@ -166,14 +193,25 @@ class Krylov:
         positions = np.asarray(kept, dtype=int)
         chosen = coefficients[:, positions]
         coupling = self.coupling @ chosen
-        rows = torch.from_numpy(chosen.T.copy()).to(self._rows) @ self.basis
-        waiting = self._rows[self.steps : self._filled].clone()
-        count, more = len(positions), len(waiting)
-        self._rows = torch.cat([rows, waiting])
+        count, more = len(positions), len(self._rows) - self.steps
+        self._rows.recombine(self._like(chosen), self.steps)
         self._columns = np.zeros((count + more, count))
         self._columns[:count] = np.diag(values[positions])
         self._columns[count:] = coupling
-        self.steps, self._filled = count, count + more
+        self.steps = count
+
+    def _like(self, coefficients: Array) -> Tensor:
+        """Columns of coefficients as rows, in the kind of the vectors."""
+        return torch.from_numpy(coefficients.T.copy()).to(self._operator.device, self._operator.dtype)
+
+    def _combined(self, coefficients: Array) -> Tensor:
+        """Combinations of the rows of V, one for each column of coefficients."""
+        chosen, total = self._like(coefficients), None
+        for first, block in self._rows.blocks(self.steps):
+            part = chosen[:, first : first + len(block)] @ block
+            total = part if total is None else total.add_(part)
+        assert total is not None
+        return total
 
     def _take(self, image: Tensor) -> None:
         """Splits a product into its part in the basis, a column of T, and a new row."""
@@ -181,36 +219,33 @@ class Krylov:
         self._scale = max(self._scale, size)
         rest, coefficients = self._orthogonal(image)
         norm = float(torch.linalg.vector_norm(rest))
-        column = np.zeros(self._filled + 1)
-        column[: self._filled] = coefficients
+        filled = len(self._rows)
+        column = np.zeros(filled + 1)
+        column[:filled] = coefficients
         unit = torch.finfo(self._operator.dtype).eps
-        grow = self._filled < self._operator.P and norm > 10.0 * unit * self._scale * np.sqrt(self._filled)
+        grow = filled < self._operator.P and norm > 10.0 * unit * self._scale * np.sqrt(filled)
         if grow:
-            self._append(rest / torch.linalg.vector_norm(rest))
-            column[-1] = norm
+            lost = self._rows.append(rest.div_(torch.linalg.vector_norm(rest)))
+            self.lost_square += (lost * norm) ** 2
+            column[-1] = norm * sqrt(1.0 - lost**2)
         self._add_column(column if grow else column[:-1])
 
     def _orthogonal(self, vector: Tensor) -> tuple[Tensor, Array]:
         """Passes against all rows, two at least, until one takes less than half; their coefficients together."""
-        rows = self._rows[: self._filled]
-        total = np.zeros(self._filled)
+        filled, given = len(self._rows), vector
+        total = np.zeros(filled)
         before = float(torch.linalg.vector_norm(vector))
         for number in range(1, 6):
-            part = rows @ vector
-            vector = vector - rows.T @ part
-            total += part.double().cpu().numpy()
+            for first, block in self._rows.blocks(filled):
+                part = block @ vector
+                along = block.T @ part
+                vector = vector - along if vector is given else vector.sub_(along)
+                total[first : first + len(block)] += part.double().cpu().numpy()
             after = float(torch.linalg.vector_norm(vector))
             if number >= 2 and after >= 0.5 * before:
                 break
             before = after
         return vector, total
-
-    def _append(self, row: Tensor) -> None:
-        if self._filled == len(self._rows):
-            more = min(max(16, self._filled // 2), self._operator.P - self._filled)
-            self._rows = torch.cat([self._rows, self._rows.new_empty((more, self._operator.P))])
-        self._rows[self._filled] = row
-        self._filled += 1
 
     def _add_column(self, column: Array) -> None:
         before = self._columns

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from hessian.basis_rows import Store
 from hessian.batches import Loss
 from hessian.bounds import (
     PILOT,
@@ -38,6 +39,7 @@ from hessian.bounds import (
 )
 from hessian.curvature import Curvature
 from hessian.krylov import Krylov, Progress
+from hessian.memory import Budget, Plan, plan_basis
 from hessian.symmetric import CurvatureError, ScaledOperator, SymmetricOperator
 
 FIRST_STEPS = 12
@@ -68,6 +70,7 @@ class StableRankInterval:
         probes: Random probes; 0 if the complement was exhausted, so that nothing is random.
         products: Products with one vector, all together.
         reached: The relative width asked for was reached.
+        given_up: What a budget of memory has changed; empty for nothing.
         gradients: Time of the products in units of a gradient over the same data, where that was measured.
     """
 
@@ -86,6 +89,7 @@ class StableRankInterval:
     probes: int
     products: int
     reached: bool
+    given_up: str = ""
     gradients: float | None = field(default=None, compare=False)
 
     @property
@@ -108,6 +112,7 @@ def stable_rank(
     products: int = 2000,
     basis: int = 120,
     chunk: int | None = None,
+    memory: Budget | int | str | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> StableRankInterval:
@@ -123,6 +128,7 @@ def stable_rank(
         products: At most so many products with the matrix.
         basis: At most so many rows of the Krylov basis; memory is basis times the number of parameters.
         chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
+        memory: A budget, as in `stable_rank_of`, that the checks keep too.
         progress: Told what is going on.
         options: Of `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize.
 
@@ -137,7 +143,7 @@ def stable_rank(
     """
     if seed < 0:
         raise CurvatureError(f"seed must be at least 0, got {seed}")
-    operator = Curvature(model, loss, data, **options)
+    operator = Curvature(model, loss, data, memory=memory, **options)
     found = stable_rank_of(
         operator,
         rng=np.random.default_rng(seed),
@@ -146,6 +152,7 @@ def stable_rank(
         products=products,
         basis=basis,
         chunk=chunk or (operator.together if operator.keeps_graph else 8),
+        memory=memory,
         progress=progress,
     )
     return replace(found, gradients=operator.cost().gradients)
@@ -160,6 +167,7 @@ def stable_rank_of(
     products: int = 2000,
     basis: int = 120,
     chunk: int = 1,
+    memory: Budget | int | str | None = None,
     progress: Progress | None = None,
 ) -> StableRankInterval:
     """The stable rank of a symmetric operator, as narrow as asked for.
@@ -172,6 +180,9 @@ def stable_rank_of(
         products: At most so many products; where they do not suffice, the interval is wider and `reached` is false.
         basis: At most so many rows of the Krylov basis; memory is basis times P.
         chunk: Probes multiplied together: more than 1 pays where data are streamed.
+        memory: Bytes, words such as ``6 GiB``, or a `Budget` that names a folder too: how the basis is kept rests on
+            it, and what lower precision costs is in the interval. An operator tells what it holds by its attribute
+            `held`; `Curvature` does if it was given a budget as well.
         progress: Told what is going on.
 
     Raises:
@@ -187,9 +198,11 @@ def stable_rank_of(
             f"expected products >= {least}, basis >= 1 and chunk >= 1, got {products}, {basis} and {chunk}"
         )
     scaled = ScaledOperator(operator)
-    search = _Search(scaled, rng, relative_width, confidence, products, min(basis, operator.P), chunk, progress)
-    found = search.run()
-    return _times(found, scaled.unit)
+    plan = Plan(min(basis, operator.P), chunk, Store(), "")
+    if memory is not None:
+        plan = plan_basis(operator, Budget.of(memory), plan.rows, chunk)
+    search = _Search(scaled, rng, relative_width, confidence, products, plan, progress)
+    return replace(_times(search.run(), scaled.unit), given_up=plan.words)
 
 
 def _times(found: StableRankInterval, scale: float) -> StableRankInterval:
@@ -214,13 +227,13 @@ class _Search:
     width: float
     confidence: float
     budget: int
-    basis: int
-    chunk: int
+    plan: Plan
     progress: Progress | None
 
     def run(self) -> StableRankInterval:
-        krylov = Krylov(self.operator, self.rng)  # its first row must be random: the bound of the norm rests on it
-        self._grow(krylov, min(FIRST_STEPS, self.basis))
+        # Its first row must be random: the bound of the norm rests on it.
+        krylov = Krylov(self.operator, self.rng, store=self.plan.store)
+        self._grow(krylov, min(FIRST_STEPS, self.plan.rows))
         # The basis is chosen by its own coefficients: a choice by the probes would spoil their coverage.
         while (more := self._room(krylov, 0)) > 0 and self._expects_to_gain(krylov):
             self._grow(krylov, more)
@@ -246,7 +259,7 @@ class _Search:
 
     def _room(self, krylov: Krylov, spent: int) -> int:
         """Rows that the basis may grow by."""
-        left = min(self.basis - krylov.size, self.budget - krylov.products - spent - PILOT)
+        left = min(self.plan.rows - krylov.size, self.budget - krylov.products - spent - PILOT)
         return min(max(krylov.size // 2, FIRST_STEPS // 2), left)
 
     def _expects_to_gain(self, krylov: Krylov) -> bool:
@@ -326,7 +339,7 @@ class _Search:
             if self.progress is not None:
                 self.progress(f"{krylov.size} Lanczos steps, probe {done} of {count}")
 
-        return draw_probes(self.operator, krylov.basis, count, self.rng, self.chunk, report)
+        return draw_probes(self.operator, krylov.span, count, self.rng, self.plan.together, report)
 
     def _result(self, krylov: Krylov, probes: Probes, products: int) -> StableRankInterval:
         rest = probes.interval(self.confidence)
@@ -357,7 +370,7 @@ class _Search:
             spectral_norm=norm,
             frobenius=Interval(*(sqrt(end) for end in (square.value, square.low, square.high))),
             eigenvalue=float(values[top]),
-            residual=float(residuals[top]) + krylov.rounding,
+            residual=float(residuals[top]) + krylov.rounding + sqrt(krylov.lost_square),
             certified=certified_norm(krylov, sqrt(rest.high)) < inf,
             deterministic_width=max((high - low) / value - statistical, 0.0),
             statistical_width=statistical,

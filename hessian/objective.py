@@ -32,6 +32,7 @@ from hessian.batches import (
 )
 from hessian.derivatives import require_second_derivatives
 from hessian.graphs import Graph, HessianGraph, Middle, SandwichGraph, require_dependence
+from hessian.memory import PROGRAM, Budget, bytes_of
 from hessian.middles import (
     Law,
     OuterSlopes,
@@ -48,6 +49,18 @@ from hessian.symmetric import CurvatureError
 
 FEW = 4
 """Samples on which it is looked for what the model keeps."""
+
+
+def held_by_model(model: nn.Module, copies: Sequence[Tensor], data: Any) -> dict[str, int]:
+    """Bytes of the program, the model, the copies of its parameters and the data that are in memory."""
+    batches = Batches.of(data).source
+    inside = [leaf for batch in batches for leaf in leaves(batch)] if isinstance(batches, Sequence) else []
+    return {
+        "program": PROGRAM if copies[0].device.type == "cpu" else 0,
+        "model": bytes_of([*model.parameters(), *model.buffers()]),
+        "copies": bytes_of(copies),
+        "data": bytes_of(leaf for leaf in inside if leaf.device == copies[0].device),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +104,7 @@ class Objective:
         reduction: str | None = None,
         count: Callable[[Batch], int] = size_of,
         law: Law | None = None,
+        budget: Budget | None = None,
     ) -> Objective:
         """Reads the data and checks what a curvature of the loss rests on.
 
@@ -105,6 +119,7 @@ class Objective:
                 `mean`, tested where there are several batches.
             count: Samples of a batch.
             law: Of the targets, for the Fisher matrix; default: that of the loss, where it is known.
+            budget: Of memory, for the checks.
 
         Raises:
             CurvatureError: What would make a wrong number; the message names cause and remedy.
@@ -114,6 +129,10 @@ class Objective:
         check_modes(model, batch_norm)
         chosen = selected(model, parameters)
         tensors = tuple(chosen.values())
+        dtypes = None
+        if budget is not None:
+            held = sum(held_by_model(model, tensors, data).values()) + bytes_of(tensors)  # copied once more, below
+            dtypes = budget.check_dtypes(tensors[0].dtype, held, sum(p.numel() for p in tensors))
         before = [p.detach().clone() for p in tensors]
         mean = reduction_of(loss, reduction) == "mean"
         draft = Objective(
@@ -136,7 +155,7 @@ class Objective:
             require_dependence(value)
             draft.model.require_own_unused(value)
         draft.model.require_kept(before)
-        require_second_derivatives(draft, matrix, padding_rows(model, draft.names), [size for size, _ in first])
+        require_second_derivatives(draft, matrix, padding_rows(model, draft.names), [size for size, _ in first], dtypes)
         several = len(first) > 1 or matrix == "empirical-fisher"  # which is a sum over samples even of a single batch
         if several or reduction:
             vouched = reduction is not None or count is not size_of

@@ -67,6 +67,12 @@ class OperatorAround:
         """Of the operator."""
         return self._operator.device
 
+    @property
+    def held(self) -> dict[str, int]:
+        """Bytes that the operator holds, where it says so."""
+        held: dict[str, int] = getattr(self._operator, "held", {})
+        return held
+
 
 class ScaledOperator(OperatorAround):
     """An operator times a power of two that brings its products to the order of one: exact, and no square overflows.

@@ -27,7 +27,7 @@ def test_the_recurrence_holds_and_the_basis_is_orthonormal(block, restart):
         krylov.restart([0, 1, krylov.size - 2, krylov.size - 1])
         krylov.extend(12)
     V, H = krylov.basis.numpy(), operator.matrix.numpy()
-    waiting = krylov._rows[krylov.size : krylov._filled].numpy()
+    waiting = krylov.waiting.numpy()
     np.testing.assert_allclose(V @ V.T, np.eye(len(V)), atol=1e-13)
     np.testing.assert_allclose(V @ waiting.T, 0.0, atol=1e-13)
     np.testing.assert_allclose(H @ V.T, V.T @ krylov.compression + waiting.T @ krylov.coupling, atol=1e-12)

@@ -1,0 +1,83 @@
+"""How many bytes of tensors a computation holds at its peak: counted on a processor, told by the allocator on a GPU."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Held:
+    """Bytes of tensors that a computation made.
+
+    Attributes:
+        peak: At most at a time.
+        left: That are still there at its end, its answer included.
+    """
+
+    peak: int
+    left: int
+
+
+def held_by(computation: Callable[[], Answer], device: torch.device) -> tuple[Answer, Held]:
+    """Runs a computation and tells its memory.
+
+    What an operation uses within itself is seen on a GPU only, and what is read from files or made by NumPy not at all.
+    """
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+        before = torch.cuda.memory_allocated(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        answer = computation()
+        torch.cuda.synchronize(device)
+        peak, left = torch.cuda.max_memory_allocated(device), torch.cuda.memory_allocated(device)
+        return answer, Held(peak - before, left - before)
+    with _Counter() as counter:
+        answer = computation()
+    return answer, Held(counter.peak, counter.now)
+
+
+class _Counter(TorchDispatchMode):
+    """Follows storages from the operation that makes them to their end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.peak = 0
+        self._sizes: dict[int, int] = {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        given = {storage._cdata for storage in _storages((args, kwargs))}
+        answer = func(*args, **(kwargs or {}))
+        for storage in _storages(answer):
+            place = storage._cdata
+            if place not in given and place not in self._sizes:
+                self._sizes[place] = storage.nbytes()
+                self.now += storage.nbytes()
+                self.peak = max(self.peak, self.now)
+                weakref.finalize(storage, self._gone, place)
+        return answer
+
+    def _gone(self, place: int) -> None:
+        self.now -= self._sizes.pop(place, 0)
+
+
+def _storages(tree: Any) -> list[torch.UntypedStorage]:
+    found = []
+    for leaf in tree_leaves(tree):
+        if isinstance(leaf, Tensor):
+            try:
+                found.append(leaf.untyped_storage())
+            except (NotImplementedError, RuntimeError):  # sparse, or a wrapper around several
+                continue
+    return found

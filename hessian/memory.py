@@ -1,0 +1,175 @@
+"""Memory as a budget: what is held is counted beforehand, and the basis gets what is left.
+
+Counted are tensors: the model and the copies of its weights, the data that stay in memory, the kept graph, what a
+product needs at its peak (found by one), work vectors, the basis; and half a GiB for the program itself on a processor.
+What libraries use within an operation is not seen.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from hessian.basis_rows import Store
+from hessian.live_bytes import held_by
+from hessian.symmetric import CurvatureError, SymmetricOperator
+
+PROGRAM = 2**29
+"""Bytes of the interpreter and its libraries, on a processor."""
+CHECKED = 9
+"""Vectors that the checks of derivatives hold at their peak, in the precision they are in."""
+WORK, MORE = 5, 2
+"""Vectors beside the basis: for each that is multiplied, and for a row of it on its way."""
+LEAST, SPARE = 3, 5
+"""Rows of a basis, at least, and how many more may wait for their products."""
+_UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_PRECISIONS = (torch.float32, torch.float16)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much memory may be used, on the device of the model.
+
+    Attributes:
+        limit: Bytes.
+        scratch: Folder for rows of the basis that do not fit; nothing: there are fewer of them.
+    """
+
+    limit: int
+    scratch: Path | None = None
+
+    @staticmethod
+    def of(memory: Budget | int | str) -> Budget:
+        """Bytes, or words such as ``6 GiB``.
+
+        Raises:
+            CurvatureError: Neither.
+        """
+        if isinstance(memory, Budget):
+            return memory
+        if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
+            return Budget(memory)
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", str(memory))
+        factor = _UNITS.get(match[2].upper()) if match else None
+        if match is None or factor is None or float(match[1]) <= 0.0:
+            raise CurvatureError(f"memory must be a number of bytes or look like '6 GiB' or '800 MB', got {memory!r}")
+        return Budget(round(float(match[1]) * factor))
+
+    def check_dtypes(self, own: torch.dtype, held: int, parameters: int) -> tuple[torch.dtype, ...]:
+        """The precisions in which derivatives are tested, by preference: double where there is room for it.
+
+        Args:
+            own: Of the model.
+            held: Bytes by then.
+            parameters: Of which derivatives are taken.
+
+        Raises:
+            CurvatureError: There is no room for any.
+        """
+        tried = tuple(dict.fromkeys((torch.float64, own)))
+        found = tuple(kind for kind in tried if held + CHECKED * parameters * kind.itemsize <= self.limit)
+        if not found:
+            least = held + CHECKED * parameters * own.itemsize
+            raise CurvatureError(self.too_small(least, "the model and the checks of its derivatives"))
+        return found
+
+    def too_small(self, least: int, what: str) -> str:
+        """The message about a budget that cannot be met."""
+        return (
+            f"memory of {in_words(self.limit)} does not suffice: {what} need {in_words(least, up=True)}; give so much, "
+            "smaller batches, or fewer parameters="
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a basis is kept within a budget.
+
+    Attributes:
+        rows: At most so many.
+        together: Vectors multiplied together.
+        store: How its rows are kept.
+        words: What is given up; empty for nothing.
+    """
+
+    rows: int
+    together: int
+    store: Store
+    words: str
+
+
+def bytes_of(tensors: Iterable[Tensor]) -> int:
+    """Of tensors, each storage once."""
+    return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
+
+
+def in_words(count: int, up: bool = False) -> str:
+    """Bytes with a unit, to three digits; not fewer than given, if asked."""
+    sizes = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+    unit, size = next((one for one in sizes if count >= one[1]), sizes[-1])
+    digits = max(0, 3 - len(str(count // size)))
+    shown = -(-count * 10**digits // size) / 10**digits if up else count / size
+    return f"{shown:.{digits}f} {unit}"
+
+
+def free_rows(operator: SymmetricOperator, budget: Budget, together: int = 1) -> int:
+    """Vectors that there is room for, beside those that are at work; negative if there is none for these."""
+    row = operator.P * operator.dtype.itemsize
+    return (budget.limit - _busy(operator, together)) // row
+
+
+def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together: int) -> Plan:
+    """How to keep a basis.
+
+    Args:
+        operator: The matrix; what it holds is counted where it says so, in an attribute `held`.
+        budget: What there is.
+        rows: Wanted, at most.
+        together: Vectors to multiply together, if there is room.
+
+    Raises:
+        CurvatureError: The least does not fit.
+    """
+    P, own = operator.P, operator.dtype
+    for count in dict.fromkeys((together, 1)):
+        free = budget.limit - _busy(operator, count)
+        for kind in (own, *(kind for kind in _PRECISIONS if kind.itemsize < own.itemsize)):
+            if (rows + SPARE) * P * kind.itemsize <= free:
+                words = [] if kind == own else [f"basis in {_name(kind)}"]
+                words += [] if count == together else [f"{count} vector at a time, not {together}"]
+                return Plan(rows, count, Store(kind, min(rows + SPARE, P)), ", ".join(words))
+    size = P * torch.float16.itemsize
+    inside, outside = max(free // size, 0), 0
+    if budget.scratch is not None:
+        disk = int(0.9 * shutil.disk_usage(budget.scratch).free)
+        outside = min(rows + SPARE - inside, disk // size)
+    found = inside + outside - SPARE
+    if found < min(LEAST, rows) or free < 0:
+        least = budget.limit - free + (0 if budget.scratch is not None else (min(LEAST, rows) + SPARE) * size)
+        hint = "" if budget.scratch is not None else "; with a scratch folder rows of the basis go there"
+        raise CurvatureError(budget.too_small(least, "the model, its products and a basis of a few rows") + hint)
+    words = ["basis in float16"]
+    words += [f"{outside} of {found + SPARE} rows in a file"] if outside else []
+    words += [f"at most {found} rows, not {rows}"] if found < rows else []
+    words += [f"1 vector at a time, not {together}"] if together > 1 else []
+    store = Store(torch.float16, inside, budget.scratch if outside else None)
+    return Plan(min(found, rows), 1, store, ", ".join(words))
+
+
+def _busy(operator: SymmetricOperator, together: int) -> int:
+    """Bytes of what is held, and of a product and the vectors around it."""
+    row = operator.P * operator.dtype.itemsize
+    vectors = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
+    peak = held_by(lambda: operator.products(vectors), operator.device)[1].peak
+    work = max(peak + 2 * together * row, WORK * together * row) + MORE * row
+    return sum(getattr(operator, "held", {}).values()) + work
+
+
+def _name(kind: torch.dtype) -> str:
+    return str(kind).removeprefix("torch.")

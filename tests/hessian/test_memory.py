@@ -1,0 +1,179 @@
+"""Budgets of memory: what is planned is kept to, and what is given up stands in the interval."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binom
+from torch import nn
+
+from hessian import Curvature, CurvatureError, DenseOperator, Krylov, stable_rank, stable_rank_of
+from hessian.basis_rows import Store
+from hessian.live_bytes import held_by
+from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words
+
+NORMAL = np.random.default_rng(0).standard_normal(300)
+SPECTRA = {
+    "outliers": np.r_[50.0, 30.0, 20.0, 8.0, -5.0, 0.05 * NORMAL[:295]],
+    "power law": np.arange(1, 301) ** -1.0,
+}
+
+
+def rotated(eigenvalues, dtype=torch.float64):
+    """A dense operator of a known spectrum, with no axis of its own."""
+    Q = np.linalg.qr(np.random.default_rng(1).standard_normal((len(eigenvalues),) * 2))[0]
+    dense = torch.from_numpy(Q * eigenvalues @ Q.T)
+    return DenseOperator(((dense + dense.T) / 2).to(dtype))
+
+
+def stable_rank_from(eigenvalues):
+    return float((eigenvalues**2).sum() / np.abs(eigenvalues).max() ** 2)
+
+
+@pytest.fixture(autouse=True)
+def no_program(monkeypatch):
+    """Budgets of these small networks would drown in what the program itself takes."""
+    monkeypatch.setattr("hessian.objective.PROGRAM", 0)
+
+
+@pytest.fixture(scope="module")
+def network():
+    """Of 12,010 parameters, which are most of what is held."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(100, 90), nn.Tanh(), nn.Linear(90, 30), nn.Tanh(), nn.Linear(30, 10))
+        return model, torch.randn(24, 100), torch.randint(10, (24,))
+
+
+def within(network, memory, **options):
+    """A stable rank in a budget, and the bytes at the peak, those of model and data with them."""
+    model, x, y = network
+    budget = Budget(memory, options.pop("scratch", None))
+    measure = lambda: stable_rank(model, nn.CrossEntropyLoss(), (x, y), memory=budget, **options)  # noqa: E731
+    found, held = held_by(measure, torch.device("cpu"))
+    return found, held.peak + bytes_of([x, y, *model.parameters()])
+
+
+def test_a_budget_is_a_number_of_bytes_or_words():
+    assert Budget.of(4096).limit == Budget.of("4 KiB").limit == Budget.of("4096 B").limit == 4096
+    assert Budget.of("1.5GiB").limit == 3 * 2**29
+    assert Budget.of("800 MB").limit == 800 * 10**6
+    for wrong in ("six", "6", "-1 GiB", "0 GiB", "6 Gib/s", 0, -1, True, 1.5):
+        with pytest.raises(CurvatureError, match="look like '6 GiB'"):
+            Budget.of(wrong)
+    for count in (1, 1023, 1024, 3_333_333, 10**9 + 1, 6 * 2**30):
+        assert Budget.of(in_words(count, up=True)).limit >= count
+    assert in_words(6 * 2**30) == "6.00 GiB"
+
+
+@pytest.mark.parametrize("kept", [torch.float32, torch.float16])
+@pytest.mark.parametrize("inside", [40, 3], ids=["memory", "file"])
+def test_what_lower_precision_loses_is_counted(kept, inside, tmp_path):
+    operator = rotated(SPECTRA["power law"])
+    krylov = Krylov(operator, np.random.default_rng(2), store=Store(kept, inside, tmp_path if inside < 40 else None))
+    krylov.extend(30)
+    V, H = krylov.basis.numpy(), operator.matrix.numpy()
+    E = H @ V.T - V.T @ krylov._columns[:30, :30] - krylov.waiting.numpy().T @ krylov.coupling
+    size = torch.finfo(kept).eps
+    assert np.linalg.norm(E) ** 2 == pytest.approx(krylov.lost_square, rel=1e-3)
+    assert 1e-3 * size < np.linalg.norm(E) < size
+    np.testing.assert_allclose(np.linalg.norm(V, axis=1), 1.0, rtol=1e-12)
+    near = H - E @ V - V.T @ E.T
+    np.testing.assert_allclose(near @ V.T, H @ V.T - E, atol=size * 1e-1)
+
+
+def test_rows_in_a_file_are_the_rows_in_memory(tmp_path):
+    operator = rotated(SPECTRA["outliers"], torch.float32)
+    stores = [Store(torch.float16, 60), Store(torch.float16, 4, tmp_path), Store(torch.float16, 0, tmp_path)]
+    found = []
+    for store in stores:
+        krylov = Krylov(operator, np.random.default_rng(3), store=store)
+        krylov.extend(40)
+        found.append(krylov)
+    for other in found[1:]:
+        assert torch.equal(found[0].basis, other.basis)
+        assert np.array_equal(found[0].compression, other.compression)
+    del krylov, found
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("kept", [None, torch.float32, torch.float16])
+def test_intervals_cover_with_any_precision_of_the_basis(name, kept, monkeypatch):
+    values, repetitions = SPECTRA[name], 25
+    operator, truth = rotated(values, torch.float64), stable_rank_from(SPECTRA[name])
+    monkeypatch.setattr("hessian.norms.Store", lambda: Store(kept, 40))
+    found = [
+        stable_rank_of(operator, rng=np.random.default_rng([4, s]), relative_width=0.2, confidence=0.9, basis=40)
+        for s in range(repetitions)
+    ]
+    assert sum(truth in one for one in found) >= binom.ppf(1e-6, repetitions, 0.9)
+    assert all(one.spectral_norm.low <= np.abs(values).max() * (1 + 1e-3) for one in found)
+    assert sum(np.abs(values).max() <= one.spectral_norm.high for one in found) >= binom.ppf(1e-6, repetitions, 0.99)
+
+
+@pytest.mark.parametrize(
+    ("memory", "file", "words"),
+    [
+        (4_000_000, False, ""),
+        (2_000_000, False, "basis in float16"),
+        (1_100_000, False, r"basis in float16, at most \d+ rows, not 30"),
+        (1_100_000, True, r"basis in float16, \d+ of 35 rows in a file"),
+    ],
+)
+def test_a_budget_is_kept_to_and_what_is_given_up_is_said(network, memory, file, words, tmp_path):
+    options = {"relative_width": 0.5, "basis": 30, "products": 60}
+    free = stable_rank(network[0], nn.CrossEntropyLoss(), network[1:], **options)
+    found, used = within(network, memory, scratch=tmp_path if file else None, **options)
+    assert used <= memory
+    assert re.fullmatch(words, found.given_up)
+    if words:
+        assert found.low <= free.value <= found.high
+    else:
+        assert found == free
+
+
+@pytest.mark.parametrize("batches", [False, True])
+def test_a_budget_that_cannot_be_met_names_the_least(network, batches):
+    model, x, y = network
+    data = [(x[:12], y[:12]), (x[12:], y[12:])] if batches else (x, y)
+    with pytest.raises(CurvatureError, match=r"does not suffice: .* need .*; give so much") as told:
+        stable_rank(model, nn.CrossEntropyLoss(), data, memory="600 KiB", basis=LEAST, relative_width=0.5)
+    least = re.search(r"need ([0-9.]+ [KMG]iB)", str(told.value))[1]
+    found = stable_rank(model, nn.CrossEntropyLoss(), data, products=40, memory=least, basis=LEAST, relative_width=0.5)
+    assert found.steps <= LEAST
+
+
+def test_checks_are_in_double_precision_where_there_is_room(network):
+    class Told(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.dtypes = network[0], set()
+
+        def forward(self, x):
+            self.dtypes.add(x.dtype)
+            return self.inner(x)
+
+    P = sum(p.numel() for p in network[0].parameters())
+    for vectors, seen in ((100, {torch.float32, torch.float64}), (60, {torch.float32})):
+        model = Told()
+        Curvature(model, nn.CrossEntropyLoss(), network[1:], memory=vectors * P + 2**15)
+        assert model.dtypes == seen
+    with pytest.raises(CurvatureError, match="checks of its derivatives need"):
+        Curvature(Told(), nn.CrossEntropyLoss(), network[1:], memory=40 * P)
+
+
+def test_what_is_held_is_told_by_part(network):
+    model, x, y = network
+    held = Curvature(model, nn.CrossEntropyLoss(), (x, y), memory="2 GiB").held
+    P = sum(p.numel() for p in model.parameters())
+    assert held["model"] == held["copies"] == 4 * P
+    assert held["data"] == bytes_of([x, y])
+    assert held["graph"] > 4 * P
+
+
+def test_the_program_counts_on_a_processor(network, monkeypatch):
+    monkeypatch.undo()
+    held = Curvature(network[0], nn.CrossEntropyLoss(), network[1:], memory="2 GiB").held
+    assert held["program"] == PROGRAM
