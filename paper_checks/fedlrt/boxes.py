@@ -13,13 +13,15 @@ from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import USV, Truncation, augment, beside, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Reading
+from paper_checks.claim import Dropped, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt.federations import SCOPE, Case, draw_cases
+from paper_checks.fedlrt.federations import SCOPE, Case, draw_beyond, draw_cases
 from paper_checks.methods.promises import Promise, Promises, orthonormal, promises, same
 from paper_checks.watched import Watched
 
 STEPS, TAU, ROUNDS = 4, 0.1, 3
+ROOM = Dropped(r"$2r \le n$ in every round, as the shapes of eq. (6) imply", {"beyond": True})
+"""A later round may have a higher rank than the first."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ class Round:
         wide = torch.zeros(self.U.shape[1], self.V.shape[1], dtype=S.dtype)
         wide[: S.shape[0], : S.shape[1]] = S
         return wide
+
+    @property
+    def fits(self) -> bool:
+        """Whether 2r columns fit beside each other."""
+        return 2 * self.before.S["W"].shape[0] <= min(self.case.shape)
 
     @property
     def model(self) -> Tensor:
@@ -95,16 +102,25 @@ def _with_corrections(watched: Round, fed: Watched, correction: Correction, slop
                  tuple(own), watched.trips)  # fmt: skip
 
 
-Watching = Mapping[str, tuple[Round, ...]]
+@dataclass(frozen=True)
+class Watching:
+    """Rounds that were watched, by correction, and with one local step under the full one."""
+
+    rounds: Mapping[str, tuple[Round, ...]]
+
+    def of(self, kind: str, beyond: bool, each: int = 1) -> list[Round]:
+        """The rounds that have room for the wide bases, or all of them; or only each so many of these."""
+        return [one for one in self.rounds[kind][::each] if beyond or one.fits]
 
 
 def watch_all(context: Context) -> Watching:
-    """Every case under every correction; and one local step under the full one."""
-    cases = draw_cases(context)
-    watching = {
-        kind: tuple(one for case in cases for one in watch(case, kind)) for kind in ("none", "full", "simplified")
+    """Every case, and at the end one without room for the wide bases."""
+    cases = [*draw_cases(context), draw_beyond(context)]
+    kinds: tuple[Correction, ...] = ("none", "full", "simplified")
+    watched: dict[str, tuple[Round, ...]] = {
+        kind: tuple(one for case in cases for one in watch(case, kind)) for kind in kinds
     }
-    return {**watching, "one step": tuple(one for case in cases for one in watch(case, "full", steps=1))}
+    return Watching({**watched, "one step": tuple(one for case in cases for one in watch(case, "full", steps=1))})
 
 
 def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
@@ -114,7 +130,9 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     wide = torch.stack([one.U @ S_c @ one.V.mT for S_c in one.coefficients]).mean(dim=0)
     tail = float(torch.linalg.matrix_norm(product(one.after)["W"] - one.model))
     theta = TAU * float(torch.linalg.matrix_norm(one.model))
+    r = one.before.S["W"].shape[0]
     return [
+        *(Promise("wide bases of 2r columns", basis.shape[1], 2 * r) for basis in (one.U, one.V)),
         orthonormal("U is orthonormal", U),
         orthonormal("V is orthonormal", V),
         same("S is diagonal", S, torch.diag(sigma)),
@@ -138,28 +156,29 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     r"\Sigma_{r_1}$.",
     measure=watch_all,
     mutants=[{"rate": 1.01}, {"trips": 1}, {"mean": 1.01}, {"corrected": "simplified"}],
+    hypotheses=(ROOM,),
     kind="algorithm",
     expect=("holds", "search"),
 )
 def alg_1(watching: Watching, rate: float = 1.0, trips: int = 0, mean: float = 1.0,
-          corrected: str = "full") -> Promises:  # fmt: skip
+          corrected: str = "full", beyond: bool = False) -> Promises:  # fmt: skip
     r"""What the text promises of every round, without and with the full correction.
 
     The box names its threshold $\tau$ and $\vartheta$: $\vartheta = \tau\|\tilde S^*\|$ is taken, as in Section 4, and
     the tail from $\sigma_{r_1+1}$ on (see fedlrt/claim-trunc).
     """
     for kind, count in (("none", 2), (corrected, 3)):
-        for one in watching[kind]:
+        for one in watching.of(kind, beyond):
             yield from promised_of_all(one, mean)
             yield Promise("number of communication rounds", one.trips + trips, count)
-    for one in watching["one step"]:
+    for one in watching.of("one step", beyond):
         step = rate * 0.5 / (12.0 * one.case.smoothness)
         stepped = one.start - step * torch.stack(one.slopes).mean(dim=0)
         yield from [same("the first corrected step is the mean gradient's", S_c, stepped) for S_c in one.coefficients]
     return (
         f"{SCOPE}; {ROUNDS} rounds of {STEPS} local steps, from a full S; threshold tau times the norm, which only "
-        "Section 4 says, tail from the first value that is cut; 2r is at most n: wide bases of 2r columns are needed, "
-        "which a later rank above n/2 has not"
+        "Section 4 says, tail from the first value that is cut; rounds whose rank is above n/2 have no wide bases of "
+        "2r columns and are left out"
     )
 
 
@@ -185,7 +204,7 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     """Random bases with directions of full rank, and the rounds of all variants."""
     rng = context.rng("bases")
     found = []
-    for m, r in ((2, 1), (4, 2), (7, 3), (40, 4)) * context.size(2, 10):
+    for m, r in (*((2, 1), (4, 2), (7, 3), (40, 4)) * context.size(2, 10), (3, 2)):
         signs = torch.from_numpy(rng.choice([-1.0, 1.0], r))
         B = torch.linalg.qr(torch.from_numpy(rng.standard_normal((m, r))))[0] * signs
         G = torch.from_numpy(rng.standard_normal((m, r)))
@@ -204,6 +223,7 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     r"\mathrm{qr}([B|G_B])$ on the server, return $\bar B$.",
     measure=measure_auxiliary,
     mutants=[{"assembled": False}, {"share": 1.01}, {"added": 0.99}],
+    hypotheses=(ROOM,),
     readings=(
         Reading(
             "the matrices that were sent",
@@ -215,18 +235,23 @@ def measure_auxiliary(context: Context) -> Auxiliary:
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0) -> Promises:
+def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: float = 1.0,
+          beyond: bool = False) -> Promises:  # fmt: skip
     """Bases as assembled by the clients, and coefficient updates step by step.
 
     The orthogonal factor of a library begins with columns of B up to their sign; only its second half is used.
     """
     for basis in found.augmented:
+        m, r = basis.B.shape
+        if 2 * r > m and not beyond:
+            continue
         whole = torch.cat([basis.B, basis.Bbar], dim=1) if assembled else basis.raw
         yield orthonormal("[B|Bbar] is orthonormal", whole)
-        yield same("its first columns are B", whole[:, : basis.B.shape[1]], basis.B)
+        yield Promise("wide bases of 2r columns", whole.shape[1], 2 * r)
+        yield same("its first columns are B", whole[:, :r], basis.B)
         yield same("it spans G", whole @ (whole.mT @ basis.G), basis.G)
     for kind in ("none", "full", "simplified"):
-        for one in found.watching[kind][::ROUNDS]:
+        for one in found.watching.of(kind, beyond, ROUNDS):
             rate = 0.5 / (12.0 * one.case.smoothness * STEPS)
             bases = Tree(W=one.U), Tree(W=one.V)
             for client, correction, sent in zip(one.case.clients, one.corrections, one.coefficients, strict=True):
@@ -250,12 +275,14 @@ def alg_2(found: Auxiliary, assembled: bool = True, share: float = 1.0, added: f
     r"0\end{bmatrix}$ and $\check G_{\tilde S,c} = \begin{bmatrix}G_{S,c} & 0\\0 & 0\end{bmatrix}$.",
     measure=watch_all,
     mutants=[{"block": 1.01}, {"outside": 1.0}, {"trips": 1}],
+    hypotheses=(ROOM,),
     kind="algorithm",
     expect=("holds", "search"),
 )
-def alg_5(watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0) -> Promises:
+def alg_5(watching: Watching, block: float = 1.0, outside: float = 0.0, trips: int = 0,
+          beyond: bool = False) -> Promises:  # fmt: skip
     """The correction as it follows from what travels, against the full one in the same bases."""
-    for one in watching["simplified"]:
+    for one in watching.of("simplified", beyond):
         r = one.before.S["W"].shape[0]
         mean = torch.stack(one.slopes).mean(dim=0)
         yield from promised_of_all(one)

@@ -50,10 +50,18 @@ def draw_cases(context: Context) -> list[Case]:
     rng = context.rng("cases")
     cases = []
     for number, ((m, n), r) in enumerate(SHAPES * context.size(1, 4)):
-        clients = 1 + number % 4
-        made = random_quadratics((m, n), clients, rng, curvatures=(-0.2 if number % 3 == 2 else 0.1, 1.0))
-        U, V = (np.linalg.qr(rng.standard_normal((side, r)))[0] for side in (m, n))
-        S = rng.standard_normal((r, r)) + 2.0 * np.eye(r)
-        factors = USV(*(Tree(W=torch.from_numpy(part)) for part in (U, S, V)))
-        cases.append(Case(tuple(made.clients), factors, made.smoothness))
+        cases.append(_case((m, n), r, 1 + number % 4, -0.2 if number % 3 == 2 else 0.1, rng))
     return cases
+
+
+def draw_beyond(context: Context) -> Case:
+    """A case of rank 2 in 3 by 3: four columns do not fit beside each other."""
+    return _case((3, 3), 2, 2, 0.1, context.rng("beyond"))
+
+
+def _case(shape: tuple[int, int], r: int, clients: int, least: float, rng: np.random.Generator) -> Case:
+    made = random_quadratics(shape, clients, rng, curvatures=(least, 1.0))
+    U, V = (np.linalg.qr(rng.standard_normal((side, r)))[0] for side in shape)
+    S = rng.standard_normal((r, r)) + 2.0 * np.eye(r)
+    factors = USV(*(Tree(W=torch.from_numpy(part)) for part in (U, S, V)))
+    return Case(tuple(made.clients), factors, made.smoothness)

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 
+from paper_checks.fedlrt.fast_rounds import Array, Step, by_matrices
 from toymodels.legendre import legendre_features
 
-Array = NDArray[np.float64]
 Places = NDArray[np.int64]
+FEW = 20_000
+"""Entries of all clients' second derivatives up to which they are worth writing down."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +53,28 @@ class Grid:
         size = U.shape[1] * V.shape[1]
         return np.asarray(moments[:, i[:, None, :, None], j[None, :, None, :]].reshape(-1, size, size))
 
+    @cached_property
+    def mean_weights(self) -> Array:
+        """Of the mean loss, ``(nodes, nodes)``."""
+        return np.tensordot(self.shares, self.weights, 1)
+
     def excess(self, W: Array) -> float:
         """The mean loss."""
         residual = self.features @ (W - self.target) @ self.features.T
-        return float(0.5 * (np.tensordot(self.shares, self.weights, 1) * residual**2).sum())
+        return float(0.5 * (self.mean_weights * residual**2).sum())
+
+    def step(self, U: Array, V: Array, rate: float) -> Step:
+        """A step by second derivatives, or by values at the nodes, which cost less for many clients or coefficients."""
+        left, right = U.shape[1], V.shape[1]
+        if len(self.weights) * (left * right) ** 2 <= FEW:
+            return by_matrices(self.hessians(U, V), rate)
+        rows, columns = self.features @ U, self.features @ V
+
+        def step(change: Array) -> Array:
+            values = self.weights * (rows @ change.reshape(-1, left, right) @ columns.T)
+            return np.asarray(change - rate * (rows.T @ values @ columns).reshape(change.shape))
+
+        return step
 
 
 @cache
@@ -83,73 +103,3 @@ def on_grid(parts: Sequence[tuple[Array, Array]], target: Array, basis: str) -> 
         weights.append(at_nodes @ (p.T @ q / len(x)) @ at_nodes.T)
     shares = np.array([len(x) / total for x, _ in parts])
     return Grid(np.stack(weights), shares, legendre_features(nodes, n, basis), target)
-
-
-@dataclass(frozen=True, eq=False)
-class Rounds:
-    """Settings of FeDLRT.
-
-    Attributes:
-        rank: Of the start.
-        correction: `simplified` or `full`.
-        rate: Of the local steps.
-        steps: Local steps.
-        tau: Of the truncation: the tail after the last kept value is below tau times the norm.
-        last: The last round.
-        until: Distance to stop at.
-    """
-
-    rank: int
-    correction: str
-    rate: float
-    steps: int
-    tau: float
-    last: int
-    until: float = 0.0
-
-
-def low_rank_rounds(grid: Grid, start: Array, rounds: Rounds) -> tuple[list[float], list[int], list[float]]:
-    """Distances to the target, ranks and losses round by round, from a start that is cut to a rank."""
-    U, sigma, Vt = np.linalg.svd(start)
-    U, S, V = U[:, : rounds.rank], np.diag(sigma[: rounds.rank]), Vt[: rounds.rank].T
-    distances, ranks, losses = list[float](), list[int](), list[float]()
-    for count in range(rounds.last + 1):
-        W = U @ S @ V.T
-        distances.append(float(np.linalg.norm(W - grid.target)))
-        ranks.append(len(S))
-        losses.append(grid.excess(W))
-        if distances[-1] <= rounds.until or count == rounds.last:
-            break
-        own = grid.gradients(W)
-        mean = np.tensordot(grid.shares, own, 1)
-        U, V = _widened(U, mean @ V @ S.T), _widened(V, mean.T @ U @ S)
-        P, sigma, Qt = np.linalg.svd(_coefficients(grid, U, V, S, own, mean, rounds))
-        tails = np.sqrt(np.cumsum((sigma**2)[::-1])[::-1])
-        kept = max(1, int((tails > max(rounds.tau, 1e-13) * tails[0]).sum()))
-        U, S, V = U @ P[:, :kept], np.diag(sigma[:kept]), V @ Qt[:kept].T
-    return distances, ranks, losses
-
-
-def _widened(basis: Array, slope: Array) -> Array:
-    """A basis beside what a gradient adds to it."""
-    r = basis.shape[1]
-    new = slope - basis @ (basis.T @ slope)
-    return np.hstack([basis, np.linalg.qr(np.hstack([basis, new]))[0][:, r : 2 * r]])
-
-
-def _coefficients(grid: Grid, U: Array, V: Array, S: Array, own: Array, mean: Array, rounds: Rounds) -> Array:
-    """The mean of the clients' coefficients after their local steps."""
-    r = len(S)
-    along = U.T @ own @ V
-    if rounds.correction == "simplified":
-        along[:, :r, :r] = (U.T @ mean @ V)[:r, :r]
-    else:
-        along[:] = U.T @ mean @ V
-    change = -rounds.rate * along.reshape(len(own), -1, 1)
-    step = np.eye(change.shape[1]) - rounds.rate * grid.hessians(U, V)
-    moved = change
-    for _ in range(rounds.steps - 1):
-        moved = step @ moved + change
-    found = np.tensordot(grid.shares, moved[:, :, 0], 1).reshape(along.shape[1:])
-    found[:r, :r] += S
-    return np.asarray(found)

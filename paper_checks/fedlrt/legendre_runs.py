@@ -17,7 +17,8 @@ from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Truncation
 from figures.legendre_readings import minimisers
 from figures.seeds_at_once import affine_map, powers, run_fedlrt
-from paper_checks.fedlrt.legendre_grid import Grid, Rounds, low_rank_rounds, on_grid
+from paper_checks.fedlrt.fast_rounds import Rounds, low_rank_rounds
+from paper_checks.fedlrt.legendre_grid import Grid, on_grid
 from toymodels.legendre import many_targets, random_targets
 from toymodels.product_features import ProductGram
 
