@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from math import log
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ from paper_checks.methods.domain import UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
+from paper_checks.rolora.failures import ABSOLUTE_SCOPE, between, failure_for_every_constant
+from paper_checks.rolora.gradient import COSINE, SINE
+from paper_checks.rolora.laws import student_tail
 from paper_checks.rolora.own_samples import own_samples
 from toymodels.regression import Regressor
 
@@ -210,38 +214,90 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
 
 @promises(
     "rolora/eq-90",
-    where="Appendix A.3, eqs. (90) and (91), on the events of (42) and (62); their probability is that of Lemma A.10",
-    says=r"By Lemma A.10, $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le "
+    where="Appendix A.3, eqs. (90) and (91)",
+    says=r"By Lemma A.10, with probability at least $1 - 2q^{-10}$, $E_2 = \eta\|E[\nabla_al] - \nabla_al\| \le "
     r"2\eta\tilde\epsilon(\epsilon'+1)^2\delta^t\|b^*\|^2$.",
     measure=run_steps,
-    mutants=[{"one": 0.9}, {"form": "lemma"}],
+    readings=(
+        LITERAL,
+        Reading(
+            "on the events",
+            r"(90) and (91) on the events of (42) and (62), by (76), whatever vector stands for "
+            r"$E[\nabla_al]$ in both.",
+            {"of": "events"},
+            "The probability is that of the events, which Lemma A.10 is about; (76) of its proof has this factor, the "
+            "lemma another.",
+            ({"one": 0.9}, {"form": "lemma"}),
+        ),
+    ),
     uses=("rolora/eq-65",),
-    expect=("holds", "proof"),
+    because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. The factor is that of (76), not that of Lemma A.10.",
+    expect=("depends on the reading", "proof"),
 )
-def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof") -> Promises:
+def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "absolute") -> Promises:
     """With the bound (76) of the proof; the one printed in Lemma A.10 would not do.
 
-    (49) stands for the expectation here; on the event of (62) any vector might (``eq-65``).
+    Args:
+        steps: iterations. (49) stands for the expectation; on the event of (62) any vector might (``eq-65``).
+        one: printed as 1.
+        form: the factor of (76), or that of Lemma A.10.
+        of: whether the probability is judged, or the bound on the events.
     """
+    if of == "absolute":
+        # Along a the gradient is 0, so that the deviation is at least 2 delta T (cos + delta T).
+        yield failure_for_every_constant(
+            "(91)", lambda at: log(0.5) + student_tail(at.tilde * (one + at.level) ** 2 / COSINE, at.m), 2.0
+        )
+        return ABSOLUTE_SCOPE
     for step in steps:
         factor = (step.level + one) ** 2 if form == "proof" else step.level**2 + step.level
         right = 2.0 * step.s * step.tilde * factor * step.sine
         yield Promise("(91)", step.s * step.deviation, right, 1e-12 * step.s, at_most=True)
-    return f"{scope(steps)}; the probability is that of (79) and (43)"
+    return scope(steps)
+
+
+ON_ITS_EVENT = "on the event of Lemma A.9"
+NOT_Q = r"As in Lemma A.9: with $m = Cq$ failure keeps its probability as $\epsilon_2 \to 0$, while $q^{-10}$ goes to 0."
+    r"As in Lemma A.9: with $m = Cq$ the probability of failure stays put as $\epsilon_2 \to 0$, $q^{-10}$ does not."
+)
 
 
 @promises(
     "rolora/eq-92",
-    where="Appendix A.3, eqs. (92) to (95); their probability is that of Lemma A.9",
-    says=r"$\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g - \bar b\| = \sqrt{1 - (\delta^t)^2}\|b^*\| - \|g - \bar "
-    r"b\| \ge \sqrt{1 - (\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\|$.",
+    where="Appendix A.3, eqs. (92) to (95)",
+    says=r"With probability at least $1 - q^{-10}$, by Lemma A.9, $\|\bar b\| = \|g - (g - \bar b)\| \ge \|g\| - \|g - "
+    r"\bar b\| = \sqrt{1 - (\delta^t)^2}\|b^*\| - \|g - \bar b\| \ge \sqrt{1 - (\delta^t)^2}\|b^*\| - "
+    r"\epsilon'\delta^t\|b^*\|$.",
     measure=run_steps,
-    mutants=[{"share": 0.9}, {"power": 1}],
+    readings=(
+        LITERAL,
+        Reading(
+            ON_ITS_EVENT,
+            r"(92) to (95) where $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, (13).",
+            {"of": "event"},
+            "(95) uses Lemma A.9, and the probability is that of the lemma, under each of its readings.",
+            ({"share": 0.9}, {"power": 1}),
+        ),
+    ),
     uses=("rolora/lem-A.9",),
-    expect=("holds", "proof"),
+    because=NOT_Q,
+    expect=("depends on the reading", "proof"),
 )
-def eq_92(steps: list[Step], share: float = 1.0, power: int = 2) -> Promises:
-    """Equality whenever b is shorter than g."""
+def eq_92(steps: list[Step], share: float = 1.0, power: int = 2, of: str = "absolute") -> Promises:
+    """Equality whenever b is shorter than g.
+
+    Args:
+        steps: iterations.
+        share: of the distance that Lemma A.9 allows.
+        power: of the angle in the length of g.
+        of: whether the probability is judged, or the bound on the event.
+    """
+    if of == "absolute":
+        # (95) fails for -(2 cos/delta - eps') < T < -eps'.
+        yield failure_for_every_constant(
+            "(95)", lambda at: between(share * at.level, 2.0 * COSINE / SINE - share * at.level, at.m)
+        )
+        return ABSOLUTE_SCOPE
     yield from [Promise("(95)", (1.0 - one.sine**power) ** 0.5 - share * one.level * one.sine, abs(one.b), 1e-12,
                         at_most=True) for one in steps]  # fmt: skip
     # The power of the angle is that of |g|, which must be exact.
@@ -256,19 +312,42 @@ def angle_grid(_: Context) -> np.ndarray:
 
 @claim(
     "rolora/eq-96",
-    where="Appendix A.3, eqs. (96) to (99); their probability is that of Lemma A.9",
+    where="Appendix A.3, eqs. (96) to (99)",
     says=r"$\epsilon' < \frac{1-(\delta^0)^2}{16}$ makes $\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\| \ge "
     r"0$; hence $\|\bar b\|^2 \ge (\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\|)^2 \ge "
     r"(1-(\delta^t)^2)\|b^*\|^2 + (\epsilon')^2(\delta^t)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge "
-    r"(1-(\delta^0)^2)\|b^*\|^2 - \epsilon'\|b^*\|^2$, for $\delta^t \le \cdots \le \delta^0$.",
+    r"(1-(\delta^0)^2)\|b^*\|^2 - \epsilon'\|b^*\|^2$, for $\delta^t \le \cdots \le \delta^0$, with probability at "
+    r"least $1 - q^{-10}$.",
     measure=angle_grid,
-    mutants=[{"less": 0.9}, {"bound": 400}],
+    readings=(
+        LITERAL,
+        Reading(
+            ON_ITS_EVENT,
+            r"(96) to (99) for $\epsilon' < \frac{1-(\delta^0)^2}{16}$ and $\delta^t \le \cdots \le \delta^0$ where "
+            r"$\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, (13).",
+            {"of": "event"},
+            "They follow from (95), whose probability is that of Lemma A.9.",
+            ({"less": 0.9}, {"bound": 400}),
+        ),
+    ),
     uses=("rolora/eq-92",),
+    because=NOT_Q,
     hypotheses=(Dropped(r"$\epsilon' < (1 - (\delta^0)^2)/16$", {"bound": 400}),),
-    expect=("holds", "proof"),
+    expect=("depends on the reading", "proof"),
 )
-def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1) -> Evidence:
-    r"""The root under the square is not negative, and both estimates; ``bound`` scales the largest $\epsilon'$."""
+def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolute") -> Evidence:
+    r"""The root under the square is not negative, and both estimates.
+
+    Args:
+        grid: angles and thresholds.
+        less: factor of $\epsilon'$ in (98) and (99).
+        bound: scales the largest $\epsilon'$.
+        of: whether the probability of (99) is judged, or the lines on the event.
+    """
+    if of == "absolute":
+        # (99) fails at delta_t = delta_0 for -1 <= T < -5 eps'/4: there (cos + delta T)^2 < cos^2 - eps'.
+        failed = failure_for_every_constant("(99)", lambda at: between(1.25 * less * at.level, 1.0, at.m))
+        return judge_promises([failed], ABSOLUTE_SCOPE)
     first = grid[:, 0]
     sine = first * grid[:, 1]
     level = bound * grid[:, 2] * (1.0 - first**2) / 16.0

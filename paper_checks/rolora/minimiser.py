@@ -44,6 +44,11 @@ class Setting:
         return self.e2 / ((1.0 - self.e0) * (1.0 - self.e1))
 
     @property
+    def tilde(self) -> float:
+        r"""$\tilde\epsilon$ for $\epsilon_3 = \epsilon_2$."""
+        return self.e2 / (1.0 - self.e0)
+
+    @property
     def q(self) -> float:
         """The q of Lemma A.9."""
         return max(log(self.N) / min(self.e1, self.e2) ** 2, self.d * log(2.0 / self.e0) / self.e2**2)

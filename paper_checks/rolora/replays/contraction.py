@@ -122,21 +122,65 @@ def eq_110(values: Values) -> Violation:
     )  # fmt: skip
 
 
+def failing(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction, Fraction]:
+    """One client with m >= C q, a at the angle of sine 3/5: what is assumed, eps', q from below, and sqrt(m/2)."""
+    at = thresholds(values)
+    level = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1]))
+    assumes = (
+        *at.assumes,
+        Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1),
+        Hypothesis("eps', against (1 - delta_0^2)/16", level, "<", Fraction(1, 25)),
+        Hypothesis("m, for the far tail", at.m, ">=", 1000),
+    )
+    return assumes, level, at.q[0], enclosed("sqrt", Fraction(at.m, 2))[1]
+
+
+def beyond(bound: Fraction, root: Fraction) -> Fraction:
+    """Lower bound of P(T > bound), by the replay of Lemma A.9: exp(-(x + 1)^2)/2 with x = bound sqrt(m/2)."""
+    return enclosed("exp", -((bound * root + 1) ** 2))[0] / 2
+
+
+FAR = Fraction(1, 2**500)
+"""P(T > 1) is at most 2^(-m/2), the mean of exp(-chi^2_m / 2), which is no larger for m >= 1000."""
+READS = "one client, delta = 3/5, m = C q samples; a lower bound of the probability of failure, and "
+
+
 @replay("rolora/eq-107")
 def eq_107(values: Values) -> Violation:
-    """One client, sine 3/5: a'grad = 0, so that the deviation is at least 2 delta T (cosine + delta T) for T > 0.
+    """As a'grad = 0, the deviation is at least 2 delta T (cosine + delta T) for T > 0.
 
-    (109) fails for delta cosine T > eps' (1 + eps')^2, with probability at least exp(-(x + 1)^2)/2 by the replay of
-    Lemma A.9, x being that bound of T times sqrt(m/2).
+    (109) fails for delta cosine T > eps' (1 + eps')^2.
     """
-    at = thresholds(values)
-    one = Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1)
-    level = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1]))
-    x = level * (1 + level) ** 2 * Fraction(25, 12) * enclosed("sqrt", Fraction(at.m, 2))[1]
-    return Violation(
-        enclosed("exp", -((x + 1) ** 2))[0] / 2, 2 * at.q[0] ** -10, assumes=(*at.assumes, one),
-        reads="m = C q samples; a lower bound of the probability of failure, and 2 q^-10",
-    )  # fmt: skip
+    assumes, level, q, root = failing(values)
+    left = beyond(level * (1 + level) ** 2 * Fraction(25, 12), root)
+    return Violation(left, 2 * q**-10, assumes=assumes, reads=READS + "2 q^-10")
+
+
+@replay("rolora/eq-90")
+def eq_90(values: Values) -> Violation:
+    """By the same deviation (91) fails for cosine T > eps~ (1 + eps')^2, with eps_3 = eps_2."""
+    assumes, level, q, root = failing(values)
+    e_0, e_2 = fractions(values, "eps_0", "eps_2")
+    left = beyond(e_2 / (1 - e_0) * (1 + level) ** 2 * Fraction(5, 4), root)
+    return Violation(left, 2 * q**-10, assumes=assumes, reads="eps_3 = eps_2, " + READS + "2 q^-10")
+
+
+@replay("rolora/eq-92")
+def eq_92(values: Values) -> Violation:
+    """|b| = |cosine + delta T| |b*|, and (95) fails for eps' < -T < 2 cosine/delta - eps', which is more than 1."""
+    assumes, level, q, root = failing(values)
+    return Violation(beyond(level, root) - FAR, q**-10, assumes=assumes, reads=READS + "q^-10")
+
+
+@replay("rolora/eq-96")
+def eq_96(values: Values) -> Violation:
+    """At delta_t = delta_0: with y = -T, |b|^2 lacks 2 delta cosine y - delta^2 y^2 of cosine^2, in units of |b*|^2.
+
+    That is 24/25 y - 9/25 y^2, which rises up to y = 4/3, and at y = 5/4 eps' it is 6/5 eps' - 9/16 eps'^2 > eps'. So
+    (99) fails for 5/4 eps' <= y <= 1.
+    """
+    assumes, level, q, root = failing(values)
+    return Violation(beyond(Fraction(5, 4) * level, root) - FAR, q**-10, assumes=assumes, reads=READS + "q^-10")
 
 
 @replay("rolora/eq-107@on-the-events")

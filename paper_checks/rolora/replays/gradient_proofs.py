@@ -191,7 +191,7 @@ def eq_65(values: Values) -> Proof:
     return Proof(not flaw, flaw or "an identity of matrices, norms of rank one, and signs of coefficients")
 
 
-@proof("rolora/eq-90", one="1")
+@proof("rolora/eq-90@on-the-events", one="1")
 def eq_90(values: Values) -> Proof:
     r"""$\eta$ times (76), on the events of (42) and (62), whatever vector stands for the expectation in (62)."""
     flaw = flaw_of_deviation(rational(values["one"]))

@@ -62,7 +62,7 @@ def eq_86(values: Values) -> Proof:
     return Proof(not flaw, flaw or "the triangle inequality, and a projection")
 
 
-@proof("rolora/eq-92", share="1", power="2")
+@proof("rolora/eq-92@on-the-event-of-lemma-a-9", share="1", power="2")
 def eq_92(values: Values) -> Proof:
     r"""The triangle inequality twice, $\|g\| = |c|\|b^*\|$, and the event.
 
@@ -78,9 +78,9 @@ def eq_92(values: Values) -> Proof:
     return Proof(not flaw, flaw or "the triangle inequality, and the length of g")
 
 
-@proof("rolora/eq-96", less="1", bound="1")
+@proof("rolora/eq-96@on-the-event-of-lemma-a-9", less="1", bound="1")
 def eq_96(values: Values) -> Proof:
-    r"""With $x = (\delta^t)^2$: $1 - x \ge D = 1 - (\delta^0)^2$, and the bound is $\epsilon' < kD/16$, k = ``bound``.
+    r"""With $x = (\delta^t)^2$: $1 - x \ge D = 1 - (\delta^0)^2$, and $\epsilon' < kD/16$, where k = 1 is printed.
 
     The root: $(\epsilon')^2x \le 1 - x$, as $D^2x \le (1 - x)^2x \le \frac14(1 - x)$ and $k \le 32$. (97) to (98):
     $2\delta^t\sqrt{1 - (\delta^t)^2} \le 1$. (98) to (99): $x \le (\delta^0)^2$ and a square. Squares keep the order of
