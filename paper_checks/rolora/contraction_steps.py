@@ -257,9 +257,7 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "a
 
 
 ON_ITS_EVENT = "on the event of Lemma A.9"
-NOT_Q = r"As in Lemma A.9: with $m = Cq$ failure keeps its probability as $\epsilon_2 \to 0$, while $q^{-10}$ goes to 0."
-    r"As in Lemma A.9: with $m = Cq$ the probability of failure stays put as $\epsilon_2 \to 0$, $q^{-10}$ does not."
-)
+NOT_Q = r"As in Lemma A.9: with $m = Cq$ failure keeps its probability as $\epsilon_2 \to 0$, and $q^{-10}$ goes to 0."
 
 
 @promises(
