@@ -12,6 +12,9 @@ a run that was cut off goes on where it stood, unless the estimator has changed 
 ``fit_coverage.json`` how often the truth lies within what is stated: the noise and the spikes (the value and 1.96
 standard deviations), the difference of the two estimates of the rest, the Frobenius norm, the stable rank, and the
 Kolmogorov distance of all eigenvalues from the fitted semicircle and from the other laws.
+
+``--budgets`` gives rotated matrices of known spectra budgets of memory that leave room for the whole basis, for the
+basis in half precision, and for a few rows of it, and writes to ``memory_coverage.json`` how often the intervals cover.
 """
 
 from __future__ import annotations
@@ -232,6 +235,51 @@ def fits(repetitions: int, R: int, out: Path) -> int:
     return 0 if least > 1e-4 else 1
 
 
+KNOWN = {
+    "five outliers": np.r_[20.0, 12.0, 8.0, 3.0, -5.0, 0.05 * np.linspace(-1.0, 1.0, 95)],
+    "power law": np.arange(1, 101) ** -1.0,
+    "semicircle": np.cos(np.linspace(0.0, np.pi, 100)),
+}
+"""Eigenvalues."""
+VECTORS = {"whole basis": 200.0, "half precision": 65.0, "a few rows": 13.0}
+"""Room beside the matrix, in vectors of single precision."""
+
+
+def budgets(repetitions: int, out: Path) -> int:
+    """Writes how often stable ranks cover within budgets of memory; status 1 if less often than said, beyond chance."""
+    rows, least = [], 1.0
+    for name, values in KNOWN.items():
+        Q = np.linalg.qr(np.random.default_rng(0).standard_normal((len(values),) * 2))[0]
+        dense = torch.from_numpy(Q * values @ Q.T)
+        operator = DenseOperator(((dense + dense.T) / 2.0).float())
+        values = torch.linalg.eigvalsh(operator.matrix.double()).numpy()  # of what is rounded to single precision
+        truth = float((values**2).sum() / np.abs(values).max() ** 2)
+        for room, vectors in VECTORS.items():
+            found = []
+            for seed in tqdm(range(repetitions), desc=f"{name}, {room}", disable=None):
+                rng = np.random.default_rng([17, seed])
+                memory = int(4 * len(values) * vectors)
+                found.append(
+                    stable_rank_of(
+                        operator, rng=rng, relative_width=0.2, confidence=CONFIDENCE, basis=60, memory=memory
+                    )
+                )
+            covered = sum(truth in one for one in found)
+            least = min(least, float(binom.cdf(covered, repetitions, CONFIDENCE)))
+            rows.append({
+                "spectrum": name, "room": room, "given_up": found[0].given_up, "stable_rank": truth,
+                "repetitions": repetitions, "coverage": covered / repetitions,
+                "norm_within": sum(np.abs(values).max() <= one.spectral_norm.high for one in found) / repetitions,
+                "median_width": float(np.median([one.relative_width for one in found])),
+                "reached": float(np.mean([one.reached for one in found])),
+                "median_products": float(np.median([one.products for one in found])),
+            })  # fmt: skip
+            print(json.dumps(rows[-1]), flush=True)
+            answer = {"cases": rows, "environment": {**machine(), "packages": package_versions(("numpy", "torch"))}}
+            write_whole({out: (json.dumps(answer, indent=1) + "\n").encode()})
+    return 0 if least > 1e-4 else 1
+
+
 def estimator_digest() -> str:
     """What the numbers depend on: the code of the estimator."""
     folder = Path(__file__).parent.parent / "hessian"
@@ -254,8 +302,11 @@ def main() -> int:
     parser.add_argument("--only", default="", help="networks whose name contains this")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     parser.add_argument("--fits", type=int, default=0, metavar="N", help="N matrices of each known law instead")
+    parser.add_argument("--budgets", type=int, default=0, metavar="N", help="N estimates in each budget of memory")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.budgets:
+        return budgets(options.budgets, Path(__file__).with_name("memory_coverage.json"))
     if options.fits:
         return fits(options.fits, 200, Path(__file__).with_name("fit_coverage.json"))
     repetitions = dict.fromkeys(REPETITIONS, options.repetitions) if options.repetitions else REPETITIONS

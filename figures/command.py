@@ -14,6 +14,7 @@ from workloads.arguments import add_command, at_least, named
 if TYPE_CHECKING:
     from figures.figure import Figure
     from figures.make import Made
+    from hessian.memory import Budget
 
 
 def declare(commands: Any) -> None:
@@ -131,6 +132,19 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add("--steps", type=at_least(1), default=60, metavar="N", help="Lanczos steps of each probe; default: 60")
     add("--seed", type=at_least(0), default=0, metavar="N", help="root of all random streams; default: 0")
     add("--products", type=at_least(22), default=2000, metavar="N", help="at most, for each part; default: 2000")
+    add("--memory", metavar="SIZE", help="of model, graph and vectors, such as '6 GiB'; default: what it takes")
+    add("--scratch", metavar="DIR", help="with --memory: a folder for vectors that do not fit")
+
+
+def _budget(options: argparse.Namespace) -> Budget | None:
+    from hessian.memory import Budget as Given
+    from hessian.symmetric import CurvatureError
+
+    if options.memory is None:
+        if options.scratch is not None:
+            raise CurvatureError("--scratch is for vectors that do not fit in --memory, which is not given")
+        return None
+    return Given.named(options.memory, options.scratch)
 
 
 def _spectrum(options: argparse.Namespace) -> int:
@@ -142,7 +156,7 @@ def _spectrum(options: argparse.Namespace) -> int:
 
     settings = SpectrumSettings(
         options.width, options.confidence, options.outliers, probes=options.probes, steps=options.steps,
-        seed=options.seed, products=options.products,
+        seed=options.seed, products=options.products, memory=_budget(options),
     )  # fmt: skip
     request = SpectrumRequest(
         options.model, options.data, options.loss, options.matrix, tuple(options.parameters), options.batch_norm,

@@ -123,6 +123,7 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
             count=count,
             law=law,
             vectorize="trial" if request.trial else 1,
+            memory=request.settings.memory,
         )
     except CurvatureError:
         raise
@@ -190,6 +191,7 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
             {"name": block.name, "parameters": block.P, "reason_for_none": block.why, "stable_rank": _rank(block.rank)}
             for block in measured.blocks
         ],
+        "given_up_for_memory": report.given_up,
         "cost": {
             "products": measured.cost.products,
             "products_by_part": report.products,
@@ -226,6 +228,7 @@ def summary(measured: MeasuredNetwork) -> str:
         f"residuals      at most {report.residuals.max():.1g}"
         + ("" if report.converged else "; not converged: raise --products"),
     ]
+    lines += [f"memory         {report.given_up}"] if report.given_up else []
     return "\n".join([*lines, *_fit_lines(measured), _cost_line(measured), *_block_lines(measured)])
 
 
@@ -347,6 +350,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         return _plain(value.item())
+    if isinstance(value, Path):
+        return str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value

@@ -62,6 +62,7 @@ def block_ranks(
                 products=settings.products,
                 basis=settings.basis,
                 chunk=settings.chunk,
+                memory=settings.memory,
             )
             found.append(BlockRank(name, block.P, rank, ""))
         except CurvatureError as error:

@@ -260,6 +260,11 @@ class Krylov:
         self._asymmetry = max(self._asymmetry, float(np.abs(square[:, recent] - square[recent].T).max()))
 
 
+def usual_basis(pairs: int) -> int:
+    """Rows of the basis with which eigenpairs are found where there is room."""
+    return 2 * pairs + 40
+
+
 def extreme_eigenpairs(
     operator: SymmetricOperator,
     largest: int,
@@ -294,9 +299,9 @@ def extreme_eigenpairs(
     wanted, P = largest + smallest, operator.P
     if largest < 0 or smallest < 0 or not 1 <= wanted <= P:
         raise CurvatureError(f"expected between 1 and P = {P} pairs, got {largest} largest and {smallest} smallest")
-    limit = min(max(basis or 2 * wanted + 40, wanted + 2 * block), P)
+    limit = min(max(basis or usual_basis(wanted), wanted + 2 * block), P)
     scaled = ScaledOperator(operator)
-    krylov = Krylov(scaled, rng, block=min(block, P))
+    krylov = Krylov(scaled, rng, block=min(block, P), store=Store(reserve=min(limit + block, P)))
     while True:
         krylov.extend(min(10, max(1, limit - krylov.size)))
         if krylov.invariant and krylov.size < wanted:

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from hessian.basis_rows import Store
+from hessian.krylov import usual_basis
 from hessian.live_bytes import held_by
 from hessian.symmetric import CurvatureError, SymmetricOperator
 
@@ -61,6 +62,18 @@ class Budget:
             raise CurvatureError(f"memory must be a number of bytes or look like '6 GiB' or '800 MB', got {memory!r}")
         return Budget(round(float(match[1]) * factor))
 
+    @staticmethod
+    def named(memory: str, scratch: str | None) -> Budget:
+        """As given on a command line.
+
+        Raises:
+            CurvatureError: No amount of memory, or a folder that is none.
+        """
+        folder = None if scratch is None else Path(scratch)
+        if folder is not None and not folder.is_dir():
+            raise CurvatureError(f"there is no folder {scratch}: name an existing one for vectors that do not fit")
+        return Budget(Budget.of(memory).limit, folder)
+
     def check_dtypes(self, own: torch.dtype, held: int, parameters: int) -> tuple[torch.dtype, ...]:
         """The precisions in which derivatives are tested, by preference: double where there is room for it.
 
@@ -83,7 +96,7 @@ class Budget:
         """The message about a budget that cannot be met."""
         return (
             f"memory of {in_words(self.limit)} does not suffice: {what} need {in_words(least, up=True)}; give so much, "
-            "smaller batches, or fewer parameters="
+            "smaller batches, or fewer parameters= (on the command line --parameters)"
         )
 
 
@@ -118,10 +131,29 @@ def in_words(count: int, up: bool = False) -> str:
     return f"{shown:.{digits}f} {unit}"
 
 
-def free_rows(operator: SymmetricOperator, budget: Budget, together: int = 1) -> int:
-    """Vectors that there is room for, beside those that are at work; negative if there is none for these."""
-    row = operator.P * operator.dtype.itemsize
-    return (budget.limit - _busy(operator, together)) // row
+def plan_pairs(operator: SymmetricOperator, budget: Budget, pairs: int, steps: int) -> tuple[int, bool]:
+    """Room for eigenpairs and, beside them, for the quadrature of the rest.
+
+    Args:
+        operator: The matrix.
+        budget: What there is.
+        pairs: Wanted.
+        steps: Of the quadrature.
+
+    Returns:
+        Rows of the basis that the pairs are found with, 0 where as many as usual fit; and whether the quadrature has
+        no room for a basis and keeps three vectors.
+
+    Raises:
+        CurvatureError: The least does not fit.
+    """
+    row, busy = operator.P * operator.dtype.itemsize, _busy(operator, 1)
+    free = (budget.limit - busy) // row
+    rows, usual = free - pairs - 1, usual_basis(pairs)
+    if rows < pairs + 2:
+        least = busy + (2 * pairs + 3) * row
+        raise CurvatureError(budget.too_small(least, f"{pairs} eigenpairs") + ", or fewer --outliers")
+    return (0 if rows >= min(usual, operator.P) else rows), free - pairs < min(steps + 1, operator.P)
 
 
 def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together: int) -> Plan:
@@ -152,7 +184,7 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
     found = inside + outside - SPARE
     if found < min(LEAST, rows) or free < 0:
         least = budget.limit - free + (0 if budget.scratch is not None else (min(LEAST, rows) + SPARE) * size)
-        hint = "" if budget.scratch is not None else "; with a scratch folder rows of the basis go there"
+        hint = "" if budget.scratch is not None else "; or a folder for rows of the basis (--scratch)"
         raise CurvatureError(budget.too_small(least, "the model, its products and a basis of a few rows") + hint)
     words = ["basis in float16"]
     words += [f"{outside} of {found + SPARE} rows in a file"] if outside else []

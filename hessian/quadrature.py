@@ -4,6 +4,9 @@ The spectral measure of a random vector z, seen through m Lanczos steps, is a ru
 polynomials up to degree 2m - 1; its mean over z is the spectral distribution (Golub and Welsch, 1969; Ubaru, Chen and
 Saad, 2017). Known eigenpairs are taken out first and put back as atoms of mass 1/P, so that outliers stay sharp and
 cost the rest no accuracy.
+
+Three vectors suffice where a basis has no room. Without it nodes come back as copies that share their weights: the rule
+is that of a matrix near by, whose eigenvalues are clustered about those of the given one (Greenbaum, 1989).
 """
 
 from __future__ import annotations
@@ -12,8 +15,11 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+import torch
+from scipy.linalg import eigh_tridiagonal
 from torch import Tensor
 
+from hessian.basis_rows import Store
 from hessian.bounds import outside
 from hessian.krylov import Array, Krylov, Progress, RitzPairs
 from hessian.symmetric import CurvatureError, OperatorAround, ScaledOperator, SymmetricOperator, normal_rows
@@ -98,6 +104,7 @@ def spectral_measure(
     probes: int = 8,
     steps: int = 60,
     without: RitzPairs | None = None,
+    three_vectors: bool = False,
     progress: Progress | None = None,
 ) -> SpectralMeasure:
     """The spectral distribution by stochastic Lanczos quadrature.
@@ -108,6 +115,7 @@ def spectral_measure(
         probes: Number of probes.
         steps: Lanczos steps for each; the cost is probes times steps products.
         without: Eigenpairs that are known well and taken out; they come back as atoms.
+        three_vectors: Keep no basis: less memory, and as many steps resolve somewhat less.
         progress: Told what is going on.
 
     Raises:
@@ -123,14 +131,38 @@ def spectral_measure(
     nodes, weights = [], []
     for probe in range(probes if left else 0):
         start = outside(normal_rows(operator, rng, 1), V)[0]
-        krylov = Krylov(_Rest(scaled, V), rng, start=start)
-        krylov.extend(min(steps, left))
-        values, coefficients, _ = krylov.ritz()
+        count, rest = min(steps, left), _Rest(scaled, V)
+        if three_vectors:
+            values, coefficients = _by_three_vectors(rest, start, count)
+        else:
+            krylov = Krylov(rest, rng, start=start, store=Store(reserve=min(count + 1, left)))
+            krylov.extend(count)
+            values, coefficients, _ = krylov.ritz()
         nodes.append(values * scaled.unit)
         weights.append(coefficients[0] ** 2 * left / operator.P)
         if progress is not None:
             progress(f"probe {probe + 1} of {probes}")
     return SpectralMeasure(operator.P, tuple(nodes), tuple(weights), atoms)
+
+
+def _by_three_vectors(operator: SymmetricOperator, start: Tensor, steps: int) -> tuple[Array, Array]:
+    """Nodes, and the coefficients of their vectors in columns, by the three-term recurrence alone (Paige, 1972)."""
+    before, now, coupling = torch.zeros_like(start), start / torch.linalg.vector_norm(start), 0.0
+    diagonal, beside, scale = [], [], 0.0
+    for _ in range(steps):
+        image = operator.products(now[None])[0]
+        if not bool(torch.isfinite(image).all()):
+            raise CurvatureError("a product with the curvature matrix is not finite: the weights or the loss overflow")
+        scale = max(scale, float(torch.linalg.vector_norm(image)))
+        image = image - before.mul_(coupling)
+        diagonal.append(float(image @ now))
+        image.sub_(now * diagonal[-1])
+        coupling = float(torch.linalg.vector_norm(image))
+        if coupling <= 10.0 * torch.finfo(operator.dtype).eps * scale:
+            break
+        beside.append(coupling)
+        before, now = now, image.div_(coupling)
+    return eigh_tridiagonal(np.array(diagonal), np.array(beside[: len(diagonal) - 1]))
 
 
 class _Rest(OperatorAround):

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from hessian.krylov import Array, Progress, extreme_eigenpairs
+from hessian.krylov import Array, Progress, extreme_eigenpairs, usual_basis
 from hessian.measured_fit import MeasuredFit, fit_measured
+from hessian.memory import Budget, plan_pairs
 from hessian.norms import StableRankInterval, stable_rank_of
 from hessian.quadrature import SpectralMeasure, spectral_measure
 from hessian.symmetric import CurvatureError, OperatorAround, SymmetricOperator
@@ -35,6 +36,7 @@ class SpectrumSettings:
         products: At most so many products for the stable rank, and at most so many for the eigenpairs.
         basis: At most so many rows in memory, each as large as the parameters.
         chunk: Probes of the stable rank multiplied together: more than 1 pays where data are streamed.
+        memory: What all of it may use; nothing: whatever it takes.
 
     Raises:
         CurvatureError: A number out of its range.
@@ -50,6 +52,7 @@ class SpectrumSettings:
     products: int = 2000
     basis: int = 120
     chunk: int = 1
+    memory: Budget | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 < self.width < inf or not 0.0 < self.confidence < 1.0 or not 0.0 < self.tolerance < inf:
@@ -87,6 +90,7 @@ class SpectrumReport:
         no_fit: Why there is no fit; empty if there is one.
         products: Products with one vector, by part.
         seconds: Wall time, by part.
+        given_up: What a budget of memory has changed; empty for nothing.
     """
 
     settings: SpectrumSettings
@@ -103,6 +107,7 @@ class SpectrumReport:
     no_fit: str
     products: dict[str, int]
     seconds: dict[str, float]
+    given_up: str = ""
 
 
 def measure_spectrum(
@@ -119,6 +124,11 @@ def measure_spectrum(
         CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
     """
     counted = _Counted(operator)
+    largest = min(settings.outliers, (operator.P + 1) // 2)
+    smallest = min(settings.outliers, operator.P - largest)
+    basis, three_vectors = 0, False
+    if settings.memory is not None:  # before anything else: it may not suffice
+        basis, three_vectors = plan_pairs(operator, settings.memory, largest + smallest, settings.steps)
     products: dict[str, int] = {}
     seconds: dict[str, float] = {}
 
@@ -138,17 +148,18 @@ def measure_spectrum(
         products=settings.products,
         basis=settings.basis,
         chunk=settings.chunk,
+        memory=settings.memory,
         progress=report("stable rank"),
     )
     finish("stable rank", started)
     started = time.perf_counter()
-    largest = min(settings.outliers, (operator.P + 1) // 2)
     pairs = extreme_eigenpairs(
         counted,
         largest,
-        min(settings.outliers, operator.P - largest),
+        smallest,
         tolerance=settings.tolerance,
         rng=settings.rng("eigenpairs"),
+        basis=basis,
         products=settings.products,
         progress=report("eigenpairs"),
     )
@@ -160,9 +171,13 @@ def measure_spectrum(
         probes=settings.probes,
         steps=settings.steps,
         without=pairs,
+        three_vectors=three_vectors,
         progress=report("quadrature"),
     )
     finish("quadrature", started)
+    given_up = [f"stable rank: {rank.given_up}"] if rank.given_up else []
+    given_up += [f"eigenpairs: {basis} rows, not {usual_basis(len(pairs))}"] if basis else []
+    given_up += ["quadrature: three vectors, no basis"] if three_vectors else []
     fit, why = None, ""
     try:
         if not 1e-50 < rank.spectral_norm.value < 1e50:
@@ -189,6 +204,7 @@ def measure_spectrum(
         no_fit=why,
         products=products,
         seconds=seconds,
+        given_up="; ".join(given_up),
     )
 
 

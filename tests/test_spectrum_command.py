@@ -15,6 +15,7 @@ import rankproof
 from figures.spectrum_command import SpectrumRequest, measure_network
 from hessian import Curvature, CurvatureError, SpectrumSettings, exact_hessian
 from hessian.block_ranks import block_ranks
+from hessian.memory import Budget
 
 FAST = ("--outliers", "3", "--probes", "2", "--steps", "20")
 
@@ -240,6 +241,10 @@ def test_a_matrix_without_noise_is_shown_without_a_fit(capsys, tmp_path):
         ("tiny_networks:mlp", "tiny_networks:pair", ("--outliers", "0"), ("--outliers", "at least 1")),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--matrix", "jacobian"), ("invalid choice: 'jacobian'",)),
         ("tiny_networks:mlp", "tiny_networks:pair", ("--batch-norm", "off"), ("invalid choice: 'off'",)),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "lots"), ("look like '6 GiB'", "'lots'")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "9 MB"), ("8.58 MiB does not", "need 513 MiB")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--scratch", "."), ("--memory", "not given")),
+        ("tiny_networks:mlp", "tiny_networks:pair", ("--memory", "2 GiB", "--scratch", "none"), ("no folder none",)),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_status_2(capsys, tmp_path, monkeypatch, model, data, more, parts):
@@ -255,6 +260,17 @@ def test_bad_input_is_one_line_and_status_2(capsys, tmp_path, monkeypatch, model
     for part in parts:
         assert part in lines[0]
     assert not list((tmp_path / "out").glob("*"))
+
+
+def test_little_memory_changes_what_is_kept_and_says_so(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("hessian.objective.PROGRAM", 0)
+    plain, _ = measured(capsys, tmp_path / "plain", "--blocks")
+    tight, text = measured(capsys, tmp_path / "tight", "--blocks", "--memory", "20 KiB")
+    assert plain["given_up_for_memory"] == ""
+    assert "quadrature: three vectors" in tight["given_up_for_memory"]
+    assert f"memory         {tight['given_up_for_memory']}" in text
+    assert tight["request"]["settings"]["memory"]["limit"] > 0
+    assert tight["stable_rank"]["low"] <= plain["stable_rank"]["value"] <= tight["stable_rank"]["high"]
 
 
 def test_names_are_required(capsys):
@@ -295,6 +311,8 @@ def test_every_option_arrives(monkeypatch, tmp_path):
     assert (request.double, request.parameters) == (True, ("0.*", "2.*"))
     assert (request.trial, request.blocks, request.law) == (True, 2, "tiny_networks:categories")
     assert asked_of(monkeypatch, tmp_path, "--blocks").blocks == 0  # every module
+    asked = asked_of(monkeypatch, tmp_path, "--memory", "1.5 GiB", "--scratch", str(tmp_path))
+    assert asked.settings.memory == Budget(3 * 2**29, tmp_path)
 
 
 def test_defaults_are_those_that_help_names(monkeypatch, tmp_path, capsys):

@@ -8,7 +8,16 @@ import torch
 from scipy.stats import binom
 from torch import nn
 
-from hessian import Curvature, CurvatureError, DenseOperator, Krylov, stable_rank, stable_rank_of
+from hessian import (
+    Curvature,
+    CurvatureError,
+    DenseOperator,
+    Krylov,
+    SpectrumSettings,
+    measure_spectrum,
+    stable_rank,
+    stable_rank_of,
+)
 from hessian.basis_rows import Store
 from hessian.live_bytes import held_by
 from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words
@@ -177,3 +186,21 @@ def test_the_program_counts_on_a_processor(network, monkeypatch):
     monkeypatch.undo()
     held = Curvature(network[0], nn.CrossEntropyLoss(), network[1:], memory="2 GiB").held
     assert held["program"] == PROGRAM
+
+
+def test_a_whole_spectrum_keeps_to_its_budget(network):
+    model, x, y = network
+    operator = Curvature(model, nn.CrossEntropyLoss(), (x, y), memory=1_400_000)
+    settings = {"width": 0.5, "outliers": 2, "probes": 1, "steps": 30, "basis": 20, "products": 60}
+    budget = Budget(1_400_000)
+    report, held = held_by(
+        lambda: measure_spectrum(operator, SpectrumSettings(memory=budget, **settings)), torch.device("cpu")
+    )
+    assert held.peak + sum(operator.held.values()) <= budget.limit
+    assert re.fullmatch(r"stable rank: .*; eigenpairs: \d+ rows, not 48; quadrature: three vectors.*", report.given_up)
+    plain = measure_spectrum(Curvature(model, nn.CrossEntropyLoss(), (x, y)), SpectrumSettings(**settings))
+    assert plain.given_up == ""
+    np.testing.assert_allclose(report.eigenvalues[:2], plain.eigenvalues[:2], atol=0.01 * plain.eigenvalues[0])
+    assert report.measure.moment(2).value == pytest.approx(plain.measure.moment(2).value, rel=0.3)
+    with pytest.raises(CurvatureError, match=r"40 eigenpairs need .* or fewer --outliers"):
+        measure_spectrum(operator, SpectrumSettings(memory=budget, outliers=20))

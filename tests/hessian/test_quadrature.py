@@ -48,3 +48,30 @@ def test_eight_probes_of_sixty_steps_where_nothing_is_said():
     for numbers in ({"probes": 0}, {"steps": 0}):
         with pytest.raises(CurvatureError, match="probes and steps must be positive"):
             spectral_measure(operator, rng=np.random.default_rng(0), **numbers)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_three_vectors_give_the_rule_of_a_basis(dtype):
+    """The same nodes while no eigenvalue has converged; later copies, which share the weights."""
+    values = np.r_[50.0, 20.0, np.linspace(-1.0, 1.0, 88)]
+    operator = DenseOperator(torch.diag(torch.from_numpy(values)).to(dtype))
+    for steps, same in ((5, True), (60, False)):
+        one, other = (
+            spectral_measure(operator, rng=np.random.default_rng(1), probes=1, steps=steps, three_vectors=three)
+            for three in (False, True)
+        )
+        if same:
+            np.testing.assert_allclose(one.nodes[0], other.nodes[0], atol=1e-3)
+            np.testing.assert_allclose(one.weights[0], other.weights[0], atol=1e-4)
+        assert other.weights[0].sum() == pytest.approx(1.0, rel=1e-5)
+        for power in range(5):
+            assert other.moment(power).value == pytest.approx(one.moment(power).value, rel=1e-4, abs=1e-4)
+        grid = np.array([-0.5, 0.0, 0.5, 10.0, 30.0])
+        np.testing.assert_allclose(one.cdf(grid), other.cdf(grid), atol=0.05 if not same else 1e-5)
+    assert int((other.nodes[0] > 40.0).sum()) > 1  # copies
+
+
+def test_three_vectors_stop_where_a_space_is_invariant():
+    operator = DenseOperator(torch.eye(7).double())
+    measure = spectral_measure(operator, rng=np.random.default_rng(0), probes=2, steps=5, three_vectors=True)
+    assert [nodes.tolist() for nodes in measure.nodes] == [pytest.approx([1.0])] * 2
