@@ -49,6 +49,7 @@ def test_claims_lists_the_ledger(capsys):
     status, out, _ = run(capsys, "claims", "--json")
     entries = json.loads(out)
     assert status == 0
+    assert out == json.dumps(entries, indent=1) + "\n"
     assert set(entries[0]) == {
         "id", "also", "paper", "where", "kind", "importance", "because", "expected", "expected_grade", "says", "replay",
     }  # fmt: skip
@@ -124,6 +125,20 @@ def test_replay_without_a_stored_witness_says_what_to_do(capsys):
     status, _, err = run(capsys, "replay", QUICK)
     assert status == 2
     assert_one_line(err, "no stored witness", f"rankproof show {QUICK}")
+    status, _, err = run(capsys, "replay", "--verdict", "not checkable here")
+    assert status == 2
+    assert_one_line(err, "none of these claims has a stored witness", "rankproof check")
+
+
+def test_replay_prints_the_script_of_one_witness(capsys):
+    status, out, _ = run(capsys, "replay", "--script", "fedlrt/claim-trunc")
+    assert status == 0
+    assert "\nfrom itertools import pairwise\n" in out
+    exec(compile(out, "script", "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.endswith(" violates the statement\n")
+    status, out, err = run(capsys, "replay", "--script", "rolora/table-")
+    assert (status, out) == (2, "")
+    assert_one_line(err, "--script prints one witness", "these claims have 4")
 
 
 @pytest.mark.parametrize("command", ["check", "show", "replay"])
