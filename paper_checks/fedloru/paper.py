@@ -76,7 +76,8 @@ THEORY_HEADLINES = (
 CONVERGENCE_HEADLINES = (
     Headline(
         "Theorem 4.2's rate holds for averages over all clients, as Appendix B has them, and not with the printed "
-        "weights of a cohort, which enter squared. Its bound holds with other constants, which depend neither on the "
+        "weights of a cohort, which enter squared; it is one of the gradients in the factors, and that in W need not "
+        "fall. Its bound holds with other constants, which depend neither on the "
         "variance nor on the step and keep under changes of units.",
         ("fedloru-v2/thm-4.2", "fedloru-v2/thm-4.2-rate", "fedloru-v2/eq-76", "fedloru-v2/eq-77-K"),
     ),
@@ -103,7 +104,8 @@ CONVERGENCE_HEADLINES = (
     ),
     Headline(
         "Less is communicated if r is below about the smaller side of W. Every accumulation sends both factors to all "
-        "clients, which the stated cost leaves out (at most 7 per cent for the paper's cycles); it adds at most r to "
+        "clients, which the stated cost leaves out (with half of the clients in a round at most 7 per cent for the "
+        "paper's cycles, with a tenth up to 25 per cent); it adds at most r to "
         "the rank, in general position exactly; special clients add less, or nothing.",
         ("fedloru-v2/def-commcost", "fedloru-v2/claim-comm", "fedloru-v2/claim-rank-growth"),
     ),
@@ -117,7 +119,8 @@ NUMBER_HEADLINES = (
         ("fedloru-v2/txt-20of27", "fedloru-v2/txt-5pct", "fedloru-v2/txt-beats-avg"),
     ),
     Headline(
-        "The trainable shares of the language model are those of a model of 7 billion parameters, not 3.",
+        "The trainable shares of the language model are those of LLaMA-2-7B; there is no LLaMA-2 of 3 billion "
+        "parameters.",
         ("fedloru-v2/txt-peft",),
     ),
     Headline(

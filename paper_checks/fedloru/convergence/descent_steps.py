@@ -336,8 +336,12 @@ def draw_sequences(context: Context) -> list[tuple[list[float], list[float], flo
     measure=draw_sequences,
     control=Form("The bound on the least gradient.", {"part": "least"}),
     correction=Form(
-        r"The sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - f(\tilde W_T)$; that over $t = 1..T$ to $f(\tilde "
-        r"W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 + A_0B_0$ is the start in the theorem's own notation.",
+        r"The sum over $t = 0..T-1$ telescopes to $f(\tilde W_0) - f(\tilde W_T)$, so that "
+        r"$\frac1T\sum_{t=0}^{T-1}\mathbb{E}[\|\nabla_Af(\tilde W_t)\|^2 + \|\nabla_Bf(\tilde W_t)\|^2] \le "
+        r"\frac{4\Delta_0}{3\eta ET} + K_1\eta + K_2\eta^2$, and the minimum over $t < T$ has the same bound. The sum "
+        r"over $t = 1..T$ telescopes to $f(\tilde W_1) - f(\tilde W_{T+1})$, where $\tilde W_1 = W_0 + A_0B_0$ is the "
+        r"start in the theorem's own notation; with $\mathbb{E}[f(\tilde W_1)] - f^\star$ for $\Delta_0$ it bounds the "
+        r"mean and the minimum over $t = 1..T$.",
         {"begins": 0},
         ({"begins": 1}, {"factor": 0.99}, {"rounds_power": 2}),
     ),
@@ -356,6 +360,10 @@ def eq_78_79(sequences: list[tuple[list[float], list[float], float]], begins: in
         case = {"f": " ".join(map(str, f)), "g": " ".join(map(str, g)), "K": K} if number == 0 else None
         left = min(g[:T]) if part == "least" else sum(g[begins : begins + T]) / T
         lines.append(Promise("(79)", left, bound, 1e-12, True, case))
+        if not begins:
+            later = factor * (f[1] / T**rounds_power + K)
+            lines += [Promise("the minimum over t < T", min(g[:T]), bound, 1e-12, True),
+                      Promise("(79) from t = 1 on", sum(g[1:]) / T, later, 1e-12, True)]  # fmt: skip
         if part == "mean":
             exact = factor * ((f[0] - f[T]) / T**rounds_power + K)
             lines.append(Promise("(78)", left, exact, 1e-12, True, case))

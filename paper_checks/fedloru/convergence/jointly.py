@@ -100,7 +100,8 @@ def _form(name: str, says: str, constants: Mapping[str, str], why: str) -> Readi
     ),
     uses=("fedloru-v2/claim-reinit", "fedloru-v2/eq-agg", "fedloru-v2/eq-WT", "fedloru-v2/thm-4.2-rate"),
     importance="result",
-    because="Factors that go on count an accumulated product twice; the printed weights of a cohort average nothing.",
+    because="Factors that go on count an accumulated product twice; a cohort's printed weights sum to less than 1: no "
+    "averages.",
     vary=(), expect=("depends on the reading", "proof"),
 )  # fmt: skip
 def sec_4_jointly(

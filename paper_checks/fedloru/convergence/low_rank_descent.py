@@ -161,15 +161,16 @@ def draw_averages(context: Context) -> list[Averaged]:
         LITERAL,
         Reading(
             "weights of sum 1",
-            r"The server averages with weights that sum to 1 over the cohort, $p^{(k)}/\sum_{j\in K_M}p^{(j)}$: "
-            "clients that agree are left as they are, and the product of the averages is the average of the products "
-            r"less $\sum_kp^{(k)}(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
+            r"The server averages with the weights $w_k = p^{(k)}/\sum_{j\in K_M}p^{(j)}$, of sum 1 over the cohort: "
+            "clients that agree are left as they are, and the product of the averages is the average of the products, "
+            r"$\sum_{k\in K_M}w_kA^{(k)}B^{(k)}$, less $\sum_{k\in K_M}w_k(A^{(k)}-A_t)(B^{(k)}-B_t)$.",
             {"normalised": True},
             "The server is said to average, and Appendix B sums over all K clients.",
             ({"spread": 0.0}, {"scale": 1.001}),
         ),
     ),
-    because="Over a part of the clients the weights $p^{(k)}$ sum to less than 1, so that the sums are no averages.",
+    because=r"If $\sum_{k=1}^Kp^{(k)} = 1$, which is not printed, a cohort's weights sum to less than 1 and its sums "
+    "are no averages.",
     expect=("depends on the reading", "proof"),
 )
 def eq_agg(runs: list[Averaged], normalised: bool = False, spread: float = 1.0, scale: float = 1.0

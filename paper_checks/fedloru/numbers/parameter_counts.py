@@ -338,12 +338,13 @@ OVER = ("the model with adapters", "the model without")
     "rank 8 and 0.248 % at rank 16.",
     measure=lambda context: MODELS,
     control=Form(
-        "Both shares are those of LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters. The "
-        "second share repeats the first at twice the rank, so it supports the denominator, not the model.",
+        "Both shares are those of LLaMA-2-7B (6,738,415,616 parameters), counted over the model with its adapters. "
+        "That the second is 0.248 %, not 0.249 %, shows that the adapters are counted in the denominator.",
         {"names": ("LLaMA-2-7B",), "over": OVER[:1]},
     ),
     kind="number",
-    because="Both shares are those of a model of 7 billion parameters; with 3 billion they are larger.",
+    because="There is no LLaMA-2 of 3 billion: for three other models of that size both shares are larger; LLaMA-2-7B "
+    "has them.",
     expect=("refuted", "proof"),
 )
 def txt_peft(

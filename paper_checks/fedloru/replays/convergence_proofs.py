@@ -3,9 +3,9 @@ r"""Proofs of Theorem 4.2 in its corrected form, of its rate, and of the lines o
 One round, in the notation and with the bounds of `step_proofs`: $A_+ = A + u$, $B_+ = B + v$ are means over the cohort
 with weights $\ge 0$ of sum 1, $S = \nabla f(W + AB)$, $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ in root mean
 square, $\|B_+\| \le C_B$.
-The cohort does not depend on the samples and its weights have mean $p^{(k)}$, given the past, so that $-Eu/(\eta E)$ is
-$\nabla_Af$ plus the mean drift over all clients, of norm at most $\frac12(E-1)\eta Gd_A$; likewise for B. A restart
-with $AB = 0$ changes the factors and not the model, so that the rounds telescope.
+The cohort does not depend on the samples and its weights have mean $p^{(k)}$, given the past, so that
+$-\mathbb{E}[u]/(\eta E)$ is $\nabla_Af$ plus the mean drift over all clients, of norm at most $\frac12(E-1)\eta Gd_A$;
+likewise for B. A restart with $AB = 0$ changes the factors and not the model, so that the rounds telescope.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from paper_checks.fedloru.replays.step_proofs import (
     mean_drift,
     moved_a,
     moved_b,
-    positive_sizes,
     rate_a,
     rate_b,
 )
-from paper_checks.fedloru.replays.step_proofs import eq_agg as mean_of_products
+from paper_checks.fedloru.replays.sum_proofs import eq_agg as mean_of_products
 from paper_checks.proof_steps import non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
@@ -279,16 +278,3 @@ def eq_77_K(values: Values) -> Proof:
         ],
         r"$K_1\eta + K_2\eta^2$ with the largest step size in D, less the terms of (76), has no negative coefficient",
     )
-
-
-@proof("fedloru-v2/eq-78-79", begins=0, rounds=[1, 2, 7])
-def eq_78_79(values: Values) -> Proof:
-    r"""By induction over T: $(f_s - f_{s+T}) + (f_{s+T} - f_{s+T+1}) = f_s - f_{s+T+1}$, for s = 0 and for s = 1."""
-    begins = int(values["begins"])
-    flaws = []
-    for rounds in positive_sizes(values, "rounds"):
-        f = sympy.symbols(f"f0:{rounds + 2}")
-        sums = [sum(f[t] - f[t + 1] for t in range(s, s + rounds)) for s in (begins, 1)]
-        flaws.append((sympy.expand(sums[0] - (f[0] - f[rounds])) == 0, f"the sum from 0 over {rounds} rounds"))
-        flaws.append((sympy.expand(sums[1] - (f[1] - f[rounds + 1])) == 0, f"the sum from 1 over {rounds} rounds"))
-    return concluded(flaws, "both sums by induction over the rounds; $f \\ge f^\\star$")

@@ -30,7 +30,10 @@ def v1_lem_A_2(values: Values) -> Violation:
     )
     actual, free = (_moment_with_profile(strength, power) for strength in (rho, Fraction(0)))
     return Violation(abs(actual - free), 0, assumes=assumes,
-                     reads=f"|moment {power} of X + D - that of the free convolution|, D = diag(x)")  # fmt: skip
+                     reads="D = diag(x), half of the x are 1 and half -1; X Gaussian with independent entries of "
+                     "variance (1 + rho x_i x_j)/R, a generalised Wigner matrix (QUE by Bourgade and Yau, limit the "
+                     "semicircle); "
+                     f"|moment {power} of X + D - that of the free convolution|")  # fmt: skip
 
 
 def _moment_with_profile(rho: Fraction, power: int) -> Fraction:

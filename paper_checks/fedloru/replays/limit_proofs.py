@@ -5,7 +5,8 @@ classical theorems are used, each almost surely. (W) The eigenvalues of $\epsilo
 $n^2$ as their limit law (Wigner). (B) $\|\epsilon_N\| \to 2n$ for a fixed law of the entries with a finite fourth
 moment (Bai and Yin). (I) For Gaussian entries $V^Tf(\epsilon_N)V \to \int f\,d\mu\,I$ for bounded continuous f: the
 eigenvectors are independent of the eigenvalues and uniformly random, and a quadratic form in a uniformly random unit
-vector concentrates about its mean.
+vector concentrates about its mean. Shares of the spectrum need (W) alone, fixed indices at the edges (W) and (B), and
+only outliers (I).
 """
 
 from __future__ import annotations
@@ -113,9 +114,10 @@ def eq_29(values: Values) -> Proof:
 
 @proof("fedloru-v2/eq-28", edge="2", past=1)
 def eq_28(values: Values) -> Proof:
-    r"""The lower limit by $\lambda_i(H_N) \ge \lambda_{i+q}(\epsilon_N) \to U$, for every fixed i; mirrored from below.
+    r"""The lower limit by $\lambda_i(H_N) \ge \lambda_{i+q}(\epsilon_N)$, for every fixed i; mirrored from below.
 
-    Equality past the outliers is eq. (29). With one spike of either sign ``past`` is p and q.
+    $\liminf\lambda_{i+q}(\epsilon_N) \ge U$ needs (W) alone. Equality past the outliers is eq. (29), and needs (B).
+    With one spike of either sign ``past`` is p and q.
     """
     steps = past_the_outliers(rational(values["edge"]), int(values["past"]))
     return concluded(steps, "indices as symbols; the edge of the semicircle from its variance")

@@ -135,7 +135,7 @@ def moment_of_sum(power: int, own: Moments, added: Moments, convolution: str, we
         mutants=({"convolution": "classical"}, {"convolution": "moments"}, {"weight": 1.75}),
     ),
     uses=("fedloru-v2/eq-33",),
-    because="QUE does not suffice: variances of entries that follow a diagonal D keep it and change moment 4 of X + D.",
+    because="QUE does not suffice: entries whose variances depend on D can keep it, but change moment 4 of X + D.",
     expect=("corrected", "proof"),
 )
 def v1_lem_A_2(data: Sums, aligned: bool = True, convolution: str = "free", weight: float = 1.0,

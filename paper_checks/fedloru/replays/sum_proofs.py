@@ -1,0 +1,89 @@
+r"""Proofs about sums: over the clients of a round, over local steps and over rounds.
+
+They hold for any losses, weights and step sizes; no assumption of the paper is used.
+"""
+
+from __future__ import annotations
+
+import sympy
+
+from paper_checks.fedloru.replays.step_proofs import a, concluded, eta, positive_sizes
+from paper_checks.proof_steps import rational
+from paper_checks.replay import Proof, proof
+from paper_checks.stored_values import Values
+
+
+@proof("fedloru-v2/eq-agg@weights-of-sum-1", scale="1", clients=[1, 2, 3, 5])
+def eq_agg(values: Values) -> Proof:
+    r"""With weights of sum 1, $\sum_kw_k(A_k - A)(B_k - B) = \sum_kw_kA_kB_k - AB$ by linearity.
+
+    Below in products that do not commute; the last weight is what is missing to 1.
+    """
+    scale = rational(values["scale"])
+    flaws = []
+    for clients in positive_sizes(values, "clients"):
+        w = list(sympy.symbols(f"w1:{clients}"))
+        w.append(scale - sum(w))
+        A, B = (sympy.symbols(f"{name}1:{clients + 1}", commutative=False) for name in "AB")
+        mean_A, mean_B = (sum(p * x for p, x in zip(w, of, strict=True)) for of in (A, B))
+        products = sum(p * x * y for p, x, y in zip(w, A, B, strict=True))
+        spread = sum(p * (x - mean_A) * (y - mean_B) for p, x, y in zip(w, A, B, strict=True))
+        flaws.append((sympy.expand(mean_A * mean_B - products + spread) == 0, f"the product at {clients} clients"))
+        agreed = sympy.expand(mean_A.subs(dict.fromkeys(A, A[0])) - A[0])
+        flaws.append((agreed == 0, f"{clients} clients that agree"))
+    return concluded(flaws, "clients that agree, and the product of the averages, as identities in weights of sum 1 "
+                     "and matrices that do not commute")  # fmt: skip
+
+
+@proof("fedloru-v2/eq-59-60", begins=0, steps=[1, 2, 5])
+def eq_59_60(values: Values) -> Proof:
+    r"""The sum of E steps, each along the gradient at its start.
+
+    Step i is $A_{i+1} - A_i = -\eta\nabla_i$ for i = 0..E-1, so that $A_E - A_0 = -\eta\sum_{i=0}^{E-1}\nabla_i$, which
+    is $-\eta E$ times the mean of these gradients. The sum from i = 1 on, as printed, has one gradient that no step
+    takes.
+    """
+    begins = int(values["begins"])
+    flaws = []
+    for steps in positive_sizes(values, "steps"):
+        slopes = sympy.symbols(f"g0:{steps + 1}")
+        moved = -eta * sum(slopes[:steps])
+        mean = sum(slopes[begins : begins + steps]) / steps
+        flaws.append((sympy.expand(moved + eta * steps * mean) == 0, f"the sum of {steps} steps"))
+    return concluded(flaws, "the sum of the steps, each along the gradient at its start")
+
+
+@proof("fedloru-v2/eq-61-62", begins=0, total="1", clients=[1, 2, 3])
+def eq_61_62(values: Values) -> Proof:
+    r"""With weights of sum 1, $\sum_kw_kA_E^{(k)} - A = \sum_kw_k(A_E^{(k)} - A)$, and (59) for each of the cohort.
+
+    Each client of the cohort starts from the server's A and moves by $-\eta E$ times the mean of its gradients at
+    i = 0..E-1; the server's move is the mean of these with the weights of the cohort.
+    """
+    begins, total = int(values["begins"]), rational(values["total"])
+    flaws = []
+    for clients in positive_sizes(values, "clients"):
+        w = list(sympy.symbols(f"w1:{clients}"))
+        w.append(total - sum(w))
+        slopes = [sympy.symbols(f"g{k}_0:{clients + 2}") for k in range(clients)]
+        steps = clients + 1
+        moved = sum(p * (a - eta * sum(g[:steps])) for p, g in zip(w, slopes, strict=True)) - a
+        means = sum(p * sum(g[begins : begins + steps]) / steps for p, g in zip(w, slopes, strict=True))
+        flaws.append((sympy.expand(moved + eta * steps * means) == 0, f"{clients} clients of {steps} steps"))
+    return concluded(flaws, "the mean of the clients' moves, with weights of sum 1, each the sum of its steps")
+
+
+@proof("fedloru-v2/eq-78-79", begins=0, rounds=[1, 2, 7])
+def eq_78_79(values: Values) -> Proof:
+    r"""By induction over T: $(f_s - f_{s+T}) + (f_{s+T} - f_{s+T+1}) = f_s - f_{s+T+1}$, for s = 0 and for s = 1.
+
+    Then (77) in each round, $f \ge f^\star$, and the least of T numbers, which is at most their mean.
+    """
+    begins = int(values["begins"])
+    flaws = []
+    for rounds in positive_sizes(values, "rounds"):
+        f = sympy.symbols(f"f0:{rounds + 2}")
+        sums = [sum(f[t] - f[t + 1] for t in range(s, s + rounds)) for s in (begins, 1)]
+        flaws.append((sympy.expand(sums[0] - (f[0] - f[rounds])) == 0, f"the sum from 0 over {rounds} rounds"))
+        flaws.append((sympy.expand(sums[1] - (f[1] - f[rounds + 1])) == 0, f"the sum from 1 over {rounds} rounds"))
+    return concluded(flaws, "both sums by induction over the rounds; $f \\ge f^\\star$")
