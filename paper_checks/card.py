@@ -249,7 +249,7 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
     lines = [
         claim.id,
         "=" * len(claim.id),
-        *_entry("where", claim.where),
+        *_entry("where", plain_text(claim.where, encoding)),
         *_entry("kind", f"{claim.kind}, {claim.importance}"),
         *_entry("statement", plain_text(claim.says, encoding)),
     ]
@@ -265,9 +265,8 @@ def card_text(result: Result, encoding: str = "utf-8") -> str:
         lines += ["", f"[{form.name}]", *_form_lines(form, encoding)]
     lines += [""] if result.judged else []
     lines += _entry("noticed", "; ".join(map(str, result.changes)))
-    lines += _entry(
-        "best known", "; ".join(f"{name} = {best.value:g}: {best.how}" for name, best in claim.best.items())
-    )
+    known = "; ".join(f"{name} = {best.value:g}: {best.how}" for name, best in claim.best.items())
+    lines += _entry("best known", plain_text(known, encoding))
     for number, told in enumerate(hypotheses_told(result)):
         lines += _entry("" if number else "hypotheses", plain_text(told, encoding))
     for file, answer in zip(result.stored, result.replayed, strict=True):

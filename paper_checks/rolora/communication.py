@@ -176,7 +176,8 @@ KILOBYTES = (1000.0, 1024.0)
     ),
     kind="number",
     importance="detail",
-    because="In no size of numbers and no KB are the sent sizes 187.5 and 250: they are 1000 times those in MiB.",
+    because="In no size of numbers and no KB are they 187.5 and 250, but 1000 times those in MiB. The methods do send "
+    "equally much.",
     expect=("refuted", "proof"),
 )
 def table_8(

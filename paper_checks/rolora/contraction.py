@@ -71,7 +71,8 @@ def search_steps(context: Context) -> Searched:
 
 @claim(
     "rolora/lem-A.11",
-    where="Appendix A.3, Lemma A.11 (Lemma 5.3), eqs. (80) and (123)",
+    where=r"Appendix A.3, Lemma A.11 (Lemma 5.3), eqs. (80) and (123); the scan has $\epsilon_0^2$ in both logarithms, "
+    r"read as the $\epsilon_0$ of Lemma 5.3",
     says=r"Let $\|b^*\| \le L_{max}$, $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$ and m be the number of "
     r"samples for each updating step. If $m = \Omega(\max\{\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
     r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2}\})$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, for any "
@@ -150,14 +151,14 @@ def lem_A_11(
     "rolora/eq-100",
     where="Appendix A.3, eqs. (100) and (101)",
     says=r"$E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b| \le \delta^t|1 - 2\eta((1-(\delta^0)^2) - "
-    r"\epsilon')\|b^*\|^2|$.",
+    r"\epsilon')\|b^*\|^2|$ with probability at least $1 - q^{-10}$.",
     measure=search_steps,
     control=Form(r"For $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
-        r"For $\eta\|b^*\|^2(2 - (\delta^0)^2 - \epsilon' + \epsilon'^2) \le 1$, so for $\eta \le 1/(2L_{max}^2)$. A "
-        r"lower bound of $\|\bar b\|^2$ bounds the modulus only while $1 - 2\eta\|\bar b\|^2$ is not too negative; "
-        r"always $E_1 \le \delta^t\max(1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2,\ 2\eta(1 + \epsilon'^2)"
-        r"\|b^*\|^2 - 1)$.",
+        r"On the event of Lemma A.9 and for $\eta\|b^*\|^2(2 - (\delta^0)^2 - \epsilon' + \epsilon'^2) \le 1$, so for "
+        r"$\eta \le 1/(2L_{max}^2)$. A lower bound of $\|\bar b\|^2$ bounds the modulus only while $1 - 2\eta\|\bar "
+        r"b\|^2$ is not too negative; always on the event $E_1 \le \delta^t\max(1 - 2\eta((1-(\delta^0)^2) - "
+        r"\epsilon')\|b^*\|^2,\ 2\eta(1 + \epsilon'^2)\|b^*\|^2 - 1)$.",
         {"limit": 1.0, "sum_of_lengths": 1.0},
         mutants=({"sum_of_lengths": 1.05}, {"less": 0.5}),
     ),

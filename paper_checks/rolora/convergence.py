@@ -175,8 +175,8 @@ def thm_5_4(
     measure=run_courses,
     correction=Form(
         r"With $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2$, on the events of Theorem 5.4 as corrected, $\delta^T "
-        r"\le \epsilon$ for every $\epsilon$ and its T. Given that, the loss caused by the angle is at most "
-        r"$\|b^*\|^2\epsilon^2$, and on samples independent of $a^T$ the expected loss is $(1 + \tilde "
+        r"\le \epsilon$ for every $\epsilon$ and its T. Given that, at $(a^T, b^{T+1})$ the loss caused by the angle "
+        r"is at most $\|b^*\|^2\epsilon^2$, and on samples independent of $a^T$ the expected loss is $(1 + \tilde "
         r"c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), for $m \ge 4$ at most $\|b^*\|^2\epsilon^2$.",
         {"limit": 0.5, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}),
@@ -198,9 +198,9 @@ def thm_5_4(
         ),
         Reading(
             "at recovery",
-            r"Where $\delta^T \le \epsilon$ the expected global loss of RoLoRA, on samples that $a^T$ is independent "
-            r"of and for $m \ge 4$, is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and the loss caused by the angle "
-            r"at most $\|b^*\|^2\epsilon^2$, where FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$.",
+            r"Where $\delta^T \le \epsilon$ the expected global loss of RoLoRA at $(a^T, b^{T+1})$, on samples that "
+            r"$a^T$ is independent of and for $m \ge 4$, is at most $(1 + \epsilon)\|b^*\|^2\epsilon^2$, and the loss "
+            r"caused by the angle at most $\|b^*\|^2\epsilon^2$, where FFA-LoRA's is $\|b^*\|^2(\delta^0)^2$.",
             {"given": True},
             r"The loss is named as what $\epsilon$-accurate recovery means; m is large in Section 5.1.",
             ({"one": 0.9},),

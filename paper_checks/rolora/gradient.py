@@ -245,7 +245,8 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
 
 @claim(
     "rolora/eq-77",
-    where="Appendix A.3, eqs. (77) to (79)",
+    where=r"Appendix A.3, eqs. (77) to (79); the scan has $\epsilon_0^2$ in this logarithm and in those of Lemma A.11, "
+    r"read as the $\epsilon_0$ of Lemmas 5.3, A.9 and A.10",
     says=r"If $Nm = \Omega(\frac{d\log(2/\epsilon_0)}{\epsilon_3^2})$, then there is a large constant C with $1 - "
     r"2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm) - q^{-10} > 1 - \exp(-Cd) - q^{-10} > 1 - d^{-10} - "
     "q^{-10} > 1 - 2q^{-10}$.",
@@ -256,7 +257,7 @@ def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: flo
         r"The last one holds if and only if $q < d$, while $q \ge d\log(2/\epsilon_0)/\epsilon_2^2 > d$ for all "
         r"$\epsilon_2 \le 0.8$ and always under $\epsilon' < 1/16$, the regime of Lemma 5.3; it is $1 - 2\min\{q, "
         r"d\}^{-10}$ that ends the chain. The others hold with C = 4 for $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$ "
-        r"($c_5$ at its largest).",
+        r"($c_5 = \frac12(1 - \log2)$, that of (59) for samples that $\bar b$ is independent of).",
         {"last": "least"},
         mutants=({"factor": 5.0}, {"power": 100}, {"C": 60.0}),
     ),

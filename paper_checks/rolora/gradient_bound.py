@@ -27,9 +27,10 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
 
 @claim(
     "rolora/eq-65",
-    where="Appendix A.3, eqs. (65) to (76), on the events of (42) and (62)",
-    says=r"$\|\nabla_al - E[\nabla_al]\| \le \frac1{1-\epsilon_0}\max_{w \in \mathcal N}|\ldots| \le "
-    r"\frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top - a^*b^{*\top}\|_{op}\|\bar b\| = "
+    where="Appendix A.3, eqs. (65) to (76)",
+    says=r"Combining (42), (50) and (62), with probability at least $1 - 2\exp(d\log(1 + \frac2{\epsilon_0}) - "
+    r"c_5\epsilon_3^2Nm) - q^{-10}$, $\|\nabla_al - E[\nabla_al]\| \le \frac1{1-\epsilon_0}\max_{w \in \mathcal "
+    r"N}|\ldots| \le \frac{2\epsilon_3}{1-\epsilon_0}\|a\bar b^\top - a^*b^{*\top}\|_{op}\|\bar b\| = "
     r"\frac{2\epsilon_3}{1-\epsilon_0}\|a(\bar b - g)^\top - (I_d - aa^\top)a^*b^{*\top}\|_{op}\|\bar b\| \le "
     r"\frac{2\epsilon_3}{1-\epsilon_0}(\|a^\top(\bar b - g)\| + \|(I_d - aa^\top)a^*b^{*\top}\|_{op})\|\bar b\| \le "
     r"\ldots \le 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
@@ -40,8 +41,8 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
     "(67).",
     control=Form(r"The same with 2 for 1 in (76), and $a(\bar b - g)^\top$ in (68).", {"matrix": True, "one": 2.0}),
     correction=Form(
-        r"With $a(\bar b - g)^\top$ in (68), as in (67), every line holds, up to (76); on the event of (62) whatever "
-        r"vector stands for $E[\nabla_al]$ there and in (65).",
+        r"With $a(\bar b - g)^\top$ in (68), as in (67), every line holds on the events of (42) and (62), up to (76), "
+        r"whatever vector stands for $E[\nabla_al]$ in (62) and in (65).",
         {"matrix": True},
         mutants=({"matrix": False}, {"one": 0.95}, {"form": "lemma"}, {"power": 2.0}),
         asks="weaker",

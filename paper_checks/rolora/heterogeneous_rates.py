@@ -63,7 +63,7 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
         case=chosen,
         scope=f"{len(left)} cases: delta_0 in (0, 1), delta_t up to {'delta_0' if monotone else '1'}, "
         f"eta ||mean b*||^2 up to {longest:g}",
-        printed="eq. (254), squared", domain=data.cases.domain,
+        printed="eq. (254), squared, each side with its sign", domain=data.cases.domain,
     )  # fmt: skip
 
 

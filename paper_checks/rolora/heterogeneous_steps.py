@@ -75,7 +75,8 @@ def lem_A_15(
     correction=Form(
         r"With $\frac1N$ before both sums of (250), $\bar b = \frac1N\sum_ib_i = \frac1N\sum_ib_i^*a^{*\top}a = \bar "
         r"b^*a^{*\top}a$, which is what the text before it says, $\bar b^*$ being the mean of the $b_i^*$ as after "
-        "(246); the other lines as printed.",
+        r"(246); the other lines as printed. (With the sum $\bar b^* = \sum_ib_i^*$ that Lemma A.15 prints, the last "
+        r"two sides of (250) agree, but the last line of (252) lacks $\frac1N$ before its last term.)",
         {"mean_power": 1},
         mutants=({"mean_power": 2}, {"factor": 1.99}, {"own": False}),
     ),

@@ -155,9 +155,10 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
     r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$.",
     measure=minimiser_tails,
     correction=Form(
-        "For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (26), (36) and "
-        r"(167) use that too) and every m (13) holds with probability at least $1 - N(1 + \epsilon'^2)^{-m/2}$: no "
-        r"net and no dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, d\}^{-10}$ (the q of Appendix "
+        "For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (26), (36), (59), "
+        r"(62), (107) and (167) use that too) and every m (13) holds with probability at least $1 - N(1 + "
+        r"\epsilon'^2)^{-m/2}$: no net and no dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, "
+        r"d\}^{-10}$ (the q of Appendix "
         r"A.4). With m = Cq the probability of failure does not fall when $\epsilon_2 \to 0$ at fixed d, while "
         r"$q^{-10} \to 0$; if C may depend on the thresholds the statement is true.",
         {"bound": "least"},

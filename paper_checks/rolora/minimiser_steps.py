@@ -70,7 +70,10 @@ def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Equations:
         yield Equation(f"normal equation, entry {k}", normal, sympy.Integer(0))
         rest = (a.T * S * one["off"])[k] / square
         yield Equation(f"(16), entry {k}", one["best"][k], kept * one["g"][k] + rational(weight) * rest)
-    return points, "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*"
+    return points, (
+        "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*: enough, since of X only X a "
+        "and X u stand in it, u the unit vector along the part of a* across a"
+    )
 
 
 @identities(

@@ -82,7 +82,8 @@ NUMBERS = Page(
         ),
         Headline(
             "RoLoRA sends half of what LoRA does, as stated, for matrices with as many inputs as outputs, as all "
-            "adapted matrices of the paper are. The sizes of Table 8 are 1000 times those in MiB.",
+            "adapted matrices of the paper are. In Table 8 the three methods send equally much, as it is to show; its "
+            "sizes are 1000 times those in MiB.",
             ("rolora/txt-half-cost", "rolora/table-8"),
         ),
         Headline(
@@ -92,8 +93,8 @@ NUMBERS = Page(
             ("rolora/txt-table1-rolora",),
         ),
         Headline(
-            "Three runs explain the means on RTE but not two of those on SST-2; six or nine explain both. The number "
-            "of seeds is not stated.",
+            "Three runs can give the means on RTE but not two of those on SST-2; six or nine can give both. The "
+            "deviations are not used, and the number of seeds is not stated.",
             ("rolora/table-1-runs",),
         ),
         Headline(

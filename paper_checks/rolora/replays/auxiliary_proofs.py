@@ -22,9 +22,10 @@ def vanishes(expression: sympy.Expr) -> bool:
 
 @proof("rolora/lem-A.3", half="1/2")
 def lem_A_3(values: Values) -> Proof:
-    r"""With $\|\xi\|_{\psi_2} = \|v\|_{\psi_2} = 1$: $|\xi v| \le \frac12(\xi^2 + v^2)$, as the difference is a square.
+    r"""If a norm is 0, so is the product; else let $\|\xi\|_{\psi_2} = \|v\|_{\psi_2} = 1$, as both sides scale alike.
 
-    So $E\exp|\xi v| \le E\,e^{\xi^2/2}e^{v^2/2} \le (Ee^{\xi^2}\,Ee^{v^2})^{1/2} \le 2$, by Cauchy and Schwarz.
+    $|\xi v| \le \frac12(\xi^2 + v^2)$, as the difference is a square. So $E\exp|\xi v| \le
+    E\,e^{\xi^2/2}e^{v^2/2} \le (Ee^{\xi^2}\,Ee^{v^2})^{1/2} \le 2$, by Cauchy and Schwarz.
     """
     half = sympy.Rational(str(values["half"]))
     met = vanishes(half * (p**2 + q**2) - p * q - half * (p - q) ** 2)
@@ -55,10 +56,10 @@ def lem_A_4(values: Values) -> Proof:
 
 @proof("rolora/lem-A.7", share="1")
 def lem_A_7(values: Values) -> Proof:
-    r"""For the unit vector along a and a point x of the net within $\epsilon \le 1$ of it.
+    r"""For $a \ne 0$ the unit vector along a and a point x of the net within $\epsilon < 1$ of it; a = 0 is trivial.
 
     $2\langle a, x\rangle = \|a\|(2 - \|\hat a - x\|^2)$ for the unit vector $\hat a$ along a, at least $\|a\|(2 -
-    \epsilon^2)$, and $1 - \frac12\epsilon^2 \ge 1 - k\epsilon$ with k = ``share``, as $k \ge \frac12$.
+    \epsilon^2)$, and $1 - \frac12\epsilon^2 \ge 1 - k\epsilon$ for $k \ge \frac12$; k = 1 is printed.
     """
     share = sympy.Rational(str(values["share"]))
     # The squared distance of unit vectors of product p is 2 - 2 p.

@@ -83,3 +83,22 @@ def txt_half_cost(values: Values) -> Violation:
     )
     return Violation(abs(outputs - Fraction(inputs + outputs, 2)), 0, assumes=assumes,
                      reads="B is r x outputs, A is inputs x r; distance of B from half of both, over r")  # fmt: skip
+
+
+@replay("rolora/s4-cost")
+def s4_cost(values: Values) -> Violation:
+    """The gradient of A is x times B's weight in the loss: for two inputs with the same xA it is not the same.
+
+    So xA, from which the gradient of B follows, is not enough to train A.
+    """
+    A, B, x, other = ([Fraction(entry) for entry in values[name]] for name in ("A", "B", "x", "other x"))
+    products = [sum(one * two for one, two in zip(at, A, strict=True)) for at in (x, other)]
+    assumes = (
+        Hypothesis("xA, less that of the other input", products[0] - products[1], "=", 0),
+        Hypothesis("inputs, against rank 1", len(x), ">", 1),
+        Hypothesis("outputs", len(B), "=", 1),
+    )
+    apart = max(abs(one - two) for one, two in zip(x, other, strict=True)) * abs(B[0])
+    return Violation(apart, 0, assumes=assumes,
+                     reads="one layer with two inputs, rank 1 and one output, whose loss is the output; largest "
+                     "difference of the gradients of A")  # fmt: skip

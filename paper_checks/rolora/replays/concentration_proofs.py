@@ -95,7 +95,7 @@ def lem_A_9(values: Values) -> Proof:
     r"""The law of a client's minimiser, a union over clients, and the sample count.
 
     One client's minimiser is farther than $\epsilon'\delta$ from $cb^*$ with probability at most
-    $(1 + \epsilon'^2)^{-m/2}$, and one of N clients with at most N times that. For $m \ge Cq$ with C = ``factor`` the
+    $(1 + \epsilon'^2)^{-m/2}$, and one of N clients with at most N times that. For $m \ge Cq$, C = 20, the
     exponent is at least $\log N + 10\log\max\{\log N, d\}$, so that the probability is at most $\max\{\log N,
     d\}^{-10}$. The mean of the minimisers is within the largest of their distances.
     """
@@ -106,7 +106,7 @@ def lem_A_9(values: Values) -> Proof:
 
 @proof("rolora/lem-A.9@constant-of-the-thresholds", factor="20", more="50")
 def lem_A_9_thresholds(values: Values) -> Proof:
-    r"""The same tail for $m \ge Kq$, K = ``factor`` + ``more`` times $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
+    r"""The same tail for $m \ge Kq$, $K = 20 + 50\ell$ with $\ell = -\log\min(\epsilon_1, \epsilon_2)$.
 
     $q\epsilon_2^2 \ge M \ge 2\log2$ and $\log q \le \log M + 2\ell$, so that what is at least $\frac K2\log2\,M$,
     $\frac m2\log(1 + \epsilon'^2)$, has to be at least $M + \frac{10}eM + 20\ell$.
@@ -124,7 +124,7 @@ def lem_A_10(values: Values) -> Proof:
 
     The deviation of the gradient is at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S - I)u\|)$ in
     which both norms are at most $\epsilon_3$ but for a probability of $4e^{-\kappa K} + 2e^{-\lambda
-    K}$, which is at most $K^{-10}$ for C = ``samples`` and the two auxiliary numbers alpha and beta of the certificate.
+    K}$, which is at most $K^{-10}$ for C = 100 and the $\alpha$ and $\beta$ of the certificate.
     """
     flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or enough_for_gradient(values)
     return Proof(not flaw, flaw or "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "

@@ -71,8 +71,9 @@ def a5_loss(values: Values) -> Violation:
     """The loss at (a, b) with the next b is gamma^2 plus |mean b*|^2 times the squared sine."""
     square, wanted, assumes = _end(values)
     return Violation(square, wanted, assumes=assumes,
-                     reads="global loss minus gamma^2, over |mean b*|^2, after T iterations of Theorem A.14, against "
-                     "epsilon^2; the symbols are those of the theorem")  # fmt: skip
+                     reads="global loss at (a^T, b^(T+1)) minus gamma^2, over |mean b*|^2, after T iterations of "
+                     "Theorem A.14, against epsilon^2; epsilon = quotient delta_0, and the other symbols are those of "
+                     "the theorem")  # fmt: skip
 
 
 def _mean_and_sum(values: Values) -> tuple[Fraction, Fraction, list[Hypothesis]]:

@@ -204,7 +204,7 @@ def eq_293(values: Values) -> Proof:
 
 @proof("rolora/a5-loss@at-recovery", share="1", spread="1")
 def a5_loss(values: Values) -> Proof:
-    r"""The loss at $(a^T, b^{T+1})$ is $\gamma^2 + G\delta_T^2$, and $\delta_T$ tends to 0 (``rate_proofs``).
+    r"""The loss at $(a^T, b^{T+1})$ is $\gamma^2 + G\delta_T^2$, and $\delta_T$ tends to 0.
 
     For $\eta\|\bar b^*\|^2 \in (0, \frac12]$; with $\bar b^* = 0$ the loss is $\gamma^2$ at once.
     """

@@ -54,7 +54,7 @@ def eq_19(values: Values) -> Proof:
     r"""Lemma A.7 for the row vector, and $v^\top w \le |v^\top w|$.
 
     For the unit vector along v and the point of the net within $\epsilon_0 < 1$ of it, $v^\top w \ge \|v\|(1 -
-    \frac12\epsilon_0^2) \ge \|v\|(1 - k\epsilon_0)$ with k = ``share``, as $k \ge \frac12$.
+    \frac12\epsilon_0^2) \ge \|v\|(1 - k\epsilon_0)$ for $k \ge \frac12$; k = 1 is printed.
     """
     flaw = flaw_of_net(rational(values["share"]))
     return Proof(not flaw, flaw or "unit vectors at the nearest point of the net")

@@ -132,7 +132,7 @@ def eq_205(values: Values) -> Proof:
 
 @proof("rolora/eq-241", four="4", two="2", cross="2", power=2)
 def eq_241(values: Values) -> Proof:
-    r"""The six expectations add up to (242), which is also the expectation of the whole (``freezing_proofs``)."""
+    r"""The six expectations add up to (242), which is also the expectation of the whole."""
     one, product = mean(SCALE), mean(PRODUCT)
     others = (N - 1) / N * one
     second = ((N - 1) * mean(SCALE**2) + (N - 1) * (N - 2) * one**2) / N**2 * m

@@ -72,7 +72,7 @@ def flaw_of_logarithms() -> str:
 
 
 def flaw_of_tangents(lead: Any, pull: Any, longest: Any) -> str:
-    r"""Whether each iteration lowers the log of the tangent by at least lead s/(1 - pull s + 2su_0), for u <= u_0.
+    r"""Whether each iteration lowers the log of the tangent by at least $2s/(1 - s + 2su_0)$, for $u \le u_0$.
 
     $1 - Y > 0$ for $s \le \frac12$, and $-\log(1 - Y) = 2\operatorname{artanh}\frac{Y}{2 - Y} \ge \frac{2Y}{2 - Y}$.
     """
@@ -90,7 +90,7 @@ def flaw_of_tangents(lead: Any, pull: Any, longest: Any) -> str:
 
 
 def flaw_of_sines(factor: Any, longest: Any) -> str:
-    r"""Whether the sine is multiplied by at most $1 - $ factor $s(1 - u_0)$, which is not negative, for u <= u_0 < 1.
+    r"""Whether the sine is multiplied by at most $1 - 2s(1 - u_0)$, which is not negative, for $u \le u_0 < 1$.
 
     The square of its factor is $(1 - 2sx)^2/(1 + 4s^2ux)$, $x = 1 - u$, from the two components; s(1 - u_0) <= s x.
     At u = 0, u = u_0 and the longest step the inequalities, none of them strict, hold by continuity.
@@ -109,9 +109,9 @@ def flaw_of_sines(factor: Any, longest: Any) -> str:
 
 
 def flaw_of_best(factor: Any) -> str:
-    r"""Whether no larger constant than ``factor`` s is enough for short steps and $\epsilon$ near $\delta_0$.
+    r"""Whether no larger constant than $2s$ is enough for short steps and $\epsilon$ near $\delta_0$.
 
-    The logarithm of the tangent falls by factor s (1 + o(1)) in an iteration as s tends to 0, and has to fall by
+    The logarithm of the tangent falls by $2s(1 + o(1))$ in an iteration as s tends to 0, and has to fall by
     $\ell/(1 - \delta_0^2)(1 + o(1))$ as $\ell = \log(\delta_0/\epsilon)$ tends to 0, its slope in $\log\epsilon$.
     """
     e = sympy.Symbol("e", positive=True)
@@ -122,7 +122,7 @@ def flaw_of_best(factor: Any) -> str:
 
 @proof("rolora/lem-A.16", factor="2", longest="1/2")
 def lem_A_16(values: Values) -> Proof:
-    r"""The sine is multiplied by at most $1 - 2s(1 - \delta_0^2)$ in an iteration.
+    r"""The sine is multiplied by at most $1 - 2s(1 - \delta_0^2)$ in an iteration; for $s = 0$ nothing moves.
 
     With $x = 1 - u$ the part of the step across $a^*$ is $1 - 2sx$ times that of a, and the squared length of the step
     is $1 + 4s^2ux \ge 1$. So the squared factor of the sine is $(1 - 2sx)^2$ over something that is at least 1, and $0
@@ -152,8 +152,8 @@ def thm_A_14(values: Values) -> Proof:
     The sine never grows, so that Lemma A.16 applies at every iteration: $\delta_T \le \delta_0(1 - y)^T$ with
     $y = 2s(1 - \delta_0^2)$, and $(1 - y)^T \le e^{-yT} \le \epsilon/\delta_0$. The logarithm of the tangent falls in
     every iteration by at least $2s/(1 - s + 2s\delta_0^2)$, so that after as many as stated the tangent is at most
-    that of $\epsilon$. That 2 is the best is ``flaw_of_best``. The second inequality of the theorem is
-    $\|\bar b^*\|$ times the first (eq. (293)).
+    that of $\epsilon$. For short steps and $\epsilon$ near $\delta_0$ no constant above 2 will do. The second
+    inequality of the theorem is $\|\bar b^*\|$ times the first (eq. (293)).
     """
     longest = rational(values["longest"])
     flaw = (

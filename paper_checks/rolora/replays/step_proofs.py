@@ -2,7 +2,7 @@ r"""Proofs of the steps of Lemma A.11 that hold as printed, and of (109) as corr
 
 Units: $\eta$ times $\|b^*\|^2$ is s; $c = a^\top a^*$, $c^2 + (\delta^t)^2 = 1$, $g = cb^*$. On the event of Lemma A.9
 $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, and on those of (42) and (62) the gradient deviates from its expectation
-by at most (76).
+by at most (76). Where a probability is meant, a is independent of the samples.
 """
 
 from __future__ import annotations
@@ -164,10 +164,10 @@ def eq_107(values: Values) -> Proof:
 def eq_107_thresholds(values: Values) -> Proof:
     r"""$\tilde\epsilon \le \epsilon'$ for $\epsilon_3 = \epsilon_2$, and each event fails with at most $q^{-10}$.
 
-    $m \ge Kq$ for K = ``columns`` times $1 + \ell$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$; let $M = q\epsilon_2^2
+    $m \ge Kq$ for $K = 300(1 + \ell)$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$; let $M = q\epsilon_2^2
     \ge dL \ge 2\log2$, $\log q \le \log M + 2\ell$. (42): K is at least the constant of the proof of Lemma A.9 in this
     reading. (62), in the setting of the proof of Lemma A.10: $Nm\epsilon_3^2 \ge KM$ is C log 2 times $k = gM(1 +
-    \ell)$, $g = \frac{\text{columns}}{C\log2}$, so that $k \ge d$ and the two columns fail with probability at most
+    \ell)$, $g = \frac{300}{C\log2}$, so that $k \ge d$ and the two columns fail with probability at most
     $5e^{-\kappa k}$. And $\kappa k \ge \log5 + 10\log M + 20\ell$, as $\log M \le M/e$.
     """
     C, alpha, columns = (interval(values[name]) for name in ("samples", "alpha", "columns"))

@@ -1,0 +1,94 @@
+"""Replay of eq. (59) where all iterations use the same samples, by intervals of fractions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from paper_checks.enclosures import enclosed
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
+from paper_checks.rolora.replays.gradient import learning_rate
+from paper_checks.stored_values import Values, fractions
+
+
+@dataclass(frozen=True)
+class Span:
+    """The numbers between two fractions."""
+
+    low: Fraction
+    high: Fraction
+
+    def __add__(self, other: Span) -> Span:
+        return Span(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Span) -> Span:
+        return Span(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other: Span) -> Span:
+        ends = [one * two for one in (self.low, self.high) for two in (other.low, other.high)]
+        return Span(min(ends), max(ends))
+
+    def over(self, other: Span) -> Span:
+        """The quotient by a span of positive numbers."""
+        return self * Span(1 / other.high, 1 / other.low)
+
+    def root(self) -> Span:
+        """The root of a span of numbers that are not negative."""
+        return Span(enclosed("sqrt", self.low)[0], enclosed("sqrt", self.high)[1])
+
+
+def exactly(number: Fraction | int) -> Span:
+    """One number."""
+    return Span(Fraction(number), Fraction(number))
+
+
+@replay("rolora/eq-59@same-samples-in-all-iterations")
+def eq_59(values: Values) -> Violation:
+    """One client, w = a*, the second iteration: in the basis a, u of the plane of a and a*, and X'r of the rest.
+
+    x = X a, y = X u, t = x'y/|x|^2, r = y - t x. The first step is a + k X'r/n with k = 2 s (c + delta t) delta. With
+    A, B, G, H and e as their squares over n, over n, over d, over n, and a normal variable, n A = |x|^2, n B = |r|^2,
+    X'r has the lengths 0 and n B along a and u, and |r| g across them, |g|^2 = d G; X times that last part is r d G +
+    |r||g| h with h normal across r, h'x = |x| e, |h|^2 = e^2 + n H. All are independent, t = z/|x| with z normal.
+    Each of n A, n B, n H is within n/100 of n but for 2/(n/10^4) (the mean of the squared distance is 2 n), d G
+    likewise with d (chi-square of d degrees of freedom), |t| <= 1/100 but for 10^4/(n A), |e| <= 10 but for 1/100.
+    """
+    c, delta, s, e_3, c_5 = fractions(values, "cosine", "sine", "s", "eps_3", "c_5")
+    n, d = int(values["n"]), int(values["d"])
+    assumes = assuming(
+        Hypothesis("cosine", c, ">", 0),
+        Hypothesis("sine", delta, ">", 0),
+        Hypothesis("cosine^2 + sine^2", c**2 + delta**2, "=", 1),
+        *learning_rate(s),
+        Hypothesis("samples, for the bounds", n, ">=", 10**5),
+        Hypothesis("dimensions beside the plane", d, ">=", 1),
+        Hypothesis("eps_3", e_3, ">", 0),
+        Hypothesis("eps_3", e_3, "<", 1),
+        Hypothesis("c_5", c_5, ">", 0),
+    )
+    room = Fraction(1, 100)
+    near, t, e = Span(1 - room, 1 + room), Span(-room, room), Span(Fraction(-10), Fraction(10))
+    A = B = H = near
+    G = near * exactly(Fraction(d, n))
+    b = exactly(c) + exactly(delta) * t
+    k = exactly(2 * s * delta) * b
+    # Over the root of n: the next X a is along x + across r + k sqrt(B G) h, and X a* is b x + delta r.
+    along, across, rest = exactly(1) + k * t * B, k * (B + G), k * (B * G).root()
+    turned = A.root() * e * exactly(enclosed("sqrt", Fraction(1, n))[1])
+    both = along * b * A + across * exactly(delta) * B + rest * b * turned
+    spread = H + Span(Fraction(0), Fraction(100, n))
+    square = along * along * A + across * across * B + rest * rest * spread + exactly(2) * along * rest * turned
+    fitted, overlap = both.over(square), exactly(c) + k * exactly(delta) * B
+    off = exactly(1) - fitted * overlap - (b * b * A + exactly(delta**2) * B - both * fitted)
+    length = fitted * fitted * (exactly(1) + k * k * B * (B + G)) - exactly(2) * fitted * overlap + exactly(1)
+    assumes += (
+        Hypothesis("least size of the next X a, squared", square.low, ">", 0),
+        Hypothesis("least deviation", off.low, ">", 0),
+        Hypothesis("its square, over that of the bound", off.low**2 / (length.high * e_3**2), ">=", 1),
+    )
+    missed = 10**4 * (Fraction(6, n) + Fraction(2, d) + 1 / (n * (1 - room))) + room
+    return Violation(
+        1 - missed, 2 * enclosed("exp", -c_5 * e_3**2 * n)[1], assumes=assumes,
+        reads="one client, n samples, d dimensions beside the plane of a and a*, second iteration on the samples of "
+        "the first; a lower bound of the probability, and the bound for c_5; more samples do the same for any c_5",
+    )  # fmt: skip
