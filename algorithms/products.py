@@ -2,12 +2,13 @@
 
 A product answers torch's functions itself, by `__torch_function__`: linear maps, convolutions, embeddings and
 multi-head attention take one factor after the other and never form the product. Every other function is given the
-product as a tensor, so that any module computes the right thing.
+product as a tensor, as every operator of Python is, so that any module computes the right thing.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils import _pytree as pytree
 
+from algorithms.federation import FederationError
 from algorithms.kernels import from_matrix, reads_along
 
 Chain = tuple[Tensor, ...]
@@ -69,7 +71,15 @@ class Product:
         """What else a tensor has, that of the product."""
         if name.startswith("__"):
             raise AttributeError(name)
+        if name.endswith("_"):
+            raise _in_place(name)
         return getattr(self.dense(), name)
+
+    def __matmul__(self, other: Any) -> Any:
+        return torch.matmul(self, other)  # type: ignore[arg-type]
+
+    def __setitem__(self, *_: Any) -> None:
+        raise _in_place("an assignment to a part of it")
 
     @classmethod
     def __torch_function__(
@@ -84,12 +94,40 @@ class Product:
         result = NotImplemented if path is None else path(*args, **named)
         if result is not NotImplemented:
             return result
+        name = getattr(function, "__name__", "")
+        changes = bool(args) and isinstance(args[0], Product) and (re.search("[^_]_$", name) or named.get("inplace"))
+        if changes or isinstance(named.get("out"), Product):
+            raise _in_place(name)
         args, named = pytree.tree_map(
             lambda entry: entry.dense() if isinstance(entry, Product) else entry,
             (args, dict(named)),
             is_leaf=lambda entry: isinstance(entry, Product),
         )
         return function(*args, **named)
+
+
+def _in_place(name: str) -> FederationError:
+    return FederationError(
+        f"{name} would change a weight that is given by its factors in place, and be lost; make a new tensor of it, or "
+        "leave this layer out of `layers`"
+    )
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    def operate(self: Product, *others: Any) -> Any:
+        return getattr(self.dense(), name)(
+            *(other.dense() if isinstance(other, Product) else other for other in others)
+        )
+
+    return operate
+
+
+_OPERATORS = (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow rmatmul neg pos abs "
+    "eq ne lt le gt ge getitem len iter reversed contains bool int float index array"
+)
+for _name in re.findall(r"\w+", _OPERATORS):
+    setattr(Product, f"__{_name}__", _operator(f"__{_name}__"))  # Python looks operators up on the class alone
 
 
 def _sum(parts: Iterable[tuple[float, Tensor]]) -> Tensor:
@@ -224,6 +262,7 @@ def _attention(
     k_proj_weight: Any = None, v_proj_weight: Any = None, **options: Any,
 ) -> Any:  # fmt: skip
     """Projections through their factors; between them torch's attention, which ends with the last factors."""
+    bias_k, bias_v = (part.dense() if isinstance(part, Product) else part for part in (bias_k, bias_v))
     if use_separate_proj_weight:
         weights = q_proj_weight, k_proj_weight, v_proj_weight
         biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
