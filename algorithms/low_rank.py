@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -93,23 +94,46 @@ def augment(U: Tree, G: Tree, completion: Completion = "orthogonal") -> Tree:
     Args:
         U: Orthonormal columns, ``(m, r)``.
         G: Directions, ``(m, r)``.
-        completion: `orthogonal`: the columns of the orthogonal factor, as many as fit, whatever completes them; `none`:
-            determined directions only, possibly no column.
+        completion: `orthogonal`: the columns of the orthogonal factor, as many as fit, where G determines too
+            few completed by directions that do not depend on rounding; `none`: determined directions only, possibly no
+            column.
     """
     return U.map(lambda u, g: _augmented(u, g, completion), G)
 
 
 def _augmented(u: Tensor, g: Tensor, completion: Completion) -> Tensor:
     if completion == "orthogonal":
-        # The orthogonal factor is orthonormal to rounding however dependent the columns are.
-        return torch.linalg.qr(torch.cat([u, g], dim=-1))[0][..., u.shape[-1] :]
+        return _completed(u, g)
     rest = g
     for _ in range(2):
         rest = rest - u @ (u.T @ rest)
     basis, sigma, _ = torch.linalg.svd(rest, full_matrices=False)
     room = u.shape[0] - u.shape[1]
-    floor = 10.0 * max(g.shape) * torch.finfo(g.dtype).eps * float(torch.linalg.vector_norm(g))
+    floor = _floor(g) * float(torch.linalg.vector_norm(g))
     return basis[:, : min(int((sigma > floor).sum()), room)]
+
+
+def _completed(u: Tensor, g: Tensor) -> Tensor:
+    """Orthonormal columns beside those of u, to rounding however dependent the columns are.
+
+    Columns of g that depend on those before them leave a direction to rounding errors, and what adapts to single
+    coefficients, such as Adam, would carry these into the weights. Fixed random columns take their place.
+    """
+    r = u.shape[-1]
+    Q, R = torch.linalg.qr(torch.cat([u, g], dim=-1))
+    beside_u = R.diagonal(dim1=-2, dim2=-1)[..., r:].abs()
+    dependent = beside_u <= _floor(g) * torch.linalg.matrix_norm(R[..., r:])[..., None]
+    if torch._C._are_functorch_transforms_active() or bool(dependent.any()):
+        shape = u.shape[-2], dependent.shape[-1]
+        fixed = torch.from_numpy(np.random.default_rng(0).standard_normal(shape)).to(u.device, u.dtype)
+        g = torch.where(dependent[..., None, :], fixed, g[..., : dependent.shape[-1]])
+        Q = torch.linalg.qr(torch.cat([u, g], dim=-1))[0]
+    return Q[..., r:]
+
+
+def _floor(g: Tensor) -> float:
+    """Below which share of g's norm nothing is determined beside other columns."""
+    return 10.0 * max(g.shape[-2:]) * torch.finfo(g.dtype).eps
 
 
 def beside(U: Tree, Ubar: Tree) -> Tree:
