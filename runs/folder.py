@@ -17,13 +17,15 @@ from algorithms.rounds import Step, rounds
 from runs.checkpoints import Checkpoint, Checkpoints
 from runs.plan import (
     SETTINGS,
+    Given,
     Parts,
     Plan,
     earlier_digest,
     elsewhere,
+    given_of,
     parts_of,
     require_same_given,
-    stored_plan,
+    standing,
     write_plan,
 )
 from runs.settings import Conduct, RunError
@@ -74,9 +76,8 @@ def train(
             stack.enter_context(_alone(folder))
         earlier = earlier_digest(folder)
         checkpoints = checkpoints_of(plan, parts, folder, earlier)
-        before, tables = _standing(folder, plan, checkpoints, say) if replace is None else (None, {})
-        if before:
-            require_same_given(folder, parts.problem)
+        given = given_of(parts.problem)
+        before, tables = _standing(folder, plan, given, checkpoints, say) if replace is None else (None, {})
         ledger = Ledger(Entry(**row) for row in rows_of(tables[LEDGER])) if before else Ledger()
         made = rounds(
             parts.algorithm, parts.problem, rounds=plan.conduct.rounds, cohort=plan.settings["cohort"],
@@ -93,7 +94,7 @@ def train(
                 raise RunError(f"another run has begun in {folder}; name another with --out")
         if replace is not None:
             replace(_removed(folder, checkpoints))
-        write_plan(folder, plan, parts.problem, earlier if before and earlier != plan.digest else None)
+        write_plan(folder, plan, given, earlier if before and earlier != plan.digest else None)
         writer = stack.enter_context(_Writer(folder, tables, checkpoints, plan.conduct, before, ledger))
         return writer.follow(first, made, progress)
 
@@ -198,7 +199,7 @@ def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None =
 
 
 def _standing(
-    folder: Path, plan: Plan, checkpoints: Checkpoints, say: Callable[[str], None]
+    folder: Path, plan: Plan, given: Given, checkpoints: Checkpoints, say: Callable[[str], None]
 ) -> tuple[Checkpoint | None, dict[str, bytes]]:
     """Where a run of this plan stands in a folder, and its tables; nothing where the folder is free."""
     there = [name for name in (METRICS, LEDGER, CHECKPOINTS) if (folder / name).exists()]
@@ -208,19 +209,20 @@ def _standing(
         return None, {}
     if not checkpoints.exist:
         return None, {}
-    standing = stored_plan(folder)
-    changed = plan.changed(standing)
+    run = standing(folder)
+    changed = plan.changed(run.plan)
     if changed:
         raise RunError(f"{folder} holds a run with other {', '.join(changed)}; {_ELSEWHERE}")
-    if plan.conduct.rounds < standing.conduct.rounds:
+    if plan.conduct.rounds < run.plan.conduct.rounds:
         raise RunError(
-            f"{folder} holds a run of {standing.conduct.rounds} rounds, which can be raised and not lowered to "
+            f"{folder} holds a run of {run.plan.conduct.rounds} rounds, which can be raised and not lowered to "
             f"{plan.conduct.rounds}; {_ELSEWHERE}"
         )
     found, wrong = checkpoints.load()
     if found.state.round > plan.conduct.rounds:
         raise RunError(f"{folder} stands at round {found.state.round} of {plan.conduct.rounds}; {_ELSEWHERE}")
-    for text in (*wrong, *elsewhere(folder, plan, standing)):
+    require_same_given(folder, run, given)
+    for text in (*wrong, *elsewhere(plan, run)):
         say(f"{text}; going on from round {found.state.round}")
     return found, {name: marked(folder / name, mark) for name, mark in found.marks.items()}
 

@@ -14,18 +14,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from algorithms.descent import gradient
 from algorithms.federation import FederationError
 from hessian.factories import data_of, model_of
 from hessian.symmetric import CurvatureError
 from runs.network_checks import labelled
-from runs.network_function import drawn_from
-from runs.network_problem import NetworkProblem, network_problem
-from runs.settings import RunError, at_least
+from runs.network_function import Labelled, drawn_from
+from runs.network_problem import NetworkClient, NetworkProblem, network_problem
+from runs.settings import COMPUTED, RunError, at_least
 from workloads.augmentation import Preparation
 from workloads.datasets import REGISTRY, DataError, find, load
 from workloads.models import LAYERS, ModelSettings, model
 from workloads.networks import levels
-from workloads.partition import Even, Indices, Partition, held_out, held_out_each
+from workloads.partition import Even, Files, Indices, Partition, held_out, held_out_each
 
 Split = tuple[Tensor, Tensor]
 
@@ -109,7 +110,7 @@ class ImageFederation:
             train = train[held_out(len(train), len(train) - self.samples, seed)[0]]
 
         module = self._network(x, classes, seed, device)
-        given = {"network": digest_of(module)} if ":" in self.model else {}
+        given: dict[str, Any] = {"network": digest_of(module)} if ":" in self.model else {}
         if ":" in self.data:
             given["data"] = digest_of(x, y, *test)
 
@@ -118,6 +119,8 @@ class ImageFederation:
             return x[which].to(device), y[which].to(device)
 
         parts, own = self.partition.parts(_labels(y)[train], self.clients, seed), None
+        if isinstance(self.partition, Files):
+            given["partition"] = digest_of(*map(torch.from_numpy, (parts.order, parts.bounds)))
         if self.own_share:
             parts, own = held_out_each(parts, self.own_share, seed)
         made = network_problem(
@@ -132,6 +135,8 @@ class ImageFederation:
             rows=self.rows,
             name=f"{self.model} on {self.data}",
         )
+        if ":" in self.model:
+            given[COMPUTED] = computed(made)
         return replace(made, given=given)
 
     def _splits(self, root: str | None) -> tuple[Split, Split, int]:
@@ -211,6 +216,19 @@ def digest_of(*parts: nn.Module | Tensor) -> str:
                 found.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
                 found.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
     return found.hexdigest()[:12]
+
+
+def computed(problem: NetworkProblem, samples: int = 16) -> list[float]:
+    """What the network makes of the start and the first samples: losses of training and tests, the gradient's norm.
+
+    It tells one network from another where layers and weights are the same.
+    """
+    network, w = problem.clients.network, problem.start
+    data = Labelled(*(part[:samples] for part in problem.clients.data))
+    client = NetworkClient(network, data, torch.arange(len(data.x), device=data.x.device), problem.rows)
+    loss = client.loss(w).detach()
+    slopes = gradient(client, w).square().sqrt()
+    return [float(loss), float(slopes), network.test(w, data, problem.rows)["loss"]]
 
 
 def _device(name: str) -> torch.device:

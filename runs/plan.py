@@ -5,22 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from algorithms.federation import Executor
 from algorithms.rounds import Algorithm, FederatedProblem
 from runs.catalogue import CONDUCT, RUN, algorithm_of, executor_of, options_of, problem_settings_of
 from runs.options import resolved
-from runs.settings import MEASURED, PLACE, STAYING, Conduct, RunError
+from runs.settings import COMPUTED, MEASURED, PLACE, STAYING, Conduct, RunError
 from runs.versions import versions
 from workloads.files import write_whole
 
 SETTINGS = "settings.json"
 LATER = ("cap", "personal_cap", "ranks", "client_ranks")
 """Options that runs of earlier versions lack; their defaults are what those versions did."""
+
+
+Given = Mapping[str, str | Sequence[float]]
 
 
 @dataclass(frozen=True)
@@ -122,13 +127,28 @@ def parts_of(plan: Plan) -> Parts:
     return Parts(algorithm_of(plan.algorithm, plan.problem, values), problem, executor)
 
 
-def write_plan(folder: Path, plan: Plan, problem: FederatedProblem, earlier: str | None = None) -> None:
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """A run in a folder, as its settings say.
+
+    Attributes:
+        plan: The run.
+        given: What `given_of` its problem was.
+        versions: Of what computed it.
+    """
+
+    plan: Plan
+    given: Mapping[str, Any]
+    versions: Mapping[str, Any]
+
+
+def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: str | None = None) -> None:
     """Writes what a run is, how it is conducted, and the versions of what computes it.
 
     Args:
         folder: Of the run.
         plan: The run.
-        problem: Its problem, which knows digests of what functions of the user's gave it.
+        given: What `given_of` its problem is.
         earlier: Digest under which an earlier version began it.
 
     Raises:
@@ -138,13 +158,22 @@ def write_plan(folder: Path, plan: Plan, problem: FederatedProblem, earlier: str
         "algorithm": plan.algorithm, "problem": plan.problem, "settings": plan.told,
         "rounds": plan.conduct.rounds, "conduct": {name: getattr(plan.conduct, name) for name in STAYING},
         "versions": versions(), **({} if earlier is None else {"earlier": earlier}),
-        **({"given": dict(given)} if (given := _given(problem)) else {}),
+        **({"given": dict(given)} if given else {}),
     }  # fmt: skip
     write_whole({folder / SETTINGS: (json.dumps(content, indent=1) + "\n").encode()})
 
 
 def stored_plan(folder: Path) -> Plan:
     """The plan of the run that stands in a folder.
+
+    Raises:
+        RunError: As `standing`.
+    """
+    return standing(folder).plan
+
+
+def standing(folder: Path) -> Standing:
+    """The run that stands in a folder.
 
     Raises:
         RunError: There is none, or its settings cannot be read.
@@ -173,27 +202,42 @@ def stored_plan(folder: Path) -> Plan:
             raise RunError(f"it lacks {', '.join(lacking)}")
     except RunError as error:
         raise RunError(f"{path}: {error}; mend it, or start anew with --force") from error
-    return plan
+    given, versions = (part if isinstance(part := stored.get(name), dict) else {} for name in ("given", "versions"))
+    return Standing(plan, given, versions)
 
 
-def require_same_given(folder: Path, problem: FederatedProblem) -> None:
-    """Network and data that functions of the user's give are to be those with which a run began.
+def require_same_given(folder: Path, run: Standing, given: Given) -> None:
+    """What functions and files of the user's give is to be that with which a run began.
+
+    Args:
+        folder: Of the run.
+        run: As it stands there; earlier versions have less in it.
+        given: As it is now.
 
     Raises:
         RunError: Names what is another now.
     """
-    stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8")).get("given", {})
-    changed = [name for name, digest in _given(problem).items() if stored.get(name, digest) != digest]
-    if changed:
+    changed = [name for name, now in given.items() if name in run.given and not _same(run.given[name], now)]
+    causes = [name for name in changed if name != COMPUTED] or changed
+    if causes:
         raise RunError(
-            f"{folder} holds a run with another {' and other '.join(changed)}: what the function returns has changed "
-            "since; name another folder with --out, or start anew with --force"
+            f"{folder} holds a run with another {' and another '.join(causes)}: what your function or file gives has "
+            "changed since; name another folder with --out, or start anew with --force"
         )
 
 
-def _given(problem: FederatedProblem) -> Mapping[str, str]:
-    """Digests of what functions of the user's gave a problem, by what it is."""
-    found: Mapping[str, str] = getattr(problem, "given", {})
+def _same(before: Any, now: str | Sequence[float]) -> bool:
+    """Digests are equal; numbers are so to rounding, which is another on another device."""
+    if isinstance(now, str):
+        return bool(before == now)
+    if not isinstance(before, list) or not all(isinstance(number, float) for number in before):
+        return False
+    return len(before) == len(now) and bool(np.allclose(before, now, rtol=1e-3, atol=1e-6, equal_nan=True))
+
+
+def given_of(problem: FederatedProblem) -> Given:
+    """What functions and files of the user's gave a problem, by what it is: digests, and numbers that networks make."""
+    found: Given = getattr(problem, "given", {})
     return found
 
 
@@ -210,19 +254,14 @@ def earlier_digest(folder: Path) -> str | None:
         return None  # whoever needs the settings says what is wrong with them
 
 
-def elsewhere(folder: Path, plan: Plan, standing: Plan) -> list[str]:
-    """A line, if the run in a folder was computed by other versions or in another place.
+def elsewhere(plan: Plan, run: Standing) -> list[str]:
+    """A line, if a run in a folder was computed by other versions or in another place.
 
     Args:
-        folder: Of the run.
         plan: As it is computed now.
-        standing: As it was.
+        run: As it stands there.
     """
-    stored = json.loads((folder / SETTINGS).read_text(encoding="utf-8")).get("versions")
-    before = {
-        **(stored if isinstance(stored, dict) else {}),
-        **{name: getattr(standing.conduct, name) for name in PLACE},
-    }
+    before = {**run.versions, **{name: getattr(run.plan.conduct, name) for name in PLACE}}
     now = {**versions(), **{name: getattr(plan.conduct, name) for name in PLACE}}
     changed = [f"{name} {before.get(name)}, now {now[name]}" for name in now if before.get(name) != now[name]]
     return [f"the run was computed by {'; '.join(changed)}: the last digits may differ"] if changed else []

@@ -37,6 +37,8 @@ MEASURED = ("alignment",)
 """Settings that measure more and change nothing else: a part of what a run is only where they are asked for."""
 PLACE = ("executor", "device")
 """Where a run is computed: another place changes the last digits."""
+COMPUTED = "computation in the network"
+"""What a problem calls the numbers that its network makes of the same weights and samples."""
 STAYING = (*PLACE, "evaluate_every")
 """What of a run's conduct its folder keeps; the first versions had these among what decides the numbers."""
 

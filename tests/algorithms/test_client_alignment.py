@@ -130,6 +130,6 @@ def test_it_is_a_part_of_what_a_run_is_only_where_it_is_asked_for(tmp_path):
     assert plain.digest == not_asked.digest != asked.digest
     assert "alignment" not in plain.identity
     for one in (plain, asked):
-        write_plan(tmp_path, one, None)
+        write_plan(tmp_path, one)
         assert stored_plan(tmp_path).digest == one.digest
         assert stored_plan(tmp_path).settings["alignment"] is one.settings["alignment"]

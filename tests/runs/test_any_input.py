@@ -30,7 +30,7 @@ INNER = st.dictionaries(st.sampled_from([*SMALL.settings, *STAYING, "tau", "more
 @example({"settings": {"\n": None}}, {}, False)
 def test_settings_are_read_as_they_are_or_refused(outer, inner, whole):
     with tempfile.TemporaryDirectory() as folder:
-        write_plan(Path(folder), SMALL, None)
+        write_plan(Path(folder), SMALL)
         stored = json.loads((Path(folder) / SETTINGS).read_text())
         content = {**stored, "settings": {**(stored["settings"] if whole else {}), **inner}, **outer}
         (Path(folder) / SETTINGS).write_text(json.dumps(content))
