@@ -158,7 +158,14 @@ def differentiated(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[
         if not value.requires_grad:  # a loss that does not depend on them
             return [torch.zeros_like(leaf) for leaf in at], beside
         slopes = torch.autograd.grad(value, variables, allow_unused=True)
-    return [torch.zeros_like(leaf) if slope is None else slope for leaf, slope in zip(at, slopes, strict=True)], beside
+    return [_plain(slope, leaf) for slope, leaf in zip(slopes, at, strict=True)], beside
+
+
+def _plain(slope: Tensor | None, leaf: Tensor) -> Tensor:
+    """A gradient as a dense tensor; that of an embedding may be sparse, which few optimisers take."""
+    if slope is None:
+        return torch.zeros_like(leaf)
+    return slope.to_dense() if slope.is_sparse else slope
 
 
 def pulled_back(slope: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any:

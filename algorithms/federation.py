@@ -90,8 +90,10 @@ class Federation:
             state: To go on from.
 
         Raises:
-            FederationError: No client, one without data, or weights that do not serve.
+            FederationError: No client, one without data, or weights or a seed that do not serve.
         """
+        if not hasattr(seed, "__index__") or seed < 0:
+            raise FederationError(f"seed must be a whole number of at least 0, got {seed!r}")
         if not len(clients):
             raise FederationError("a federation needs at least one client")
         lazy = hasattr(clients, "sizes")

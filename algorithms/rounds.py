@@ -169,8 +169,9 @@ def rounds(
     Raises:
         FederationError: The run cannot go on; or a number that the problem evaluates is not finite.
     """
-    if evaluate_every < 1:
-        raise FederationError(f"evaluate_every must be at least 1, got {evaluate_every}")
+    for what, value, least in (("rounds", rounds, 0), ("evaluate_every", evaluate_every, 1)):
+        if not hasattr(value, "__index__") or value < least:
+            raise FederationError(f"{what} must be a whole number of at least {least}, got {value!r}")
     ledger = resume[1] if resume else Ledger()
     clients, shares = problem.clients, problem.weights
     if hasattr(algorithm, "gathered"):  # central training: one client in place of all

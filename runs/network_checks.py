@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import copy
 import random
+from collections.abc import Sequence
+from functools import partial
 from math import isfinite
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,6 +29,8 @@ def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
     Raises:
         FederationError: Names the sample.
     """
+    if not isinstance(data, Sequence) or len(data) != 2:
+        raise FederationError(f"the {split} data must be inputs and targets, two tensors, got {type(data).__name__}")
     x, y = data
     if not isinstance(x, Tensor) or not isinstance(y, Tensor):
         raise FederationError(f"the {split} data must be two tensors, got {type(x).__name__} and {type(y).__name__}")
@@ -62,7 +67,7 @@ def require_fit(network: Network, start: Tree, split: str, data: Labelled) -> No
         )
     if outputs.ndim == 0 or len(outputs) != len(inputs):
         raise FederationError(f"the network makes outputs of shape {tuple(outputs.shape)} of {len(inputs)} inputs")
-    if _is_cross_entropy(network.loss) and are_classes(data.y) and outputs.ndim > 1:
+    if is_of_classes(network.loss) and are_classes(data.y) and outputs.ndim > 1:
         outside = ((data.y < 0) | (data.y >= outputs.shape[1])).nonzero()
         if len(outside):
             sample = int(outside[0, 0])
@@ -178,8 +183,11 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
         )
 
 
-def _is_cross_entropy(loss: Loss) -> bool:
-    return loss is nn.functional.cross_entropy or isinstance(loss, nn.CrossEntropyLoss)
+def is_of_classes(loss: Loss) -> bool:
+    """Whether a loss is one of torch's for outputs by class."""
+    plain: Any = loss.func if isinstance(loss, partial) else loss
+    functions = nn.functional.cross_entropy, nn.functional.nll_loss, nn.functional.multi_margin_loss
+    return plain in functions or isinstance(plain, nn.CrossEntropyLoss | nn.NLLLoss | nn.MultiMarginLoss)
 
 
 def _random_states(device: torch.device) -> tuple[object, ...]:

@@ -64,6 +64,7 @@ class Network:
         loss: Maps outputs and targets to the mean loss, a scalar.
         statistics: Names of the running statistics that travel with the weights.
         preparation: Of the inputs.
+        accuracy: Whether outputs are by class, so that tests may count right ones.
     """
 
     training: Factorable
@@ -72,6 +73,7 @@ class Network:
     loss: Loss
     statistics: frozenset[str]
     preparation: Preparation | None
+    accuracy: bool = True
 
     @property
     def random(self) -> bool:
@@ -114,7 +116,7 @@ class Network:
         Raises:
             FederationError: One sample where batch norm needs several.
         """
-        total, scored = torch.zeros(2, dtype=torch.float64, device=data.x.device), are_classes(data.y)
+        total, scored = torch.zeros(2, dtype=torch.float64, device=data.x.device), self.accuracy and are_classes(data.y)
         for part in self._parts(len(data.x), rows):
             x, y = data.x[part], data.y[part]
             with _several_at_once():
@@ -134,7 +136,9 @@ class Network:
         return [slice(first, first + rows) for first in range(0, count, rows)]
 
 
-def network_of(module: nn.Module, loss: Loss, preparation: Preparation | None, statistics: str) -> tuple[Network, Tree]:
+def network_of(
+    module: nn.Module, loss: Loss, preparation: Preparation | None, statistics: str, accuracy: bool = True
+) -> tuple[Network, Tree]:
     """The module as a function, and its weights: trained parameters and the running statistics that travel.
 
     Args:
@@ -143,6 +147,7 @@ def network_of(module: nn.Module, loss: Loss, preparation: Preparation | None, s
         loss: Maps outputs and targets to the mean loss.
         preparation: Of the inputs.
         statistics: Of batch norm: `averaged` or `batch`; see `runs.network_problem.network_problem`.
+        accuracy: Whether outputs are by class.
 
     Raises:
         FederationError: Nothing to train, or a norm whose statistics cannot travel.
@@ -151,7 +156,13 @@ def network_of(module: nn.Module, loss: Loss, preparation: Preparation | None, s
         raise FederationError(f"statistics must be averaged or batch, got {statistics!r}")
     if any(map(is_lazy, (*module.parameters(), *module.buffers()))):
         raise FederationError("a lazy layer of the network has no weights yet; call the network once on some inputs")
-    twin = copy.deepcopy(module)
+    try:
+        twin = copy.deepcopy(module)
+    except (RuntimeError, TypeError) as error:
+        raise FederationError(
+            f"the network cannot be copied ({' '.join(str(error).split())[:150]}); where weight_norm, spectral_norm or "
+            "prune of torch.nn.utils is the cause, use torch.nn.utils.parametrizations, or prune.remove"
+        ) from error
     # Who puts a layer of a module in training into evaluation mode wants it to stay as it is.
     still = {of for of, layer in twin.named_modules() if not layer.training} if twin.training else set()
     travelling: dict[str, Tensor] = {}
@@ -179,7 +190,7 @@ def network_of(module: nn.Module, loss: Loss, preparation: Preparation | None, s
         for layer in quiet.module.modules():
             layer.training = layer.training and not isinstance(layer, _DropoutNd)
     testing = _prepared(copy.deepcopy(twin).eval())
-    network = Network(training, quiet, testing, loss, frozenset(travelling), preparation)
+    network = Network(training, quiet, testing, loss, frozenset(travelling), preparation, accuracy)
     return network, Tree({**parameters, **{of: value.clone() for of, value in travelling.items()}})
 
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from algorithms.federation import Federation, FederationError
 from algorithms.tree import Tree
 from algorithms.weights import Weight
-from runs.network_checks import labelled, require_fit, require_no_other_state, require_trainable
+from runs.network_checks import is_of_classes, labelled, require_fit, require_no_other_state, require_trainable
 from runs.network_function import Batch, Labelled, Loss, Network, Statistics, network_of
 from workloads.augmentation import Offsets, Preparation
 from workloads.partition import Indices, Parts
@@ -156,7 +156,8 @@ class NetworkProblem:
         splits: What weights are evaluated on; names of numbers begin with the split's, but for `test`.
         own: Held-out samples of each client, for personal weights; none: all of the test split.
         rows: Samples evaluated at a time.
-        given: Digests of a network and of data that functions of the user's gave, by what it is.
+        given: Of a network, of data and of clients' samples that functions and files of the user's gave, by what it
+            is: digests, and numbers that the network computes.
     """
 
     name: str
@@ -165,7 +166,7 @@ class NetworkProblem:
     splits: Mapping[str, Labelled]
     own: Parts | None = None
     rows: int = ROWS
-    given: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def weights(self) -> None:
@@ -213,6 +214,7 @@ def network_problem(
     own: Parts | Sequence[Indices] | None = None,
     rows: int = ROWS,
     name: str = "network",
+    accuracy: bool | None = None,
 ) -> NetworkProblem:
     """Makes a federated problem of any module and data.
 
@@ -230,6 +232,8 @@ def network_problem(
         own: Held-out samples of each client, for personal weights, among `train`.
         rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
         name: What it is called.
+        accuracy: Whether outputs (n, classes) are compared with targets in evaluations; default: where the loss is one
+            of torch's for classes, since whole numbers may also be counts.
 
     Raises:
         FederationError: Module or data do not serve; the message says what and where.
@@ -242,10 +246,15 @@ def network_problem(
     if own is not None and (len(own) != len(parts) or not all(own.sizes)):
         raise FederationError("own must have held-out samples of every client")
     require_trainable(module, loss)
-    network, start = network_of(module, loss, preparation, statistics)
+    asked, accuracy = accuracy, is_of_classes(loss) if accuracy is None else accuracy
+    network, start = network_of(module, loss, preparation, statistics, accuracy)
     for split, given in {"training": data, **splits}.items():
         require_fit(network, start, split, given)
     require_no_other_state(network, start, data, rows)
+    if asked and "accuracy" not in network.test(start, Labelled(data.x[:rows], data.y[:rows]), rows):
+        raise FederationError(
+            "there is no accuracy: it needs outputs (n, classes) and whole numbers (n,) for targets; leave it out"
+        )
     return NetworkProblem(name, NetworkClients(network, data, parts, rows), start, splits, own, rows)
 
 

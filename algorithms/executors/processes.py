@@ -28,6 +28,9 @@ from algorithms.federation import FederationError
 from algorithms.trip import Cohort, Key, Receipt, Reply, Sum, Trip, part_size
 from workloads.lifeline import uninterrupted, worker_environment
 
+_UNGUARDED = 79
+"""Status of a worker whose script would start workers when it is imported."""
+
 
 @dataclass
 class _Seen:
@@ -162,6 +165,10 @@ class Processes:
     def _start(self) -> None:
         if self._workers:
             return
+        if getattr(
+            multiprocessing.current_process(), "_inheriting", False
+        ):  # as multiprocessing finds it out, too late
+            raise SystemExit(_UNGUARDED)
         context = multiprocessing.get_context("spawn")
         watched, held = context.Pipe(duplex=False)
         settings = self.threads, torch.get_default_dtype()
@@ -184,6 +191,11 @@ class Processes:
             code = code or process.exitcode
         if not gone:
             return None
+        if code == _UNGUARDED:
+            return (
+                "a worker imports the script, which starts workers in turn; put what it does under "
+                'if __name__ == "__main__":'
+            )
         why = f"was ended by {signal.Signals(-code).name}" if code and code < 0 else f"ended (status {code})"
         return f"a worker {why}, most likely for want of memory; name fewer workers, or free memory"
 

@@ -200,3 +200,15 @@ def test_states_that_cannot_follow_moving_bases_are_refused():
 def test_settings_of_another_kind_are_refused(given, message):
     with pytest.raises(FederationError, match=message):
         Descent(**given)
+
+
+@pytest.mark.parametrize(("given", "message"), [
+    ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+    ({"seed": 0.5}, r"seed must be a whole number of at least 0, got 0\.5"),
+    ({"rounds": -1}, "rounds must be a whole number of at least 0, got -1"),
+    ({"rounds": 1.5}, r"rounds must be a whole number of at least 0, got 1\.5"),
+    ({"evaluate_every": 0}, "evaluate_every must be a whole number of at least 1, got 0"),
+])  # fmt: skip
+def test_numbers_of_the_loop_are_checked(given, message):
+    with pytest.raises(FederationError, match=message):
+        next(rounds(FedAvg(Descent(1, 0.1)), quadratics(2), **{"rounds": 1, **given}))

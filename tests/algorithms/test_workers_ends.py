@@ -1,6 +1,9 @@
 """Workers as work ends: errors that cannot travel, work that goes on elsewhere, memory that comes back."""
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,6 +11,8 @@ from travelling import answer_number, quadratics
 
 from algorithms.executors.processes import Processes
 from algorithms.federation import Federation, FederationError, Reply
+
+HERE = Path(__file__).parent
 
 
 class TwoPartsError(Exception):
@@ -58,3 +63,22 @@ def test_what_comes_back_leaves_shared_memory_and_errors_that_cannot_travel_are_
     assert not any(tensor.is_shared() for tensor in found)
     with pytest.raises(FederationError, match="fail_in_two_parts: TwoPartsError: a file: it is gone"):
         fed.mean(fail_in_two_parts, to=fed.everyone)
+
+
+UNGUARDED = """
+import sys
+sys.path[:0] = {paths!r}
+from algorithms.executors.processes import Processes
+from algorithms.federation import Federation
+from travelling import answer_number, quadratics
+Federation(quadratics(2).clients, executor=Processes(2)).gather(answer_number, to=(0, 1))
+"""
+
+
+def test_a_script_that_its_workers_would_run_again_is_told_the_line_that_it_lacks(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(UNGUARDED.format(paths=[str(HERE.parents[1]), str(HERE)]))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert 'put what it does under if __name__ == "__main__":' in done.stderr.splitlines()[-1]
+    assert "spawn" not in done.stderr  # no trace of a worker

@@ -3,14 +3,20 @@
 import json
 import random
 import sys
+from functools import partial
 from types import ModuleType
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils import prune
 
+from algorithms.descent import Descent
+from algorithms.fedavg import FedAvg
 from algorithms.federation import FederationError
+from algorithms.optimisers import Adam, AdamW, Sgd
+from algorithms.rounds import rounds
 from rankproof import main
 from runs.network_problem import network_problem
 from runs.plan import SETTINGS, parts_of, planned
@@ -22,15 +28,22 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.utils import prune
 
 from algorithms.fedavg import FedAvg
 from algorithms.tree import Tree
 
-WIDTH, SHIFT, ACTIVATION = 4, 0.0, nn.ReLU
+WIDTH, SHIFT, ACTIVATION, SCALE, DETACHED = 4, 0.0, nn.ReLU, 1.0, False
+
+
+class Layers(nn.Sequential):
+    def forward(self, x):
+        inner = self[0](x)
+        return SCALE * self[2](self[1](inner.detach() if DETACHED else inner))
 
 
 def network():
-    return nn.Sequential(nn.Linear(6, WIDTH), ACTIVATION(), nn.Linear(WIDTH, 2))
+    return Layers(nn.Linear(6, WIDTH), ACTIVATION(), nn.Linear(WIDTH, 2))
 
 
 def data():
@@ -86,20 +99,54 @@ def run(folder, rounds, *more):
 
 @pytest.mark.parametrize(("name", "value", "what"), [
     ("WIDTH", 5, "network"), ("ACTIVATION", nn.Tanh, "network"), ("SHIFT", 0.5, "data"),
+    ("SCALE", 1.1, "computation in the network"), ("DETACHED", True, "computation in the network"),
 ])  # fmt: skip
 def test_another_network_or_other_data_do_not_go_on_with_a_run(mine, tmp_path, capsys, name, value, what):
     assert run(tmp_path / "run", 2) == 0
     stored = json.loads((tmp_path / "run" / SETTINGS).read_text())
-    assert set(stored["given"]) == {"network", "data"}
+    assert set(stored["given"]) == {"network", "data", "computation in the network"}
     before = (tmp_path / "run" / "metrics.csv").read_bytes()
+    as_it_was = getattr(mine, name)
     setattr(mine, name, value)
     capsys.readouterr()
     assert run(tmp_path / "run", 3) == 2
-    assert f"holds a run with another {what}: what the function returns has changed" in capsys.readouterr().err
+    assert f"holds a run with another {what}: what your function or file gives has changed" in capsys.readouterr().err
     assert (tmp_path / "run" / "metrics.csv").read_bytes() == before
-    setattr(mine, name, {"WIDTH": 4, "ACTIVATION": nn.ReLU, "SHIFT": 0.0}[name])
+    setattr(mine, name, as_it_was)
     assert run(tmp_path / "run", 3) == 0
     assert (tmp_path / "run" / "metrics.csv").read_bytes().startswith(before)
+
+
+def test_a_network_that_computes_the_same_to_rounding_goes_on_and_so_does_a_run_of_earlier_versions(mine, tmp_path):
+    assert run(tmp_path / "run", 2) == 0
+    path = tmp_path / "run" / SETTINGS
+    content = json.loads(path.read_text())
+    rounded = [float(f"{number:.5g}") for number in content["given"]["computation in the network"]]
+    for given in (rounded, None):
+        del content["given"]["computation in the network"]
+        if given is not None:
+            content["given"]["computation in the network"] = given
+        path.write_text(json.dumps(content))
+        assert run(tmp_path / "run", 3) == 0
+        content = json.loads(path.read_text())
+
+
+def test_other_samples_in_the_files_of_a_partition_do_not_go_on_with_a_run(mine, tmp_path, capsys):
+    files = [tmp_path / "parts" / f"{client}.txt" for client in range(2)]
+    files[0].parent.mkdir()
+    texts = [" ".join(map(str, range(start, start + 12))) for start in (0, 12)]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    more = ["--partition", "files", "--partition-folder", str(files[0].parent)]
+    assert run(tmp_path / "run", 2, *more) == 0
+    files[0].write_text(" ".join(reversed(texts[0].split())))  # the same samples
+    assert run(tmp_path / "run", 3, *more) == 0
+    files[0].write_text(texts[1])
+    files[1].write_text(texts[0])
+    capsys.readouterr()
+    for words in ([*more], None):
+        assert (run(tmp_path / "run", 4, *words) if words else main(["train", "--resume", str(tmp_path / "run")])) == 2
+        assert "holds a run with another partition: what your function or file gives" in capsys.readouterr().err
 
 
 def test_a_state_that_cannot_be_stored_is_named_before_the_first_round(mine, tmp_path, capsys):
@@ -109,11 +156,18 @@ def test_a_state_that_cannot_be_stored_is_named_before_the_first_round(mine, tmp
     assert not (tmp_path / "run").exists()
 
 
-def problem(module, *, loss=nn.functional.cross_entropy, y=None, statistics="averaged", count=24, rows=1000):
+def problem(module, *, loss=nn.functional.cross_entropy, y=None, statistics="averaged", count=24, rows=1000, **more):
     x = torch.randn(count, 6, generator=torch.Generator().manual_seed(0))
     y = (x[:, 0] > 0).long() if y is None else y
     return network_problem(
-        module, (x, y), Even().parts(range(len(x)), 2, 0), (x, y), loss=loss, statistics=statistics, rows=rows
+        module,
+        (x, y),
+        Even().parts(range(len(x)), 2, 0),
+        (x, y),
+        loss=loss,
+        statistics=statistics,
+        rows=rows,
+        **more,
     )
 
 
@@ -294,3 +348,66 @@ def test_samples_of_clients_are_checked(given, message):
         network_problem(nn.Linear(6, 2), (x, y), parts, (x, y), **given)
     made = network_problem(nn.Linear(6, 2), (x, y), [range(12), range(12, 24)], (x, y), own=[[1], [2]])
     assert [client.samples for client in made.clients] == [12, 12]
+
+
+def counted(outputs, targets):
+    return nn.functional.gaussian_nll_loss(outputs[:, 0], targets.to(outputs.dtype), outputs[:, 1].exp())
+
+
+def test_whole_numbers_are_classes_where_the_loss_is_of_classes_or_somebody_says_so():
+    def metrics(**given):
+        made = problem(nn.Linear(6, 2), **given)
+        return set(made.evaluate(made.start))
+
+    def own(outputs, targets):
+        return nn.functional.cross_entropy(outputs, targets)
+
+    assert metrics(loss=counted) == {"loss"}
+    assert metrics(loss=own) == {"loss"}
+    assert metrics(loss=own, accuracy=True) == {"loss", "accuracy"}
+    assert metrics(accuracy=False) == {"loss"}
+    smooth = partial(nn.functional.cross_entropy, label_smoothing=0.1)
+    for loss in (smooth, nn.CrossEntropyLoss(label_smoothing=0.1), nn.MultiMarginLoss()):
+        assert metrics(loss=loss) == {"loss", "accuracy"}
+    y = torch.zeros(24, 1)
+    with pytest.raises(FederationError, match="there is no accuracy: it needs outputs"):
+        problem(nn.Linear(6, 1), loss=nn.functional.mse_loss, y=y, accuracy=True)
+
+
+@pytest.mark.parametrize("test", [None, 3, torch.zeros(2, 6), (torch.zeros(2, 6),), torch.zeros(3)])
+def test_data_that_are_no_pair_are_named(test):
+    x = torch.randn(24, 6)
+    train = (x, (x[:, 0] > 0).long())
+    with pytest.raises(FederationError, match="the test data must be"):
+        network_problem(nn.Linear(6, 2), train, Even().parts(range(24), 2, 0), test)
+
+
+def old_weight_norm():
+    return nn.Sequential(nn.utils.weight_norm(nn.Linear(6, 2)))
+
+
+def pruned():
+    layer = nn.Linear(6, 2)
+    prune.l1_unstructured(layer, "weight", 0.5)
+    return nn.Sequential(layer)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("make", [old_weight_norm, pruned])
+def test_networks_that_cannot_be_copied_are_named_with_the_remedy(make):
+    with pytest.raises(FederationError, match=r"the network cannot be copied .*use torch\.nn\.utils\.param"):
+        problem(make())
+
+
+@pytest.mark.parametrize("local", [
+    {}, {"optimiser": Sgd(0.9, 0.1)}, {"optimiser": Adam()}, {"optimiser": AdamW()}, {"clip": 0.1},
+])  # fmt: skip
+def test_sparse_gradients_of_an_embedding_are_those_of_a_dense_one(local):
+    found = []
+    tokens = torch.randint(3, (24,), generator=torch.Generator().manual_seed(0))
+    for sparse in (True, False):
+        torch.manual_seed(0)
+        module = nn.Sequential(nn.Embedding(3, 4, sparse=sparse), nn.Linear(4, 2))
+        made = network_problem(module, (tokens, tokens % 2), Even().parts(range(24), 2, 0), (tokens, tokens % 2))
+        found.append(list(rounds(FedAvg(Descent(3, 0.1, **local)), made, rounds=2))[-1].metrics)
+    assert found[0] == found[1]
