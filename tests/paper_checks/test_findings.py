@@ -1,11 +1,14 @@
 """The pages of findings are those that the ledger, the witnesses and their replays give."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
+from replayed_once import replayed_once
 
+from paper_checks import findings
 from paper_checks.claim import FAILING
-from paper_checks.findings import PARTS, findings_page, proof_pages
+from paper_checks.findings import PARTS
 from paper_checks.ledger import PAPERS
 from paper_checks.replay import stored_path
 
@@ -13,10 +16,28 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = [(paper, page) for paper in PAPERS for page in paper.pages]
 
 
+@pytest.fixture(autouse=True)
+def _each_file_once(monkeypatch):
+    monkeypatch.setattr(findings, "replay_in_fresh_process", replayed_once)
+
+
+@cache
+def written(name):
+    """A page of findings."""
+    paper, page = next((paper, page) for paper, page in PAGES if page.name == name)
+    return findings.findings_page(paper, page, DOCS)
+
+
+@cache
+def proofs(package):
+    """The pages of a paper's proofs."""
+    return findings.proof_pages(next(paper for paper in PAPERS if paper.package == package))
+
+
 @pytest.mark.parametrize(("paper", "page"), PAGES, ids=lambda part: part.name)
 def test_the_page_in_docs_is_current(paper, page):
     committed = (DOCS / f"{page.name}.md").read_text(encoding="utf-8")
-    assert findings_page(paper, page, DOCS) == committed, "run `make docs`"
+    assert written(page.name) == committed, "run `make docs`"
 
 
 @pytest.mark.parametrize(("paper", "page"), PAGES, ids=lambda part: part.name)
@@ -44,7 +65,7 @@ def test_headlines_rest_on_claims_of_their_page(paper, page):
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.package)
 def test_every_proof_has_its_current_page(paper):
-    pages = proof_pages(paper)
+    pages = proofs(paper.package)
     prefixes = {claim.id.split("/")[0] for claim in paper.claims()}
     committed = [path.stem for path in (DOCS / "proofs").glob("*.md") if path.stem.split("--")[0] in prefixes]
     assert sorted(committed) == sorted(pages), "run `make docs`"
@@ -60,7 +81,7 @@ def test_every_proof_has_its_current_page(paper):
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.package)
 def test_a_proof_says_which_statement_it_proves(paper):
     """The correction if its reading has a witness on file; else that reading, or what is printed, and no other."""
-    pages = proof_pages(paper)
+    pages = dict(proofs(paper.package))
     for claim in paper.claims():
         for reading, id in zip(claim.readings, claim.file_ids(), strict=True):
             text = pages.pop(id.replace("/", "--").replace("@", "--"), None)
@@ -77,8 +98,7 @@ def test_a_proof_says_which_statement_it_proves(paper):
 
 def entry_of(name, id):
     """The entry of a claim on a page."""
-    paper, page = next((paper, page) for paper, page in PAGES if page.name == name)
-    return findings_page(paper, page, DOCS).split(f"#### {id}\n")[1].split("####")[0]
+    return written(name).split(f"#### {id}\n")[1].split("####")[0]
 
 
 def test_an_entry_tells_a_proof_of_the_correction_from_one_of_a_reading():
