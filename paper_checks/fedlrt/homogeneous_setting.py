@@ -93,7 +93,7 @@ def make_problems(context: Context) -> dict[tuple[str, int], Setting]:
 
 
 def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) -> list[Promise]:
-    """Whether the text determines the loss: least curvature over largest, as if every basis gave what the first does.
+    """Whether the text determines the curvatures: the least over the largest, as if all bases gave the first's.
 
     Args:
         curvatures: By basis.
@@ -120,9 +120,9 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
     control=Form("In every normalisation of the polynomials the minimiser is $W_r$, the only one.",
                  {"keep": ("minimiser",)}),
     correction=Form(
-        "With one of the normalisations named the loss is determined, and the minimiser is $W_r$, the only one. Left "
-        "open are the normalisation of the polynomials, the law of $W_r$, rank and size of the start, and the number "
-        "of rounds.",
+        "With one of the normalisations named the second derivatives are determined, up to the draw of the points, and "
+        "with 10,000 points the minimiser is $W_r$, the only one. Left open are the normalisation of the polynomials, "
+        "the law of $W_r$, and with it the loss, rank and size of the start, and the number of rounds.",
         {"bases": ("uniform",)},
         ({"bases": ("plain", "uniform")}, {"samples": 300}, {"moved": 0.01}),
         asks="weaker",
@@ -134,7 +134,7 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
 def exp_homogeneous(problems: Mapping[tuple[str, int], Setting], samples: int = 10_000, moved: float = 0.0,
                     bases: tuple[str, ...] = tuple(BASES),
                     keep: tuple[str, ...] = ("complete", "minimiser")) -> Promises:  # fmt: skip
-    """Whether the text determines the loss, by its curvatures, and the minimiser; ``moved``: one so far from it."""
+    """Whether the text determines how curvatures spread, and the minimiser; ``moved``: one so far from it."""
     spread = {basis: problems[basis, samples].curvature for basis in bases}
     yield from determined(spread, bases, 20) if "complete" in keep else []
     for basis in bases:

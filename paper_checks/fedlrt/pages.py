@@ -126,8 +126,8 @@ ANALYSIS = Page(
             ("fedlrt/claim-simplified-sufficient",),
         ),
         Headline(
-            r"What vanishes in the limit is the gradient projected to the tangent space, not the gradient: a loss with "
-            r"a solution of rank one can be left at another point.",
+            r"What vanishes in the limit is the gradient projected to the tangent space, not the gradient: on a loss "
+            r"whose solution has rank two, a run from rank one can stop at another point.",
             ("fedlrt/claim-thm3-text",),
         ),
         Headline(

@@ -16,7 +16,13 @@ CHANGES = {
     "cor-1": ({"steps": 5}, {"norm": "26"}),
     "eq-46": ({"delta": "1/50"},),
     "thm-11-hat-first": ({"slope": [["24", "0"], ["0", "7"]]}, {"delta": "1/2"}),
-    "claim-thm3-text": ({"corner": "0"}, {"matrix": [["1", "0"], ["0", "1/4"]]}),
+    "claim-thm3-text": (
+        {"corner": "0"},
+        {"matrix": [["1", "0"], ["0", "1/4"]]},
+        {"theta": "1/60"},
+        {"theta": "1"},
+        {"step": "1/10"},
+    ),
     "thm-11-combine": ({"share": "1"}, {"delta": "2"}),
 }
 

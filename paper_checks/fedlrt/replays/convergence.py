@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from paper_checks.fedlrt.replays.truncation_steps import inner, minus, one_step, truncated
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.stored_values import Values, square
+from paper_checks.stored_values import Values, fractions, square
 
 
 @replay("fedlrt/thm-3")
@@ -34,9 +34,11 @@ def claim_thm3_text(values: Values) -> Violation:
 
     While the first singular vector u is none of the matrix, in either of the spans, the gradients in U and V widen both
     bases to the first two coordinates and to nothing else; all matrices are symmetric. Decimals of 60 digits follow u.
+    Every round is cut to rank 1, the least rank whose tail after it is within theta. T is the only stationary point.
     """
     (a, b), (c, d) = square(values["matrix"], 2)
-    corner, rate, rounds = Fraction(values["corner"]), Fraction(values["step"]), int(values["rounds"])
+    corner, rate, theta = fractions(values, "corner", "step", "theta")
+    rounds = int(values["rounds"])
     assumes = [
         Hypothesis("upper right entry of the matrix", b, "=", c),
         Hypothesis("determinant of the matrix", a * d - b * c, "=", 0),
@@ -48,20 +50,24 @@ def claim_thm3_text(values: Values) -> Violation:
     with localcontext(prec=60):
         T = [[Decimal(v.numerator) / v.denominator for v in row] for row in ((a, b), (c, d))]
         s, u, step = Decimal(1), (Decimal(1), Decimal(0)), Decimal(rate.numerator) / rate.denominator
-        widened = lengths = Decimal(1)
+        widened = lengths = kept = Decimal(1)
+        cut = Decimal(0)
         for _ in range(rounds):
             gradient = (T[1][0] * u[0] + T[1][1] * u[1]) * u[0] - (T[0][0] * u[0] + T[0][1] * u[1]) * u[1]
             W = [[s * u[i] * u[j] for j in range(2)] for i in range(2)]
             W = [[W[i][j] - step * (W[i][j] - T[i][j]) for j in range(2)] for i in range(2)]
             middle, apart = (W[0][0] + W[1][1]) / 2, (((W[0][0] - W[1][1]) / 2) ** 2 + W[0][1] ** 2).sqrt()
             s, way = middle + apart, (W[0][1], middle + apart - W[0][0])  # the larger eigenvalue and its vector
+            kept, cut = min(kept, s), max(cut, abs(middle - apart))
             length = (way[0] ** 2 + way[1] ** 2).sqrt()
             widened, lengths = min(widened, abs(gradient)), min(lengths, length)
             u = (way[0] / length, way[1] / length) if length else u
     # 60 digits of these numbers of order one are far more than 30 digits of their difference from 0.
     assumes.append(Hypothesis("least gradient across the basis", Fraction(widened), ">", Fraction(1, 10**30)))
     assumes.append(Hypothesis("least length of a singular vector", Fraction(lengths), ">", Fraction(1, 10**30)))
-    start = (1 - a) ** 2 + 2 * b**2 + d**2 + corner**2
-    return Violation(corner**2, start / 10**8, assumes=assumes,
-                     reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from "
-                     "e1 e1': squared gradient in every round, against 1e-8 of that at the start")  # fmt: skip
+    assumes.append(Hypothesis("largest second singular value of a round, which is cut", Fraction(cut), "<", theta))
+    assumes.append(Hypothesis("least first singular value of a round, which stays", Fraction(kept), ">", theta))
+    return Violation(corner, theta, assumes=assumes,
+                     reads="loss |W - T|^2/2, T = diag(matrix, 0, corner), from e1 e1', every round cut to rank 1: "
+                     "distance from T, the only stationary point, at least the corner in every round, against "
+                     "theta")  # fmt: skip

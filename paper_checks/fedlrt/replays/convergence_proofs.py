@@ -18,7 +18,7 @@ from paper_checks.stored_values import Values
 
 
 def _flaw_of_descent(limit: Fraction, steps: Sequence[int]) -> str:
-    r"""Why a round with full correction need not descend by a share of $|g|^2$, for $x = s\lambda L$ up to the limit.
+    r"""That a round with full correction lowers the loss by a share of $|g|^2$, for $x = s\lambda L$ up to the limit.
 
     By `local_steps` with $\rho = 1$, $R = 1 - \frac1s$ the loss falls by at least $s\lambda(1 - \frac{1+R}2x)|g|^2$,
     and for $x \le 1$ the bracket is at least $\frac1{2s}$.
@@ -50,12 +50,14 @@ def claim_fedlin(values: Values) -> Proof:
                  "rounds, and bounded level sets of a convex loss with one minimiser")  # fmt: skip
 
 
-@proof("fedlrt/claim-thm3-text", limit="1", steps=[1, 2, 3, 10, 100, 1000], beyond="1/2", slope="1/2")
+@proof("fedlrt/claim-thm3-text", limit="1", steps=[1, 2, 3, 10, 100, 1000], beyond="1/2", slope="1/2", rate="1/12",
+       theta="1/40")  # fmt: skip
 def claim_thm3_text(values: Values) -> Proof:
     r"""Theorem 2 as corrected, summed over the rounds; then the example, one client and one step of $x = \lambda < 1$.
 
-    A round changes the loss by at most $-\frac\lambda2\|\nabla_{\tilde S}L\|^2$ and the cost of its truncation, since
-    $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. As the costs have a finite sum and L is bounded below, so do the squared
+    With $\vartheta_t$ for the norm of what round t cuts, a round changes the loss by at most
+    $-\frac\lambda2\|\nabla_{\tilde S}L\|^2$ and the cost of its truncation, since $1 - (1 - \frac1{2s_*})x \ge
+    \frac1{2s_*}$. As the costs have a finite sum and L is bounded below, so do the squared
     gradients. The wide bases hold all directions that leave a matrix in $\mathcal M_r$ (fedlrt/claim-gu-gv-choice).
 
     The example, $T = bb^\top + \frac12e_4e_4^\top$: while U and V are one u in the span of $e_1, e_2$, the gradient
@@ -64,8 +66,11 @@ def claim_thm3_text(values: Values) -> Proof:
     leading part of $p\,uu^\top + q\,\hat b\hat b^\top$, with $\hat b = b/|b|$, $p = (1-x)s$ and $q = x|b|^2$. Let u be
     at the angle $\varphi$ from b: the new one is at $\psi$ with $\tan2\psi = p\sin2\varphi/(q + p\cos2\varphi)$. From
     $e_1$ on $2\varphi < \frac\pi2$ and $s \le |b|^2$, and both stay so, as the leading value is at most $p + q$. So
-    $\tan2\psi \le (1-x)\tan2\varphi$, and u tends to b. The leading value is at least $p\cos^2\varphi + q$ and at most
-    $p + q$, so that s tends to $|b|^2$, and W to $bb^\top$.
+    $\tan2\psi \le (1-x)\tan2\varphi$, and u tends to b. With $\lambda \le \frac1{12}$ and $\vartheta = \frac1{40}$
+    every round is cut to rank one: the smaller value is at most the form at the vector across u, $q\sin^2\varphi \le
+    x|b|^2\cdot\frac15 \le \frac1{48}$, and the leading one at least the form at u, $p + q\cos^2\varphi \ge (1-x)s +
+    x|b|^2\cdot\frac45 = (1-x)s + x$, so that s is never below 1. The leading value is at least $p\cos^2\varphi + q$ and
+    at most $p + q$, so that s tends to $|b|^2$, and W to $bb^\top$.
     """
     flaws = [_flaw_of_descent(Fraction(values["limit"]), values["steps"])]
     beyond, slope = rational(values["beyond"]), rational(values["slope"])
@@ -94,6 +99,14 @@ def claim_thm3_text(values: Values) -> Proof:
     low, high = small * (1 + c) / 2 + large, small + large  # cos^2 phi = (1 + cos 2phi)/2
     stays = sympy.fraction(sympy.together(1 - high))
     flaws.append("" if all(map(non_negative, stays)) else "the leading value exceeds that of b")
+    # At the start tan phi is the second entry of b over the first; phi never grows.
+    across, share = sympy.Matrix([-sympy.sin(phi), sympy.cos(phi)]), b[1] ** 2 / b.dot(b)
+    forms = ((across, q * sympy.sin(phi) ** 2), (at[0], p + q * sympy.cos(phi) ** 2))
+    flaws += ["" if sympy.simplify((v.T * M * v)[0] - value) == 0 else "a form at a vector" for v, value in forms]
+    rate, theta = rational(values["rate"]), rational(values["theta"])
+    rank_one = 0 < rate * b.dot(b) * share < theta < 1 <= b.dot(b) * (1 - share)
+    flaws.append("" if rank_one else "the threshold does not cut to rank one")
+    flaws.append("" if theta < corner else "the limit is within the threshold of the stationary point")
     settled = sympy.simplify(low.subs(d, 0) - high) == 0 and sympy.simplify(high.subs(a, 0) - 1) == 0
     flaws.append("" if settled else "another limit of the leading value")
     # From e_1: tan phi is the second entry of b over the first, below tan(pi/4); and s = 1 is at most |b|^2.
@@ -102,8 +115,9 @@ def claim_thm3_text(values: Values) -> Proof:
     return Proof(
         not flaw,
         flaw
-        or "every round descends by a share of the squared gradient, minus its truncation; in the example the angle to "
-        r"b shrinks by $1 - \lambda$ a round, and the entry (4, 4) stays",
+        or "every round descends by a share of the squared gradient, minus its truncation; in the example the tangent "
+        r"of twice the angle to b shrinks at least by the factor $1 - \lambda$ in a round, every round is cut to rank "
+        "one, and the entry (4, 4) stays",
     )
 
 
@@ -142,7 +156,7 @@ def claim_robust(values: Values) -> Proof:
 
 
 def _flaw_of_outside(share: Fraction, power: int) -> str:
-    r"""Why a product of two norms $a, b \le \delta g$ may exceed $\mathrm{share}\,\delta^{\mathrm{power}}g^2$.
+    r"""That a product of two norms $a, b \le \delta g$ is at most share times $\delta$ to the power, times $g^2$.
 
     With $p = \delta g - a$, $q = \delta g - b$, all of them and a not negative, and $\delta = 1/(1 + A)$. Equality
     is at p = q = 0, for any A at the power 2.
@@ -170,12 +184,14 @@ def thm_11_hat_first(values: Values) -> Proof:
 
 @proof("fedlrt/thm-11-hat-second", half="1/2", power=2)
 def thm_11_hat_second(values: Values) -> Proof:
-    r"""The way outside the block is at most $s_*\lambda\,\delta g$ long, by the triangle inequality (or Jensen's).
+    r"""The way outside the block is at most $s_*\lambda\,\delta g$ long, $g = \|\nabla_{\tilde S}L(\tilde W_r)\|$.
 
-    Its terms are the clients' gradients there, at most $\delta g$ long each. Half of the square follows, with L = 1.
+    It is $s_*\lambda$ times the mean, over clients and steps, of the clients' gradients there. By Jensen's inequality a
+    mean is at most as long as the root mean square of its terms, here $\delta g$. Half of the square follows, with
+    L = 1.
     """
     flaw = _flaw_of_outside(2 * Fraction(values["half"]), int(values["power"]))
-    return Proof(not flaw, flaw or "the triangle inequality over steps and clients, squared")
+    return Proof(not flaw, flaw or "Jensen's inequality over steps and clients")
 
 
 @proof("fedlrt/claim-drift@what-can-happen", limit="1", power=1, steps=[1, 2, 5])
