@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import pairwise
+
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
 
@@ -18,5 +21,24 @@ def undivided(values: Values) -> Violation:
 
 exp_resnet18 = replay("fedlrt/exp-resnet18")(undivided)
 exp_resnet18_every = replay("fedlrt/exp-resnet18@every-number-up-to-16")(undivided)
-exp_other_vision = replay("fedlrt/exp-other-vision")(undivided)
-exp_other_vision_every = replay("fedlrt/exp-other-vision@every-number-up-to-16")(undivided)
+
+
+@replay("fedlrt/exp-other-vision")
+def exp_other_vision(values: Values) -> Violation:
+    """Weights of VGG16's layers one by one: those of the two hidden layers of its head, as a share of all."""
+    widths, hidden, classes = [int(w) for w in values["widths"]], [int(w) for w in values["hidden"]], values["classes"]
+    assumes = assuming(
+        Hypothesis("convolutions of VGG16", len(widths), "=", 13),
+        Hypothesis("hidden layers of its head", len(hidden), "=", 2),
+        Hypothesis("narrowest convolution", min(widths, default=0), "=", 64),
+        Hypothesis("widest convolution", max(widths, default=0), "=", 512),
+        Hypothesis("widest hidden layer", max(hidden, default=0), "<=", 512),
+        Hypothesis("narrowest hidden layer", min(hidden, default=0), ">=", 1),
+        Hypothesis("classes of CIFAR10", int(classes), "=", 10),
+    )  # fmt: skip
+    convolutions = [9 * a * b for a, b in pairwise([3, *widths])]
+    head = [a * b for a, b in pairwise([widths[-1], *hidden, int(classes)])]
+    share = Fraction(sum(head[:-1]), sum(convolutions) + sum(head))
+    return Violation(1 - share, Fraction(1, 2), assumes=assumes,
+                     reads="weights of the head's two hidden layers over those of all layers, either of which may be "
+                     "meant to be low-rank: 1 minus it, against a half")  # fmt: skip
