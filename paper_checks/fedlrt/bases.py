@@ -225,7 +225,7 @@ def regular(points: Sequence[Wide], beyond: bool = False, singular: bool = False
 )
 def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled: bool = True,
          length: float = 1.0) -> Promises:  # fmt: skip
-    """The toolkit's wide bases; ``mean`` False asks for the first client's gradient instead."""
+    """The toolkit's wide bases, for 2r <= n; ``mean`` False asks for the first client's gradient instead."""
     for one in regular(points, beyond):
         U, S, V = one.parts
         own = (one.G_U, one.G_V) if mean else (one.slopes[0] @ V @ S.mT, one.slopes[0].mT @ U @ S)

@@ -99,7 +99,10 @@ def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
           panels: tuple[tuple[str, ...], ...] = (("S", "U", "V"), ("U", "V"), ("Ubar", "Vbar"), ("W",)),
     sides: float = 2.0,
 ) -> Promises:  # fmt: skip
-    """What travels in each of the four messages, in order, and its size."""
+    """What travels without correction, in four messages, in order, and its size.
+
+    The beginning of the caption is lost; with the full correction two messages more travel.
+    """
     for one in layers[variant]:
         named = []
         for trip in one.trips:
@@ -112,7 +115,10 @@ def fig_2(layers: Mapping[str, list[Counted]], variant: str = "FeDLRT",
         sizes = (m * r + n * r + r**2, m * r + n * r, m * r + n * r, (sides * r) ** 2)
         for panel, (size, sent) in enumerate(zip(sizes, one.messages.values(), strict=False), start=1):
             yield Promise(f"numbers of panel {panel}", sent, size)
-    return f"{SCOPE}, all messages of a round"
+    return (
+        f"{SCOPE}, all messages of a round without correction, which the panels fit: with the full correction two more "
+        "travel; the beginning of the caption is lost"
+    )
 
 
 @promises(

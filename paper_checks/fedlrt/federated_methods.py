@@ -44,22 +44,33 @@ def measure_pooling(context: Context) -> Sequence[Point]:
     "of the $L_c$ with uniform weights.",
     measure=measure_pooling,
     mutants=[{"weight": 1.01}],
-    hypotheses=(Dropped("all $X_c$ of one size", {"more": 1}),),
+    hypotheses=(
+        Dropped("all $X_c$ of one size", {"more": 1}),
+        Dropped("$X_c$ disjoint, or points of X counted once for each client that has them", {"shared": True}),
+    ),
     kind="definition",
     expect=("holds", "proof"),
 )
-def eq_1(points: Sequence[Point], more: int = 0, weight: float = 1.0) -> Evidence:
-    """The mean over all samples against the mean of the clients' means, for any losses of the samples."""
+def eq_1(points: Sequence[Point], more: int = 0, shared: bool = False, weight: float = 1.0) -> Evidence:
+    """The mean over all samples against the mean of the clients' means, for any losses of samples that none share.
+
+    With ``shared`` the first client's first sample is the first one of every other client too, and counts once in X.
+    """
     lines = []
     for clients, samples in SPLITS:
         sizes = [samples] * (clients - 1) + [samples + more]
         losses = sympy.symbols(f"l_0:{sum(sizes)}")
-        left, means = sum(losses) / len(losses), []
+        first, held = losses[0], set[sympy.Symbol]()
+        means = []
         for size in sizes:
             own, losses = losses[:size], losses[size:]
+            own = (first, *own[1:]) if shared else own
+            held.update(own)
             means.append(sum(own) / size)
+        left = sum(held) / len(held)
         lines.append(Equation(f"C = {clients}, {samples} each", left, rational(weight) * sum(means) / clients))
-    return judge_identity(lines, points, "1 to 4 clients with 1 to 3 samples each, whose losses are symbols")
+    return judge_identity(lines, points, "1 to 4 clients with 1 to 3 samples each, whose losses are symbols, none of "
+                          "them at two clients")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = Tru
     expect=("holds", "search"),
 )
 def eq_16(steps: list[Step], old: bool = True, new: bool = True, length: float = 1.0) -> Promises:
-    """The toolkit's bases for K and L after an Euler step; ``old`` and ``new`` leave columns out."""
+    """The toolkit's bases for K and L after an Euler step, for 2r <= n; ``old`` and ``new`` leave columns out."""
     for one in steps:
         for basis, first, slope, _ in one.sides:
             moved = first - one.rate * slope

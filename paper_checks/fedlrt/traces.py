@@ -178,6 +178,13 @@ class Trace:
         largest = max(norm(self.outside(self.wide(slope))) for slopes in self.local_slopes for slope in slopes)
         return largest / total if total else float("inf")
 
+    @cached_property
+    def outer_in_mean(self) -> float:
+        """Root mean square of the clients' gradients outside the block in all steps, over the global one at first."""
+        total = norm(self.gradient)
+        squares = [norm(self.outside(self.wide(slope))) ** 2 for slopes in self.local_slopes for slope in slopes]
+        return float(np.sqrt(np.mean(squares))) / total if total else float("inf")
+
 
 def descent_constant(steps: int | None, delta: float = 0.0) -> float:
     r"""The constant of the descent, $\frac12(1 + (1 - \frac1s)\sqrt{1 + \delta^2})$; its limit for many steps if None.

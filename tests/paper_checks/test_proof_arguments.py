@@ -51,7 +51,7 @@ def test_lemmas_are_what_the_body_refers_to_without_the_words_of_helpers():
 @pytest.mark.parametrize("replay", PROOFS, ids=lambda replay: replay.id)
 def test_no_page_tells_what_a_helper_returns(replay):
     texts = [" ".join(text) for _, text in argument_of(replay).lemmas]
-    assert not [text for text in texts if re.search(r"^(Why|Which)\b.*; empty if", text)]
+    assert not [text for text in texts if re.search(r"^(Why|Which)\b", text)]
 
 
 def test_settings_of_other_modules_come_with_a_lemma_of_theirs():

@@ -1,4 +1,10 @@
-"""Replays of the claims in ``descent_steps``."""
+r"""Proofs of the two bounds in the proof of Theorem 7, and a replay of a line in that of Theorem 8.
+
+L = 1, and all is in the coefficients of the wide bases, from the start of the round. g is the global gradient there.
+After k steps client c is at $e_{c,k}$, with $e_{c,0} = 0$ and $e_{c,k+1} = e_{c,k} - \lambda(g + D_{c,k})$, where
+$D_{c,k}$ is how much its own gradient at $e_{c,k}$ differs from that at the start, so that $|D_{c,k}| \le |e_{c,k}|$.
+The mean of the clients' ends after s steps is $w = -s\lambda g - \frac\lambda C\sum_{c,k}D_{c,k}$.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +15,8 @@ from paper_checks.replay import Hypothesis, Proof, Violation, proof, replay
 from paper_checks.stored_values import Values
 
 
-def _rounds_proved(values: Values, term: str) -> Proof:
-    r"""Right minus left side as a sum of what is known to be non-negative, at each size.
-
-    Client c goes from $e_{c,0} = 0$ by $e_{c,k+1} = e_{c,k} - \lambda(g + D_{c,k})$, where $D_{c,k}$ is the change of
-    its gradient at $e_{c,k}$, so that $|D_{c,k}| \le |e_{c,k}|$ (L = 1). The mean of the clients ends at $w = -s\lambda
-    g - \frac\lambda C\sum_{c,k}D_{c,k}$.
-    """
+def _rounds_proved(values: Values, term: str, by: str) -> Proof:
+    """Right minus left side as a sum of what is known to be non-negative, at each size."""
     flaw = ""
     if [round_of(case) for case in values["cases"]] != rounds([Fraction(1, 12), Fraction(1, 2), 2, 5, 100]):
         return Proof(False, "other sizes or rates than those that are promised")
@@ -39,30 +40,31 @@ def _rounds_proved(values: Values, term: str) -> Proof:
                 slack.add(step**2 * steps / clients, row, row)
         if not slack.non_negative():
             flaw = flaw or f"the rest is not positive semidefinite at {clients} clients, {steps} steps of {step}"
-    return Proof(not flaw, flaw or f"{len(values['cases'])} sizes and rates")
+    return Proof(not flaw, flaw or f"for all sizes and rates by {by}; what is left of right minus left side by machine "
+                 f"as well, at {len(values['cases'])} of them")  # fmt: skip
 
 
 @proof("fedlrt/thm-7-first-term")
 def thm_7_first_term(values: Values) -> Proof:
-    r"""The end of the mean client in the inner product with g, for any number of clients and steps and any rate.
+    r"""The mean w of the clients' ends in the inner product with g, for any numbers of clients and steps, any rate.
 
-    That is $\langle g, w\rangle + s\lambda|g|^2 = -\frac\lambda C\sum_{c,k}\langle g, D_{c,k}\rangle$. Each product is
+    It is $\langle g, w\rangle + s\lambda|g|^2 = -\frac\lambda C\sum_{c,k}\langle g, D_{c,k}\rangle$. Each product is
     at most $|g||D_{c,k}| \le |g||e_{c,k}|$ by Cauchy and Schwarz, which gives the printed right side. The machine does
     the identity at the sizes on file: what is left of right minus left side is zero.
     """
-    return _rounds_proved(values, "first")
+    return _rounds_proved(values, "first", "Cauchy and Schwarz")
 
 
 @proof("fedlrt/thm-7-second-term")
 def thm_7_second_term(values: Values) -> Proof:
-    r"""$\frac12|x + y|^2 \le |x|^2 + |y|^2$ for the two parts of w.
+    r"""$\frac12|x + y|^2 \le |x|^2 + |y|^2$ (Lemma 5) for the two parts of the mean w of the clients' ends.
 
     They are $x = -s\lambda g$ and $y = -\frac\lambda C\sum_{c,k}D_{c,k}$. The square of a sum of sC vectors is at most
-    sC times the sum of their squares: $|y|^2 \le \frac{\lambda^2s}C \sum_{c,k}|D_{c,k}|^2 \le
+    sC times the sum of their squares (Lemma 6): $|y|^2 \le \frac{\lambda^2s}C \sum_{c,k}|D_{c,k}|^2 \le
     \frac{\lambda^2s}C\sum_{c,k}|e_{c,k}|^2$, for any sizes and rates. The machine finds the rest of right minus left
     side positive semidefinite at the sizes on file.
     """
-    return _rounds_proved(values, "second")
+    return _rounds_proved(values, "second", "Lemmas 5 and 6")
 
 
 @replay("fedlrt/thm-8-proof")

@@ -46,7 +46,9 @@ def flaw_of_bracket(largest: Fraction, limit: Fraction) -> str:
 def flaw_of_least(constant: sympy.Rational) -> str:
     r"""Why $\frac{1+R}2$, times a constant, is not the least one for all small rates; empty if it is.
 
-    Two clients start along $p = g \pm \delta n$ (n a unit vector across g, $|g| = 1$, so that $|p| = \rho$) and have,
+    Two clients start along $p = g \pm \delta n$, where $|g| = 1$, g is in the block of S, and n is a unit vector in the
+    wide bases and outside that block, so that $|p| = \rho$. As the mean gradient g adds no direction to the bases, a QR
+    decomposition completes them with columns of its own, and n may be the product of two of these. The clients have,
     up to terms of higher order in the rate, gradients $D(-tp) = -t\rho g$ on their ways, $t = k\lambda$, and $D(-xg) =
     -xg$ at the server's point. Smooth functions with L = 1 through these exist: by the interpolation conditions, each
     of which is an equality or has a rest without negative coefficients in $\rho - 1$. With all gradients times

@@ -83,7 +83,10 @@ def lemma_3(values: Values) -> Proof:
 
 
 def flaw_of_tail(after: int, sizes: Sequence[int]) -> str:
-    r"""Why the sum of squares from $\sigma_{r + after}$ on is not what rank r misses, or falls by another square."""
+    r"""That the squares from $\sigma_{r+1}$ on add up to what the best matrix of rank r misses, squared.
+
+    With the tail from $\sigma_{r + after}$ on this is so for after = 1. The sum is $\sigma_r^2$ less than at r - 1.
+    """
     flaws = ["" if sizes else "no sizes"]
     for size in map(int, sizes):
         s = sympy.symbols(f"s_1:{size + 1}", nonnegative=True)

@@ -51,7 +51,8 @@ def eq_46(values: Values) -> Violation:
     right = -at.whole * (1 - 12 * at.whole) * inside**2
     printed = Hypothesis("left side with the printed sign", -p * inside + p**2 / 2, ">", right)
     return Violation(p * inside + p**2 / 2, right, assumes=(*at.assumes, printed), given=at.given,
-                     reads=f"{LOSSES}: left side of (46), against the right one, with either sign")  # fmt: skip
+                     reads=f"{LOSSES}: left side of (46) with the opposite sign (with the printed one it is "
+                     f"{float(printed.value):.5g}), against the right one")  # fmt: skip
 
 
 def _linear(values: Values) -> tuple[Fraction, Fraction, Fraction, Fraction, list[Hypothesis]]:

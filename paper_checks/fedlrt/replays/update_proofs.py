@@ -60,7 +60,7 @@ def flaw_of_chain(share: Any = 1) -> str:
 
 
 def flaw_of_smoothness(inner: Any, half: Any) -> str:
-    r"""Why $L(Y + D) - L(Y)$ need not be at most inner times $\langle F(Y), D\rangle$ plus half times $L\|D\|^2$.
+    r"""That $L(Y + D) - L(Y) \le -\langle F(Y), D\rangle + \frac L2\|D\|^2$, where inner is -1 and half is 1/2.
 
     Lemma 4: the derivative along D is at most $\langle\nabla L(Y), D\rangle + tL\|D\|^2$ at the share t of the way.
     """

@@ -303,4 +303,9 @@ def thm_7(values: Values) -> Proof:
         if not slack.non_negative():
             flaw = flaw or f"{clients} clients, {steps} steps of {step}: the rest is not positive semidefinite"
     printed = sum(one[3:] != half for one in wanted)
-    return Proof(not flaw, flaw or f"{len(cases)} cases, {printed} of them with the printed constants")
+    return Proof(
+        not flaw,
+        flaw
+        or "for all sizes and rates by the bounds of the two terms; what is left of right minus left side by machine "
+        f"as well, in {len(cases)} cases, {printed} of them with the printed constants",
+    )
