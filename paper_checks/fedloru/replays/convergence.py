@@ -266,15 +266,13 @@ def thm_4_2_rate(values: Values) -> Violation:
         Hypothesis("start, against the largest target", W, "<=", max(targets)),
         Hypothesis("A", A, ">", 0),
         Hypothesis("eta_0", eta_0, ">", 0),
-        Hypothesis(
-            "sum of p^2 (w - target) at the start, for a value that is the same for every T",
-            sum(p**2 * (W - c) for p, c in zip(shares, targets, strict=True)),
-            "=",
-            0,
-        ),
     )
     rate = eta_0 / root
-    assumes += assuming(Hypothesis("rate times A^2", rate * A**2, "<=", 1))
+    pull = sum(p**2 * (W - c) for p, c in zip(shares, targets, strict=True))
+    assumes += assuming(
+        Hypothesis("rate times A^2", rate * A**2, "<=", 1),
+        Hypothesis("sum of p^2 (w - target) at the start, for a value that is the same for every T", pull, "=", 0),
+    )
     least_at = sum(p * c for p, c in zip(shares, targets, strict=True))
     w, gaps = W, list[Fraction]()
     for _ in range(T):
@@ -310,7 +308,7 @@ def gradient_in_W(values: Values) -> Violation:
     )
     root = rational_root(Fraction(T))
     in_B = sum((A[0] * target[j] + A[1] * target[2 + j]) ** 2 for j in range(2))
-    square, size = sum(c**2 for c in target), sum(a**2 for a in A)
+    square, size = (sum((x**2 for x in entries), Fraction(0)) for entries in (target, A))
     assumes += assuming(Hypothesis("squared gradient in B", in_B, "=", 0))
     G, C_A = rational_root(square), rational_root(size)
     Q = G * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
