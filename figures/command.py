@@ -14,6 +14,7 @@ from workloads.arguments import add_command, at_least, named
 if TYPE_CHECKING:
     from figures.figure import Figure
     from figures.make import Made
+    from figures.spectrum_command import SpectrumRequest
     from hessian.memory import Budget
 
 
@@ -120,6 +121,11 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add("--parameters", nargs="+", default=(), metavar="PATTERN", help="names such as 'layer1.*'; default: all")
     add("--blocks", nargs="?", const=0, type=at_least(1), metavar="DEPTH",
         help="stable rank of every module too, or of those at a depth: 1 for layer1, head")  # fmt: skip
+    add(
+        "--checkpoints",
+        metavar="DIR",
+        help="instead: stable rank, largest eigenvalues and overlaps at every numbered file of weights in a folder",
+    )
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
     add("--trial", action="store_true",
         help="multiply one vector or eight at a time, whatever is faster: numbers repeat to rounding")  # fmt: skip
@@ -167,9 +173,28 @@ def _spectrum(options: argparse.Namespace) -> int:
     require_writable(out)
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
+    if options.checkpoints is not None:
+        return _checkpoints(request, Path(options.checkpoints), out)
     with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
         measured = measure_network(request, bar.set_postfix_str)
     paths = write_spectrum(measured, out)
     print(summary(measured))
     print(", ".join(str(path) for path in paths.values()))
+    return 0
+
+
+def _checkpoints(request: SpectrumRequest, folder: Path, out: Path) -> int:
+    from tqdm import tqdm
+
+    from figures.spectrum_checkpoints import checkpoints_summary, measure_checkpoints, write_checkpoints
+    from hessian.symmetric import CurvatureError
+
+    if request.blocks is not None:
+        raise CurvatureError("--blocks and --checkpoints are two measurements: ask for one at a time")
+    with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
+        table = measure_checkpoints(request, folder, bar.set_postfix_str)
+    confidence = request.settings.confidence
+    paths = write_checkpoints(table, confidence, out)
+    print(checkpoints_summary(table, confidence))
+    print(", ".join(str(path) for path in paths))
     return 0

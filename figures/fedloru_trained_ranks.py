@@ -26,7 +26,8 @@ from figures.fedloru_experiments import TITLES, choices
 from figures.figure import Figure, Scale, Settings
 from figures.style import WIDTH
 from figures.threads import few_threads
-from hessian import Curvature, StableRankInterval, stable_rank_of
+from hessian import Curvature, stable_rank_of
+from hessian.through_training import rank_columns
 from runs.network_function import Batch
 from runs.network_problem import NetworkProblem
 from runs.plan import parts_of
@@ -131,7 +132,7 @@ def measured(
         operator = hessian_of(module, problem, samples)
         rng = settings.rng("trained-ranks", seed, number, client)
         found = stable_rank_of(operator, rng=rng, relative_width=sizes.relative_width)
-        yield {"seed": seed, "round": number, "client": client, "samples": len(samples), **told(found),
+        yield {"seed": seed, "round": number, "client": client, "samples": len(samples), **rank_columns(found),
                "parameters": operator.P}  # fmt: skip
 
 
@@ -143,12 +144,6 @@ def hessian_of(module: nn.Module, problem: NetworkProblem, samples: Tensor) -> C
     x, y = problem.clients.network.taken(problem.clients.data, Batch(samples))
     batches = list(zip(x.double().split(ROWS), y.split(ROWS), strict=True))
     return Curvature(module.double(), nn.functional.cross_entropy, batches, batch_norm="running", keep_graph=True)
-
-
-def told(found: StableRankInterval) -> dict[str, float]:
-    """The numbers of a measurement."""
-    return {"value": found.value, "low": found.low, "high": found.high, "largest": found.spectral_norm.value,
-            "frobenius": found.frobenius.value}  # fmt: skip
 
 
 def compared(table: pd.DataFrame) -> pd.DataFrame:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from torch import nn
 
 from figures.figure import Settings
 from figures.make import rendered
 from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum_blocks_picture import draw_block_ranks
 from figures.spectrum_picture import draw_spectrum_report
-from hessian.batches import size_of
+from hessian.batches import Loss, size_of
 from hessian.block_ranks import BlockRank, block_ranks
 from hessian.curvature import Cost, Curvature
 from hessian.factories import count_of, data_of, law_named, loss_of_name, model_of, user_error
-from hessian.middles import MATRICES
+from hessian.middles import MATRICES, Law
 from hessian.norms import StableRankInterval
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import predict
@@ -100,6 +102,30 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
         CurvatureError: Names, a model, a loss, data or numbers that do not serve; the message names cause and remedy.
         FigureError: The device is not on this machine.
     """
+    operator = next(operators_of(request, (lambda model: None,), progress))
+    settings = settings_of(request, operator)
+    with too_little_memory_told():
+        report = measure_spectrum(operator, settings, progress)
+        blocks = () if request.blocks is None else block_ranks(operator, settings, request.blocks or None, progress)
+    return MeasuredNetwork(request, report, operator.samples, operator.loss, operator.unused, operator.cost(), blocks)
+
+
+def operators_of(
+    request: SpectrumRequest,
+    states: Iterable[Callable[[nn.Module], None]],
+    progress: Callable[[str], None] | None = None,
+) -> Iterator[Curvature]:
+    """The matrix that is asked for, at each of several states of the network, over the same data.
+
+    Args:
+        request: Names, loss, matrix, device.
+        states: Each puts the network in a state, before it is moved to its device and dtype.
+        progress: Told what is going on.
+
+    Raises:
+        CurvatureError: Names, a model, a loss or data that do not serve.
+        FigureError: The device is not on this machine.
+    """
     say = progress or (lambda text: None)
     Settings(device=request.device).check_device()
     loss = loss_of_name(request.loss)
@@ -109,10 +135,18 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
     model = model_of(request.model)
     say("reading the data")
     data = data_of(request.data)
+    for state in states:
+        state(model)
+        yield _operator(request, model, loss, data, count, law)
+
+
+def _operator(
+    request: SpectrumRequest, model: nn.Module, loss: Loss, data: Any, count: Callable[[Any], int], law: Law | None
+) -> Curvature:
     try:
         model = model.to(request.device)
         model = model.double() if request.double else model
-        operator = Curvature(
+        return Curvature(
             model,
             loss,
             data,
@@ -129,17 +163,29 @@ def measure_network(request: SpectrumRequest, progress: Callable[[str], None] | 
         raise
     except Exception as error:  # the user's forward pass, loss or loader
         raise user_error(error, "the model or the loss on the data") from error
-    settings = dataclasses.replace(request.settings, chunk=operator.together if operator.keeps_graph else 8)
+
+
+def settings_of(request: SpectrumRequest, operator: Curvature) -> SpectrumSettings:
+    """As asked for, with as many probes together as serve the operator."""
+    return dataclasses.replace(request.settings, chunk=operator.together if operator.keeps_graph else 8)
+
+
+@contextmanager
+def too_little_memory_told() -> Iterator[None]:
+    """Turns an error for want of memory into one line with the remedy.
+
+    Raises:
+        CurvatureError: There was one.
+    """
     try:
-        report = measure_spectrum(operator, settings, progress)
-        blocks = () if request.blocks is None else block_ranks(operator, settings, request.blocks or None, progress)
+        yield
     except (RuntimeError, MemoryError) as error:
         if isinstance(error, RuntimeError) and "memory" not in str(error):
             raise
         raise CurvatureError(
-            "out of memory: return smaller batches (a DataLoader instead of one batch), or name fewer --parameters"
+            "out of memory: return smaller batches (a DataLoader instead of one batch), name fewer --parameters, or "
+            "say how much there is by --memory"
         ) from error
-    return MeasuredNetwork(request, report, operator.samples, operator.loss, operator.unused, operator.cost(), blocks)
 
 
 def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:

@@ -1,0 +1,92 @@
+r"""A spectrum through training: stable rank and leading eigenpairs at one state after the other, and their overlaps.
+
+An eigenvector that is found with residual r, at a distance g from the nearest other eigenvalue, is at an angle of at
+most $\arcsin(r/g)$ from the true one (Davis and Kahan, 1970). The angle between vectors of two states is known to the
+sum of the two. As everywhere, residuals do not tell of an eigenvalue that has not shown: g is that of those found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import acos, asin, cos, pi
+
+import numpy as np
+import torch
+
+from hessian.bounds import Interval
+from hessian.krylov import Array, Progress, RitzPairs, extreme_eigenpairs
+from hessian.memory import plan_pairs
+from hessian.norms import StableRankInterval, stable_rank_of
+from hessian.spectrum import SpectrumSettings
+from hessian.symmetric import SymmetricOperator
+
+
+@dataclass(frozen=True, eq=False)
+class StateSpectrum:
+    """What is measured at one state.
+
+    Attributes:
+        rank: Stable rank with its interval, norms included.
+        pairs: The largest eigenvalues, decreasing, and their vectors.
+        angles: How far each vector is from an eigenvector at most, in radians; a right angle where nothing is known.
+    """
+
+    rank: StableRankInterval
+    pairs: RitzPairs
+    angles: Array
+
+
+def rank_columns(rank: StableRankInterval) -> dict[str, float]:
+    """The numbers of a stable rank for a table."""
+    return {"value": rank.value, "low": rank.low, "high": rank.high, "largest": rank.spectral_norm.value,
+            "frobenius": rank.frobenius.value}  # fmt: skip
+
+
+def state_spectrum(
+    operator: SymmetricOperator, settings: SpectrumSettings, progress: Progress | None = None
+) -> StateSpectrum:
+    """Measures one state; random streams are those of `measure_spectrum`, the same at every state.
+
+    Args:
+        operator: The matrix at that state.
+        settings: Accuracy, number of pairs, seed.
+        progress: Told what is going on.
+
+    Raises:
+        CurvatureError: Numbers out of their range, a matrix that is zero to rounding, or products that are not finite.
+    """
+    rank = stable_rank_of(
+        operator, rng=settings.rng("stable rank"), relative_width=settings.width, confidence=settings.confidence,
+        products=settings.products, basis=settings.basis, chunk=settings.chunk, memory=settings.memory,
+        progress=progress,
+    )  # fmt: skip
+    wanted, basis = min(settings.outliers, operator.P), 0
+    if settings.memory is not None:  # with the vectors of the state before
+        basis, _ = plan_pairs(operator, settings.memory, 2 * wanted + 1, 1)
+    found = extreme_eigenpairs(
+        operator, min(wanted + 1, operator.P), tolerance=settings.tolerance, rng=settings.rng("eigenpairs"),
+        basis=basis, products=settings.products, progress=progress,
+    )  # fmt: skip
+    pairs = RitzPairs(found.values[:wanted], found.vectors[:wanted], found.residuals[:wanted])
+    return StateSpectrum(rank, pairs, angles_of(found)[:wanted])
+
+
+def angles_of(pairs: RitzPairs) -> Array:
+    """How far vectors are from eigenvectors at most, as far as the eigenvalues found tell; radians."""
+    angles = np.full(len(pairs), pi / 2.0)
+    for place, (value, residual) in enumerate(zip(pairs.values, pairs.residuals, strict=True)):
+        apart = np.delete(np.abs(pairs.values - value) - pairs.residuals, place)
+        if place + 1 < len(pairs) and apart.size and residual < (gap := float(apart.min())):
+            angles[place] = asin(residual / gap)  # of the last pair the next neighbour is not known
+    return angles
+
+
+def overlaps(before: StateSpectrum, after: StateSpectrum) -> tuple[Interval, ...]:
+    """Absolute inner products of the vectors of the same place at two states."""
+    found = []
+    products = (before.pairs.vectors.double() * after.pairs.vectors.double()).sum(dim=1)
+    for product, one, other in zip(torch.abs(products).tolist(), before.angles, after.angles, strict=True):
+        angle, slack = acos(min(product, 1.0)), float(one + other)
+        ends = (cos(min(angle + slack, pi / 2.0)), cos(max(angle - slack, 0.0)))
+        found.append(Interval(min(product, 1.0), *ends))
+    return tuple(found)
