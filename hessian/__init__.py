@@ -8,6 +8,7 @@ from hessian.difference_fit import HessianFit, HessianPrediction, fit_difference
 from hessian.exact import exact_hessian
 from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
 from hessian.measured_fit import MeasuredFit, fit_measured
+from hessian.memory import Budget
 from hessian.norms import StableRankInterval, stable_rank, stable_rank_of
 from hessian.per_sample import SampleSpectra, sample_factors, sample_spectra, spectra_of
 from hessian.quadrature import Moment, SpectralMeasure, spectral_measure
@@ -18,6 +19,7 @@ from hessian.spiked_fit import SpikedFit, fit_spiked, predict
 from hessian.symmetric import CurvatureError, DenseOperator, SymmetricOperator, as_scipy
 
 __all__ = [
+    "Budget",
     "Cost",
     "CovarianceFit",
     "CrossBlock",

@@ -76,6 +76,19 @@ def test_a_budget_is_a_number_of_bytes_or_words():
     assert in_words(6 * 2**30) == "6.00 GiB"
 
 
+def test_bytes_are_counted_at_their_peak_and_at_the_end():
+    given = torch.zeros(100)
+
+    def work():
+        first = given + 1.0
+        second = first.double()
+        del first
+        return second[:10], given.view(10, 10)
+
+    _, held = held_by(work, torch.device("cpu"))
+    assert (held.peak, held.left) == (400 + 800, 800)  # a view keeps the whole; what was given is not counted
+
+
 @pytest.mark.parametrize("kept", [torch.float32, torch.float16])
 @pytest.mark.parametrize("inside", [40, 3], ids=["memory", "file"])
 def test_what_lower_precision_loses_is_counted(kept, inside, tmp_path):
