@@ -36,6 +36,7 @@ TAMPERED = {
     "eq-78-79": [{"begins": 1}, {"rounds": []}],
     "thm-4.2": [{"steps_factor": "199/100"}, {"start": "133/100"}, {"first_factor": "133/100"},
                 {"second_factor": "33/100"},                {"eta": "1"}],
+    "thm-4.2@with-some-constants": [{"start": "133/100"}, {"first_factor": "133/100"}, {"second_factor": "33/100"}],
     "thm-4.2-rate": [{"power": "1"}, {"power": "1/4"}, {"start": "4/3"}],
     "claim-alpha-ext": [{"curvature_power": 1}, {"gradient_power": 0}],
     "eq-WT": [{"power": 0}, {"scale": "99/100"}, {"cycles": []}],
