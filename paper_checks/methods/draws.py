@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeVar
+from unittest.mock import patch
 
 import hypothesis
 from hypothesis import strategies
 from hypothesis.configuration import set_hypothesis_home_dir
+from hypothesis.internal.conjecture.providers import HypothesisProvider
 
 from paper_checks.context import Context
 
 Case = TypeVar("Case")
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hypothesis without constants of the code, and with a folder of its own: else it writes where the user stands.
+
+    It reads constants out of all modules that happen to be loaded, so that cases would change with the order of the
+    claims, with the number of jobs and with any edit of the code; there is no setting for it.
+    """
+    constants = patch.object(HypothesisProvider, "_maybe_draw_constant", return_value=None, create=True)
+    with tempfile.TemporaryDirectory(prefix="rankproof-") as private, constants:
+        set_hypothesis_home_dir(private)
+        try:
+            yield
+        finally:
+            set_hypothesis_home_dir(None)
 
 
 def draw_cases(context: Context, strategy: strategies.SearchStrategy[Case], examples: int) -> list[Case]:
@@ -38,10 +58,6 @@ def draw_cases(context: Context, strategy: strategies.SearchStrategy[Case], exam
     def draw(case: Case) -> None:
         found.append(case)
 
-    with tempfile.TemporaryDirectory(prefix="rankproof-") as private:
-        set_hypothesis_home_dir(private)  # else it writes where the user stands
-        try:
-            draw()
-        finally:
-            set_hypothesis_home_dir(None)
+    with _alone():
+        draw()
     return found
