@@ -2,7 +2,8 @@
 
 ``python benchmarks/verdicts_over_seeds.py [--seeds 20] [--jobs 2] [--paper fedlrt] [--claims ID ...]`` writes for every
 paper (or the one named) the verdicts that differ, if any, beside the environment, and ends with status 1 if there are
-some. With ``--claims`` only these are run anew, and the record says so.
+some. With ``--claims`` only these are run anew, and the record says so. Seeds that are done stand in
+``verdicts_over_seeds.done.json`` until all are: started again, the same code with the same claims goes on from there.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.
 
 from tqdm import tqdm
 
+from figures.provenance import sources_digest
 from paper_checks.claim import Claim
 from paper_checks.ledger import Ledger
-from paper_checks.manifest import run_manifest
+from paper_checks.manifest import SOURCES, run_manifest
 from paper_checks.run import run
+from workloads.files import write_whole
 
 
 def main() -> int:
@@ -36,16 +39,21 @@ def main() -> int:
     options = parser.parse_args()
     ledger = Ledger.of()
     record = json.loads(options.out.read_text()) if options.out.exists() else {}
-    depend = 0
+    depend, kept = 0, options.out.with_suffix(".done.json")
     for paper in (paper for paper in ledger.papers if options.paper in ("", paper.name)):
         chosen = ledger.select(options.claims) if options.claims else ledger.claims
         claims = tuple(claim for claim in chosen if ledger.home[claim.id] == paper)
-        found = over_seeds(ledger, claims, options.seeds, options.jobs)
+        if not claims:
+            continue
+        if options.claims and paper.name not in record:
+            parser.error(f"--claims replaces a part of a record, and {options.out} has none of {paper.name}")
+        found = over_seeds(ledger, claims, options.seeds, options.jobs, kept)
         record[paper.name] = anew(record[paper.name], found, claims) if options.claims else found
-        options.out.write_text(json.dumps(record, indent=1) + "\n")
+        write_whole({options.out: (json.dumps(record, indent=1) + "\n").encode()})
         differing = len(record[paper.name]["claims_whose_verdict_depends_on_the_seed"])
         depend += differing
         print(f"{paper.name}: {len(claims)} claims over {options.seeds} seeds: {differing} verdicts depend on the seed")
+    kept.unlink(missing_ok=True)
     return 1 if depend else 0
 
 
@@ -59,14 +67,28 @@ def anew(record: dict[str, Any], found: dict[str, Any], claims: tuple[Claim, ...
     return kept | {"run_again": {"claims": again, "seeds": found["seeds"], "environment": found["environment"]}}
 
 
-def over_seeds(ledger: Ledger, claims: tuple[Claim, ...], seeds: int, jobs: int) -> dict[str, Any]:
-    """Verdicts and grades that are the same for all seeds, and those that are not."""
+def over_seeds(ledger: Ledger, claims: tuple[Claim, ...], seeds: int, jobs: int, kept: Path) -> dict[str, Any]:
+    """Verdicts and grades that are the same for all seeds, and those that are not.
+
+    Args:
+        ledger: Of the claims.
+        claims: Of one paper.
+        seeds: How many.
+        jobs: Processes.
+        kept: The file of the seeds that are done, by what makes them: code, claims and seed.
+    """
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
+    done = json.loads(kept.read_text()) if kept.exists() else {}
     for seed in tqdm(range(seeds), unit="seed", disable=None):
-        last = run(claims, ledger, seed=seed, jobs=jobs)
-        for result in last.results:
-            verdicts[result.claim.id][f"{result.decision.verdict} ({result.decision.grade})"] += 1
-    manifest = run_manifest(last)
+        of = " ".join([sources_digest(SOURCES), str(seed), *(claim.id for claim in claims)])
+        if of not in done:
+            last = run(claims, ledger, seed=seed, jobs=jobs)
+            found = {one.claim.id: f"{one.decision.verdict} ({one.decision.grade})" for one in last.results}
+            done[of] = {"verdicts": found, "manifest": run_manifest(last)}
+            write_whole({kept: json.dumps(done).encode()})
+        for id, verdict in done[of]["verdicts"].items():
+            verdicts[id][verdict] += 1
+        manifest = done[of]["manifest"]
     return {
         "seeds": seeds,
         "claims": len(verdicts),

@@ -15,7 +15,7 @@ _PACKAGES = (
     "rankproof", "numpy", "scipy", "torch", "sympy", "mpmath", "hypothesis", "pandas", "matplotlib", "jinja2",
     "latex2mathml",
 )  # fmt: skip
-_SOURCES = (*ROOMS, "paper_checks", "rankproof.py")
+SOURCES = (*ROOMS, "paper_checks", "rankproof.py")
 
 
 def run_manifest(run: Run) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def run_manifest(run: Run) -> dict[str, Any]:
         "wall_seconds": round(run.seconds, 3),
         "commit": commit,
         "uncommitted_changes": dirty,
-        "sources_sha256": sources_digest(_SOURCES),
+        "sources_sha256": sources_digest(SOURCES),
         "seed": run.seed,
         "budget": run.budget,
         "claims": len(run.results),
