@@ -66,7 +66,7 @@ def test_stable_rank_draws_agree_with_their_prediction(monkeypatch):
 
 
 def test_the_printed_bound_is_four_times_the_gap_and_the_gap_positive(monkeypatch):
-    sizes = rmt_sample_size.SampleSizeSizes(10**7, (20, 200, 2000), 6)
+    sizes = rmt_sample_size.SampleSizeSizes(10**7, (20, 200, 2000), 3)
     monkeypatch.setitem(rmt_sample_size.SAMPLE_SIZE_SIZES, "quick", sizes)
     table = rmt_sample_size.sample_size_data(Settings())
     gaps = table[(table.panel == "gap") & (table.series == "N = 10,000")]
