@@ -136,9 +136,14 @@ def test_replay_prints_the_script_of_one_witness(capsys):
     assert "\nfrom itertools import pairwise\n" in out
     exec(compile(out, "script", "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out.endswith(" violates the statement\n")
-    status, out, err = run(capsys, "replay", "--script", "rolora/table-")
+
+
+@pytest.mark.parametrize("arguments", [("rolora/table-",), ("--all",), ("--paper", "rolora"), ("--verdict", "refuted")])
+def test_a_script_of_several_witnesses_is_refused(capsys, arguments):
+    status, out, err = run(capsys, "replay", "--script", *arguments)
     assert (status, out) == (2, "")
-    assert_one_line(err, "--script prints one witness", "these claims have 4")
+    assert_one_line(err, "--script prints one witness, and these claims have ")
+    assert int(err.split()[-1]) > 3
 
 
 @pytest.mark.parametrize("command", ["check", "show", "replay"])
