@@ -19,7 +19,7 @@ verify: $(READY)
 	$(BIN)/rankproof report --out report
 
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --doctest-modules tests $(ROOMS) rankproof.py
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests $(ROOMS) rankproof.py
 
 test-deep: $(READY)
 	HYPOTHESIS_PROFILE=deep $(ONE_THREAD) $(BIN)/python -m pytest -n 2 -m hypothesis tests
