@@ -12,13 +12,16 @@ READY := $(VENV)/.ready
 ROOMS := rmt workloads hessian toymodels algorithms runs figures paper_checks
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: verify test test-deep mutants lint docs bench clean
+.PHONY: verify test tests test-deep mutants lint docs bench clean
 
 verify: $(READY)
 	-$(BIN)/rankproof data fetch
 	$(BIN)/rankproof report --out report
 
-test: lint
+test: $(READY)
+	$(MAKE) --no-print-directory --jobs=2 lint tests
+
+tests: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal --doctest-modules tests $(ROOMS) rankproof.py
 
 test-deep: $(READY)
