@@ -255,9 +255,13 @@ def _numbers(message: Any) -> int:
 
 
 def grid(method: str) -> list[Sizes]:
-    """Sizes enough to tell the polynomials apart, and some to confirm them."""
+    """Sizes enough to tell the polynomials apart, and some to confirm them.
+
+    There are samples enough for basis gradients of rank r, as a layer has: with fewer a basis is completed by columns
+    of its own, which takes another orthogonal factor.
+    """
     widths = [(n, 1) for n in (11, 14, 18)] if method in FULL_RANK else [*combinations((11, 14), (1, 2, 3, 5)), (18, 4)]
-    return [Sizes(n, r, s, b) for (n, r), s, b in combinations(widths, (1, 2), (1, 5))]
+    return [Sizes(n, r, s, b) for (n, r), s, b in combinations(widths, (1, 2), (3, 5))]
 
 
 def evaluate(polynomial: Mapping[Powers, Any], n: Any, r: Any, s: Any = 1, b: Any = 1) -> Any:
