@@ -11,7 +11,7 @@ import torch
 from algorithms.descent import Descent
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
-from algorithms.low_rank import Truncation, beside, factorise, product
+from algorithms.low_rank import Completion, Truncation, beside, factorise, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Form, Reading
@@ -60,14 +60,19 @@ class Beside:
 
 def run_beside(case: Case, rate: float, steps: int, rounds: int, tau: float, inside: bool,
                by_hand: Mapping[str, Any] | None = None) -> Beside:  # fmt: skip
-    """Both algorithms for some rounds; what leaves the bases is found from what clients would follow in them."""
+    """Both algorithms for some rounds; what leaves the bases is found from what clients would follow in them.
+
+    By hand the gradient determines no second basis vectors: bases without any stand for all that the target is across.
+    """
     L, settings = case.smoothness, Descent(steps, rate)
+    completion: Completion = "orthogonal" if by_hand is None else "none"
+    algorithm = FeDLRT(settings, case.rank, Truncation(tau), "full", completion)
     low, full = Watched(case.clients), Watched(case.clients)
     state, w = case.factors, product(case.factors)
     missed = cut = 0.0
     for _ in range(rounds):
         start = product(state)
-        after = one_round(FeDLRT(settings, case.rank, Truncation(tau), "full").round, low, state)
+        after = one_round(algorithm.round, low, state)
         bars = next(trip.sent for trip in low.trips if "Ubar" in trip.sent)
         U, V = beside(state.U, bars["Ubar"])["W"], beside(state.V, bars["Vbar"])["W"]
         slopes = [client.gradient(start)["W"] for client in case.clients]
