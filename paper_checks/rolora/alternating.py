@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 import sympy
 import torch
@@ -198,7 +199,7 @@ def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float =
     return judge_promises(promises, "1 to 4 clients, square, tall and wide weights; one iteration")
 
 
-SAME_PRODUCT = {"A": ["1", "0"], "B": ["1"], "x": ["1", "0"], "other x": ["1", "1"]}
+SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "other x": ["1", "3"]}
 """Two inputs of one layer with the same xA, at rank 1."""
 
 
@@ -235,12 +236,11 @@ def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5, of: 
         of: whether all costs are meant, the memory of the backward pass among them, or the numbers sent.
     """
     if of == "all":
-        A, B = (torch.tensor([float(x) for x in SAME_PRODUCT[name]]) for name in ("A", "B"))
-        slopes = []
+        A, B = torch.tensor([float(entry) for entry in SAME_PRODUCT["A"]]), float(SAME_PRODUCT["B"])
+        slopes: list[torch.Tensor] = []
         for name in ("x", "other x"):
             x, trained = torch.tensor([float(entry) for entry in SAME_PRODUCT[name]]), A.clone().requires_grad_()
-            ((x @ trained) * B).sum().backward()
-            slopes.append(trained.grad)
+            slopes += torch.autograd.grad((x @ trained) * B, trained)
         apart = float((slopes[0] - slopes[1]).abs().max())
         line = Promise("gradients of A for inputs with the same xA", apart, 0.0, case=SAME_PRODUCT)
         return judge_promises([line], "one layer of rank 1 with two inputs; memory of the backward pass")

@@ -6,7 +6,9 @@ Units: $\|b^*\| = 1$, so that $\eta$ is $s = \eta\|b^*\|^2 \le 1$; $D = 1 - (\de
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
+from math import log
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.methods.domain import UNIT, Axis, Cases, Searched, tried_in_words
 from paper_checks.methods.inequality import collect_cases, judge_inequality
+from paper_checks.methods.parts import judge_parts
+from paper_checks.rolora.failures import slope_tail
+from paper_checks.rolora.minimiser import THRESHOLDS, Setting, tried_settings
 
 AXES = (
     Axis("share", 1e-6, 1.0, UNIT), Axis("D", 1e-6, 1.0, UNIT), Axis("level", 1e-9, 0.999, UNIT),
@@ -207,9 +212,9 @@ def worst_losses(_: Context) -> np.ndarray:
 
 @claim(
     "rolora/eq-116",
-    where="Appendix A.3, eq. (116), on the events of (43) and (76); their probability is that of Lemma A.10",
-    says=r"$\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + "
-    r"\epsilon')\|b^*\|^2$.",
+    where="Appendix A.3, eq. (116)",
+    says=r"Combining (109) and (115), $\|\hat a^+\|^2 \ge 1 - 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - "
+    r"4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
     measure=worst_losses,
     mutants=[{"first": 3.9}, {"second": 1.9}, {"one": 0.9}],
     best={
@@ -222,7 +227,7 @@ def worst_losses(_: Context) -> np.ndarray:
     uses=("rolora/eq-102", "rolora/eq-107", "rolora/eq-110"),
     expect=("holds", "proof"),
 )
-def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0) -> Evidence:
+def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float = 1.0, samples: int = 210) -> Evidence:
     r"""What $\|\hat a^+\|^2$ lacks of 1, over the step, for the worst deviation of the gradient.
 
     With $\bar b = bb^*$, c the cosine and $\rho$ the length of the deviation, $\hat a^+$ is at least
@@ -233,6 +238,7 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
         first: printed as 4, before $\tilde\epsilon$.
         second: printed as 4, before $\epsilon'$.
         one: printed as 1 in $(\epsilon' + 1)^2$.
+        samples: constant of $\Omega$ with which the probability is as printed, whatever is known of (109).
     """
     sine, s, share, tilde_share, place = grid.T
     room, cosine = (1.0 - sine**2) / 16.0, np.sqrt(1.0 - sine**2)
@@ -242,16 +248,29 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
     over = -4.0 * b * gap + 4.0 * s * b**2 * (gap**2 + sine**2)  # (|a - s E grad|^2 - 1) / s
     lost = -over + 2.0 * np.sqrt(1.0 + s * over) * rho - s * rho**2
     bound = first * tilde * (level + one) ** 2 + second * (level**2 + level)
-    return judge_inequality(
+    on_events = judge_inequality(
         lost, bound, 1e-14 * (np.abs(lost) + bound), size=4.0 * np.abs(b * gap) + 4.0 * s * b**2,
         quotient=True, case=dict(zip(("sine", "s", "share", "tilde_share", "place"), grid.T, strict=True)),
         domain=tried_in_words(
             ("delta", sine, UNIT), ("s", s, UNIT), ("eps' over its bound", share, UNIT),
             ("eps~ over its bound", tilde_share, UNIT), ("place of the mean", place, (-1.0, 1.0)),
         ),
-        scope=f"{len(grid)} angles, steps and thresholds up to D/16, the deviation that shortens the most",
+        scope=f"on the events of (43) and (76): {len(grid)} angles, steps and thresholds up to D/16, the deviation "
+        f"that shortens the most; and by itself, with that probability, for m >= {samples} q, a independent of the "
+        "samples",
         printed=f"1 - |a+|^2 <= s ({first:g} eps~ (eps' + 1)^2 + {second:g} (eps'^2 + eps'))",
+        lines=["on the events"] * len(grid),
     )  # fmt: skip
+    settings = [Setting(N, d, *e, float(samples)) for e in THRESHOLDS[:5] for N in (1, 2, 1000) for d in (2, 1000)]
+    tails = np.array([slope_tail(at) for at in settings])
+    right = np.array([log(2.0) - 10.0 * log(at.q) for at in settings])
+    by_itself = judge_inequality(
+        tails, right, 1e-9 * np.abs(right), domain=tried_settings(settings), scope=on_events.scope,
+        printed="log of the probability of failure", lines=["the probability"] * len(settings),
+    )  # fmt: skip
+    if not by_itself.ok:
+        by_itself = replace(by_itself, ok=None, witness=None, reason="the bound of the probability leaves it open")
+    return judge_parts((on_events, by_itself))
 
 
 @claim(

@@ -289,8 +289,8 @@ def eq_59(
     if again:
         n, e, rate = (float(Fraction(SECOND[name])) for name in ("n", "eps_3", "c_5"))
         least, missed = least_deviation(SECOND)
-        left = log(1.0 - missed) if least >= e else -inf
-        line = Promise("log of the probability", left, log(2.0) - rate * e**power * n, 1e-12 * rate * n, at_most=True,
+        tail = log(1.0 - missed) if least >= e else -inf
+        line = Promise("log of the probability", tail, log(2.0) - rate * e**power * n, 1e-12 * rate * n, at_most=True,
                        case=SECOND)  # fmt: skip
         return judge_promises([line], "one client, w = a*, the second iteration on the samples of the first, d = 10 Nm")
     rows = found[0 if own else 1]

@@ -74,7 +74,7 @@ def judge_contraction(data: Slopes, factor: float, power: int, longest: float, m
     measure=search_contraction,
     mutants=[{"reach": 1.1}, {"reach": 1.02}],
     kind="assumption",
-    expect=("holds", "search"),
+    expect=("holds", "proof"),
 )
 def asm_A_12(data: Slopes, reach: float = 1.0) -> Evidence:
     r"""The contraction for all means with $\|\bar b^*\| \le$ ``reach`` times $L_{max}$; beyond 1 it is lost."""

@@ -164,7 +164,7 @@ def search_steps(context: Context) -> Searched:
     measure=search_steps,
     mutants=[{"power": 1}, {"power": 3}, {"limit": 0.99}],
     kind="assumption",
-    expect=("holds", "search"),
+    expect=("holds", "proof"),
 )
 def asm_5_1(cases: Searched, power: int = 2, limit: float = 1.0) -> Evidence:
     """Any bound does, and the power of it is the one of the units; equality at the least bound."""

@@ -5,7 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
+import torch
 
+from algorithms.exact_rolora import ExactRoLoRA
+from algorithms.federation import Federation
+from algorithms.rounds import one_round
+from algorithms.tree import Tree
 from paper_checks.context import Context
 from paper_checks.rolora.expectations import (
     ALPHA,
@@ -21,6 +26,8 @@ from paper_checks.rolora.first_step import met_by, quotient_squared
 from paper_checks.rolora.freezing import freeze
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order
 from paper_checks.rolora.population import by_hand, iterations
+from paper_checks.rolora.second_iteration import deviation
+from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction, population_map
 
 
@@ -88,3 +95,23 @@ def test_numbers_of_iterations():
     assert judge_order(counts, -1, False, 1.0, 1.0).ok
     assert judge_equivalence(counts, 2.0, 2.0, 2.0, 1).ok
     assert not judge_equivalence(counts, 2.0, 1.0, 2.0, 1).ok
+
+
+def test_the_second_iteration_on_the_same_samples_is_the_algorithms():
+    rng, n, d, c, delta, s = np.random.default_rng(2), 40, 120, 0.6, 0.8, 0.5
+    X = rng.standard_normal((n, d))
+    a, truth, own = np.zeros((d, 1)), np.zeros((d, 1)), np.eye(1, d)
+    a[0], truth[0], truth[1] = 1.0, c, delta
+    fed = Federation((Regressor(torch.from_numpy(X.T @ X / n), torch.from_numpy(truth @ own)),))
+    algorithm = ExactRoLoRA(s)
+    state = algorithm.start(fed, Tree(W=torch.from_numpy(a @ own)))
+    state = one_round(algorithm.refitted, fed, one_round(algorithm.round, fed, state))
+    off = float(state.B["W"][0, 0]) * state.A["W"].numpy()[:, 0] - truth[:, 0]
+    found = abs(truth[:, 0] @ (X.T @ (X @ off) / n - off)) / np.linalg.norm(off)
+    x, y, rest = X[:, 0], X[:, 1], X[:, 2:]
+    t = x @ y / (x @ x)
+    r = y - t * x
+    g = rest.T @ r / np.linalg.norm(r)
+    across = (rest @ g - np.linalg.norm(r) / (r @ r) * (g @ g) * r) / np.linalg.norm(g)
+    eta = across @ x / np.linalg.norm(x)
+    assert found == pytest.approx(deviation(c, delta, s, n, (x @ x, r @ r, g @ g, across @ across - eta**2, t, eta)))

@@ -91,14 +91,10 @@ def s4_cost(values: Values) -> Violation:
 
     So xA, from which the gradient of B follows, is not enough to train A.
     """
-    A, B, x, other = ([Fraction(entry) for entry in values[name]] for name in ("A", "B", "x", "other x"))
+    A, x, other = ([Fraction(entry) for entry in values[name]] for name in ("A", "x", "other x"))
     products = [sum(one * two for one, two in zip(at, A, strict=True)) for at in (x, other)]
-    assumes = (
-        Hypothesis("xA, less that of the other input", products[0] - products[1], "=", 0),
-        Hypothesis("inputs, against rank 1", len(x), ">", 1),
-        Hypothesis("outputs", len(B), "=", 1),
-    )
-    apart = max(abs(one - two) for one, two in zip(x, other, strict=True)) * abs(B[0])
+    assumes = (Hypothesis("xA, less that of the other input", products[0] - products[1], "=", 0),)
+    apart = max(abs(one - two) for one, two in zip(x, other, strict=True)) * abs(Fraction(values["B"]))
     return Violation(apart, 0, assumes=assumes,
                      reads="one layer with two inputs, rank 1 and one output, whose loss is the output; largest "
                      "difference of the gradients of A")  # fmt: skip

@@ -134,6 +134,24 @@ def lem_A_16(values: Values) -> Proof:
                  r"\le 1 - 2s(1-\delta_0^2)$, by signs of coefficients")  # fmt: skip
 
 
+@proof("rolora/asm-A.12", reach="1")
+def asm_A_12(values: Values) -> Proof:
+    r"""Any bound does: for $\eta \le 1/(2L_{max}^2)$ it gives $s = \eta\|\bar b^*\|^2 \le \frac12$, then Lemma A.16."""
+    reach = rational(values["reach"])
+    flaw = weaker(values, "reach=1") or flaw_of_sines(rational("2"), reach**2 / 2)
+    return Proof(not flaw, flaw or "the step is short enough for Lemma A.16")
+
+
+@proof("rolora/asm-5.1", power="2", limit="1")
+def asm_5_1(values: Values) -> Proof:
+    r"""Any bound does: $\eta\|b^*\|^2 \le \eta L_{max}^2 \le 1$ if $\eta \le 1/L_{max}^2$ and $\|b^*\| \le L_{max}$."""
+    power, limit = rational(values["power"]), rational(values["limit"])
+    bound = u + h  # for |b*| = u
+    met = power.is_integer and not_negative(limit - u**2 / bound**power)
+    flaw = "" if met else "the step over the bound"
+    return Proof(not flaw, flaw or "signs of coefficients")
+
+
 @proof("rolora/eq-270", factor="2", longest="1/2")
 def eq_270(values: Values) -> Proof:
     r"""The lines of Lemma A.16 for the squared length of $\bar b^*$ at most $L_{max}^2$.

@@ -78,11 +78,12 @@ def eq_59(values: Values) -> Violation:
     both = along * b * A + across * exactly(delta) * B + rest * b * turned
     spread = H + Span(Fraction(0), Fraction(100, n))
     square = along * along * A + across * across * B + rest * rest * spread + exactly(2) * along * rest * turned
+    if square.low <= 0:
+        raise ValueError("too few samples for these bounds")
     fitted, overlap = both.over(square), exactly(c) + k * exactly(delta) * B
     off = exactly(1) - fitted * overlap - (b * b * A + exactly(delta**2) * B - both * fitted)
     length = fitted * fitted * (exactly(1) + k * k * B * (B + G)) - exactly(2) * fitted * overlap + exactly(1)
     assumes += (
-        Hypothesis("least size of the next X a, squared", square.low, ">", 0),
         Hypothesis("least deviation", off.low, ">", 0),
         Hypothesis("its square, over that of the bound", off.low**2 / (length.high * e_3**2), ">=", 1),
     )

@@ -23,7 +23,7 @@ from paper_checks.rolora.replays.concentration_proofs import (
     surely,
 )
 from paper_checks.rolora.replays.freezing_proofs import N, m
-from paper_checks.rolora.replays.gradient_proofs import flaw_of_deviation
+from paper_checks.rolora.replays.gradient_proofs import flaw_of_deviation, flaw_of_tail
 from paper_checks.rolora.replays.moment_proofs import PRODUCT, SCALE, alpha, flaw_of_moments
 from paper_checks.rolora.replays.moment_proofs import mean as own_moment
 from paper_checks.stored_values import Values
@@ -211,11 +211,46 @@ def flaw_of_own_mean() -> str:
     )
 
 
-@proof("rolora/eq-116", first="4", second="4", one="1")
-def eq_116(values: Values) -> Proof:
-    r"""(106), (107) to (109) with $\tilde\epsilon$, and (110) to (115).
+def flaw_of_probability(samples: Any) -> str:
+    r"""Why (116) does not hold with probability $1 - 2q^{-10}$ for $m \ge Cq$, by itself; empty if it does.
 
-    These take (49) for the expectation. For that over all samples, $2\eta a^\top E[\nabla_al]$ is even smaller.
+    Let $b^* = 1$ in length, $Q_i = \|X_ia\|^2/m$ and $b_i = c + \delta T_i$: given the $Q_i$ the $T_i$ are
+    independent normal variables of variance $\frac1{mQ_i}$. $a^\top\nabla_al = -2\bar b\delta K$ with $K =
+    \frac1N\sum_i(Q_i - \bar Q)T_i$, so that by (105) there is nothing to show unless $|\bar b|\delta|K| >
+    \epsilon'$, where $|\bar b|\delta \le \frac12 + |\bar T|$: unless $|\bar T| > \frac12$ or $|K| > \epsilon'$. Let
+    $h^2 = \frac14\epsilon_2$. But for a probability of $2Ne^{-kh^2m}$, $k = \frac12(1 - \log2)$, $|Q_i - 1| \le h$
+    for all i, by the tails behind (59). Then K has a variance of at most $\frac{h^2}{m(1 - h)}$, as $\sum(Q_i -
+    \bar Q)^2 \le \sum(Q_i - 1)^2$, and exceeds $\epsilon' \ge \epsilon_2$ with probability at most
+    $e^{-\epsilon_2m}$; $\bar T$ exceeds $\frac12$ with at most $e^{-m/16}$. Together $4Ne^{-\kappa\epsilon_2m}$,
+    $\kappa = \frac k4$. With $\epsilon_2q \ge \epsilon_2^2q \ge \max\{\log N, 2\log2\}$, $\epsilon_2q \ge
+    \sqrt{2\log2}\sqrt q$ and $\log q \le \frac2e\sqrt q$ that is at most $2q^{-10}$ for $\kappa C \ge \frac12 + 1 +
+    \frac{20}{e\sqrt{2\log2}}$.
+    """
+    c, d, b, turn = sympy.symbols("c d b turn")
+    Q, T = sympy.symbols("Q:3"), sympy.symbols("T:3")
+    both, scale, fit = (sum(terms) / 3 for terms in ([x * y for x, y in zip(Q, T, strict=True)], Q, T))
+    K = sum((x - scale) * y for x, y in zip(Q, T, strict=True)) / 3
+    slope = scale * (c + d * fit) - c * scale - d * both  # a'grad / (2 b)
+    kappa = (1 - LOG_2) / 8
+    return flaw_of_tail() or flaw_of(
+        the_slope=zero(slope + d * K),
+        the_spread=zero(sum((x - 1) ** 2 - (x - scale) ** 2 for x in Q) - 3 * (scale - 1) ** 2),
+        # c d <= 1/2 for c^2 + d^2 = 1.
+        the_length=zero((c + d * turn) * d - d**2 * turn - (c**2 + d**2) / 2 + (c - d) ** 2 / 2),
+        # (eps_2)^2 m (1 - h) / (2 h^2) at h^2 = eps_2 / 4 and h <= 1/2; 1/16 against kappa.
+        the_variance=zero(b**2 * (1 - sympy.Rational(1, 2)) / (2 * b / 4) - b),
+        the_rates=surely(interval("1/16") - kappa),
+        the_samples=surely(kappa * interval(samples) - interval("3/2") - 20 / (EULER * iv.sqrt(2 * LOG_2))),
+    )
+
+
+@proof("rolora/eq-116", first="4", second="4", one="1", samples="210")
+def eq_116(values: Values) -> Proof:
+    r"""On the events: (106), (107) to (109) with $\tilde\epsilon$, and (110) to (115). By itself: for $m \ge 210q$.
+
+    The first takes (49) for the expectation; for that over all samples, $2\eta a^\top E[\nabla_al]$ is even smaller.
+    The second does not follow from it: an absolute constant in $m = \Omega(q)$ does not give the events this
+    probability.
     """
     second = rational(values["second"])
     flaw = first_flaw(
@@ -223,5 +258,6 @@ def eq_116(values: Values) -> Proof:
         flaw_of_slope(sympy.Integer(1)),
         flaw_of(the_second_factor=second >= 4),
         flaw_of_own_mean(),
+        flaw_of_probability(values["samples"]),
     )
-    return Proof(not flaw, flaw or "(106), (109) with the threshold of (116), and (115)")
+    return Proof(not flaw, flaw or "(106), (109) with the threshold of (116), and (115); normal laws of N clients")
