@@ -122,8 +122,10 @@ def _completed(u: Tensor, g: Tensor) -> Tensor:
     r = u.shape[-1]
     Q, R = torch.linalg.qr(torch.cat([u, g], dim=-1))
     beside_u = R.diagonal(dim1=-2, dim2=-1)[..., r:].abs()
-    dependent = beside_u <= _floor(g) * torch.linalg.matrix_norm(R[..., r:])[..., None]
-    if torch._C._are_functorch_transforms_active() or bool(dependent.any()):
+    norm, mapped = torch.linalg.matrix_norm(R[..., r:]), torch._C._are_functorch_transforms_active()
+    single = not (norm.ndim or mapped)  # whose norm is read as a number, as truncation reads its ranks
+    dependent = beside_u <= _floor(g) * (float(norm) if single else norm[..., None])
+    if mapped or bool(dependent.any()):
         shape = u.shape[-2], dependent.shape[-1]
         fixed = torch.from_numpy(np.random.default_rng(0).standard_normal(shape)).to(u.device, u.dtype)
         g = torch.where(dependent[..., None, :], fixed, g[..., : dependent.shape[-1]])
