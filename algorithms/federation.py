@@ -145,7 +145,7 @@ class Federation:
         """
         if size is None or size == len(self.clients):
             return self.everyone
-        if not 1 <= size <= len(self.clients):
+        if isinstance(size, bool) or not 1 <= size <= len(self.clients):
             raise FederationError(f"a cohort has between 1 and {len(self.clients)} clients, got {size}")
         rng = np.random.default_rng([self.seed, self._round])
         return tuple(sorted(rng.choice(len(self.clients), size, replace=False).tolist()))

@@ -169,7 +169,12 @@ def rounds(
     Raises:
         FederationError: The run cannot go on; or a number that the problem evaluates is not finite.
     """
-    for what, value, least in (("rounds", rounds, 0), ("evaluate_every", evaluate_every, 1)):
+    numbers = (
+        ("rounds", rounds, 0),
+        ("evaluate_every", evaluate_every, 1),
+        ("cohort", 1 if cohort is None else cohort, 1),
+    )
+    for what, value, least in numbers:
         if not hasattr(value, "__index__") or value < least:
             raise FederationError(f"{what} must be a whole number of at least {least}, got {value!r}")
     ledger = resume[1] if resume else Ledger()

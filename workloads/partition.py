@@ -38,8 +38,20 @@ class Parts(Sequence[Indices]):
 
     @staticmethod
     def joined(parts: Sequence[ArrayLike]) -> Parts:
-        """From one array of indices for each client."""
-        arrays = [np.sort(np.asarray(part, dtype=np.int64)) for part in parts]
+        """From one array of indices for each client.
+
+        Raises:
+            PartitionError: Something else, such as a mask.
+        """
+        arrays = []
+        for client, part in enumerate(parts):
+            array = np.asarray(part)
+            if array.ndim != 1 or (len(array) and not np.issubdtype(array.dtype, np.integer)):
+                raise PartitionError(
+                    f"expected a row of whole numbers for client {client}, got {array.dtype} of shape {array.shape}; "
+                    "of a mask, take np.flatnonzero"
+                )
+            arrays.append(np.sort(array.astype(np.int64)))
         return Parts(np.concatenate(arrays), np.cumsum([0, *map(len, arrays)], dtype=np.int64))
 
     @property

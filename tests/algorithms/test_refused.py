@@ -207,6 +207,8 @@ def test_settings_of_another_kind_are_refused(given, message):
     ({"seed": 0.5}, r"seed must be a whole number of at least 0, got 0\.5"),
     ({"rounds": -1}, "rounds must be a whole number of at least 0, got -1"),
     ({"rounds": 1.5}, r"rounds must be a whole number of at least 0, got 1\.5"),
+    ({"cohort": 1.0}, r"cohort must be a whole number of at least 1, got 1\.0"),
+    ({"cohort": 0}, "cohort must be a whole number of at least 1, got 0"),
     ({"evaluate_every": 0}, "evaluate_every must be a whole number of at least 1, got 0"),
 ])  # fmt: skip
 def test_numbers_of_the_loop_are_checked(given, message):

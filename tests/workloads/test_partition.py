@@ -215,3 +215,10 @@ def test_what_cannot_be_divided_is_named(tmp_path):
         held_out_each(Even().parts([0, 1], 2, 0), 0.5, 0)
     with pytest.raises(PartitionError, match="from 0 to 9 of 10 samples, got 10"):
         held_out(10, 10, 0)
+
+
+@pytest.mark.parametrize("part", [np.arange(4) < 2, [0.7, 1.2], [[0, 1]], 3, ["0"]])
+def test_indices_are_whole_numbers_and_a_mask_is_none(part):
+    with pytest.raises(PartitionError, match="expected a row of whole numbers for client 1, got"):
+        Parts.joined([[0], part])
+    assert Parts.joined([[2, 0], [], np.array([1], dtype=np.uint8)]).order.tolist() == [0, 2, 1]
