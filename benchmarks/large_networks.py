@@ -4,6 +4,7 @@
 Fashion-MNIST images after some steps of training, with batch norm on its running statistics; a transformer of 100
 million parameters on random tokens at its initial weights, the fused attention replaced by plain products. Each network
 runs in a process of its own, so that the peak of the memory is its own. Results are added to the JSON file by device.
+``--memory "5 GiB"`` gives a budget, whose results stand beside the others.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Decoder(nn.Module):
         return self.head(self.layers(hidden, mask=mask, is_causal=True))
 
 
-def resnet_18(device: str, batch: int) -> Curvature:
+def resnet_18(device: str, batch: int, memory: str | None) -> Curvature:
     """ResNet-18 after 30 steps of stochastic gradient descent."""
     images = load("fashion-mnist")
     count = 30 * batch
@@ -70,10 +71,10 @@ def resnet_18(device: str, batch: int) -> Curvature:
         optimizer.zero_grad()
         nn.functional.cross_entropy(network(x[rows]), y[rows]).backward()
         optimizer.step()
-    return Curvature(network, nn.CrossEntropyLoss(), (x[:batch], y[:batch]), batch_norm="running")
+    return Curvature(network, nn.CrossEntropyLoss(), (x[:batch], y[:batch]), batch_norm="running", memory=memory)
 
 
-def transformer(device: str, batch: int) -> Curvature:
+def transformer(device: str, batch: int, memory: str | None) -> Curvature:
     """A transformer of 100 million parameters."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -85,16 +86,17 @@ def transformer(device: str, batch: int) -> Curvature:
     def loss(logits: Tensor, targets: Tensor) -> Tensor:
         return nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
-    return Curvature(network, loss, (tokens[:, :-1], tokens[:, 1:]))
+    return Curvature(network, loss, (tokens[:, :-1], tokens[:, 1:]), memory=memory)
 
 
 NETWORKS = {"resnet-18": resnet_18, "transformer-100m": transformer}
 
 
-def measure(name: str, device: str, batch: int, threads: int, answer: Any) -> None:
+def measure(name: str, device: str, batch: int, threads: int, memory: str | None, answer: Any) -> None:
     """One network, in a fresh process."""
     torch.set_num_threads(threads)
-    operator = NETWORKS[name](device, batch)
+    operator = NETWORKS[name](device, batch, memory)
+    peak_of_checks = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     vector = torch.ones((1, operator.P), device=device)
     products = []
     for _ in range(3):
@@ -102,6 +104,7 @@ def measure(name: str, device: str, batch: int, threads: int, answer: Any) -> No
         operator.products(vector)
         products.append(time.perf_counter() - began)
     del vector
+    used = time.process_time()
     gradient = operator.cost().gradient_seconds
     with tqdm(desc=name, disable=None, bar_format="{desc}: {postfix} {elapsed}") as bar:
         began = time.perf_counter()
@@ -109,9 +112,11 @@ def measure(name: str, device: str, batch: int, threads: int, answer: Any) -> No
             operator,
             rng=np.random.default_rng(0),
             relative_width=WIDTH,
+            memory=memory,
             progress=lambda text: bar.set_postfix_str(text),
         )
         seconds = time.perf_counter() - began
+    used = time.process_time() - used
     spent = operator.cost()
     row = {
         "parameters": operator.P,
@@ -131,8 +136,12 @@ def measure(name: str, device: str, batch: int, threads: int, answer: Any) -> No
         "gradients_worth": seconds / gradient,
         "share_of_time_in_products": spent.seconds / spent.products * found.products / seconds,
         "peak_process_GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "processor_seconds": used,
         "threads": threads,
     }
+    if memory is not None:
+        row |= {"memory": memory, "given_up": found.given_up, "peak_process_GiB_of_checks": peak_of_checks}
+        row |= {"held_GiB": {part: size / 2**30 for part, size in operator.held.items()}}
     if device.startswith("cuda"):
         row |= {"device_name": torch.cuda.get_device_name(device)}
         row |= {"peak_device_GiB": torch.cuda.max_memory_allocated(device) / 2**30}
@@ -145,6 +154,7 @@ def main() -> int:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", choices=tuple(NETWORKS), default=None)
     parser.add_argument("--batch", type=int, default=0, help="samples; default: 32, on a GPU 256")
+    parser.add_argument("--memory", help="a budget, such as '5 GiB'")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
@@ -158,12 +168,15 @@ def main() -> int:
         if name == "transformer-100m" and not options.batch:
             batch //= 8
         answer = context.Queue()
-        process = context.Process(target=measure, args=(name, options.device, batch, options.threads, answer))
+        process = context.Process(
+            target=measure, args=(name, options.device, batch, options.threads, options.memory, answer)
+        )
         process.start()
         row = answer.get()
         process.join()
         row["environment"] = {**machine(), "packages": package_versions(("rankproof", "numpy", "scipy", "torch"))}
-        results[f"{name} on {options.device.split(':')[0]}"] = row
+        within = f" within {options.memory}" if options.memory else ""
+        results[f"{name} on {options.device.split(':')[0]}{within}"] = row
         options.out.write_text(json.dumps(results, indent=1) + "\n")
         print(json.dumps({key: value for key, value in row.items() if key != "environment"}, indent=1))
     return 0

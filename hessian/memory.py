@@ -92,6 +92,14 @@ class Budget:
             raise CurvatureError(self.too_small(least, "the model and the checks of its derivatives"))
         return found
 
+    def no_double(self, held: int, parameters: int) -> str:
+        """The message where single precision cannot tell whether products are derivatives, as at many kinks."""
+        least = in_words(held + CHECKED * parameters * torch.float64.itemsize, up=True)
+        return (
+            "the products cannot be told to be second derivatives in single precision, as where a network has kinks: "
+            f"memory of {in_words(self.limit)} has no room for checks in double precision, which need {least}"
+        )
+
     def too_small(self, least: int, what: str) -> str:
         """The message about a budget that cannot be met."""
         return (

@@ -186,6 +186,23 @@ def test_checks_are_in_double_precision_where_there_is_room(network):
         Curvature(Told(), nn.CrossEntropyLoss(), network[1:], memory=40 * P)
 
 
+def test_kinks_that_only_double_precision_can_tell_from_a_wrong_derivative_need_room_for_it():
+    class Teeth(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(500))
+
+        def forward(self, x):
+            folded = (torch.remainder(self.weight / 1e-4, 2.0) - 1.0).abs() * 1e-4
+            return ((self.weight + 0.5 * folded) * x).sum(dim=1, keepdim=True)
+
+    data = (torch.rand(3, 500, generator=torch.Generator().manual_seed(0)), torch.zeros(3, 1))
+    build = lambda memory: Curvature(Teeth(), lambda out, _: out.mean(), data, memory=memory)  # noqa: E731
+    with pytest.raises(CurvatureError, match=r"memory of .* has no room for checks in double precision") as told:
+        build(40_000)
+    assert build(re.search(r"which need ([0-9.]+ [KMG]iB)", str(told.value))[1]).P == 500
+
+
 def test_what_is_held_is_told_by_part(network):
     model, x, y = network
     held = Curvature(model, nn.CrossEntropyLoss(), (x, y), memory="2 GiB").held
