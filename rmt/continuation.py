@@ -58,6 +58,7 @@ def descend(
                 better = (better + fixed_point(better, point[stuck])) / 2
             proposal[stuck], converged[stuck] = _polish(better, point[stuck], newton_step, scale, accuracy[stuck])
             proposal[stuck] = np.where(converged[stuck], proposal[stuck], better)
+        converged &= ~jumped | _attracting(proposal, point, newton_step, fixed_point)
         # Far from the axis the averaged value serves as a start; near it, where the equation may degenerate, the last
         # solution above stays.
         keep = converged | (~jumped & (height[active] > 1e-3 * scale))
@@ -69,6 +70,17 @@ def descend(
         # A failed jump from the lowest height is not tried again.
         active = active[may_jump[active] | (height[active] > z.imag[active]) | (solved[active] >= LOWEST * scale)]
     return u
+
+
+def _attracting(u: np.ndarray, z: np.ndarray, newton_step: Map, fixed_point: Map) -> np.ndarray:
+    """Whether solutions can be the limit from above: on the axis it attracts, and others that are real repel.
+
+    Newton's correction of a point beside the solution, times 1 - T', is the distance of the point from its image.
+    """
+    beside = u + 1e-6j * np.abs(u - z)
+    with np.errstate(all="ignore"):
+        slope = (beside - fixed_point(beside, z)) / newton_step(beside, z)
+    return (u.imag > z.imag + 1e-9 * np.abs(u - z)) | (slope.real > 0.0) | (u == z)
 
 
 def _polish(

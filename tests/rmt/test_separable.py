@@ -167,3 +167,12 @@ def test_weights_of_one_sign_mirror():
 def test_impossible_laws_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         SeparableLaw(*arguments)
+
+
+@pytest.mark.parametrize("small", [1e-6, 3e-7, 1e-9])
+def test_blocks_of_very_different_sizes_keep_their_quantiles(small):
+    law = SeparableLaw(AtomicLaw([1.0, small], [0.5, 0.5]), PointMass(1.0), 0.25)
+    levels = np.linspace(0.02, 0.98, 25)
+    points = law.quantile(levels)
+    assert law.cdf(points) == pytest.approx(levels, abs=1e-11)
+    assert (np.diff(points) > 0).all()
