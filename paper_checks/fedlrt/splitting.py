@@ -189,8 +189,9 @@ def split_step(loss: Quadratic, factors: USV, time: float, theta: float) -> tupl
     eyes = [Tree(W=torch.eye(side, dtype=S.dtype)) for side in loss.B.shape]
     K = flow(loss.projected(eyes[0], factors.V), U @ S, time)
     L = flow(loss.projected(factors.U, eyes[1]), S @ V.mT, time).mT
-    Ut = beside(factors.U, augment(factors.U, Tree(W=K)))
-    Vt = beside(factors.V, augment(factors.V, Tree(W=L)))
+    # A completion would reach, by chance, what no gradient of K and L shows.
+    Ut = beside(factors.U, augment(factors.U, Tree(W=K), "none"))
+    Vt = beside(factors.V, augment(factors.V, Tree(W=L), "none"))
     small, start = loss.projected(Ut, Vt), Ut["W"].mT @ U @ S @ V.mT @ Vt["W"]
     slope = 0.0
     for part in np.linspace(0.0, time, 9):
