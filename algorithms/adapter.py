@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -58,6 +59,8 @@ class Adapter:
     def __post_init__(self) -> None:
         if self.rank < 1 or not np.isfinite(self.scale) or self.scale == 0.0:
             raise FederationError(f"rank must be at least 1 and scale not 0, got {self.rank} and {self.scale}")
+        if not isinstance(self.seed, Integral) or self.seed < 0:
+            raise FederationError(f"the seed must be a whole number of at least 0, got {self.seed!r}")
         if self.convolution not in CONVOLUTIONS or self.rest not in ("trained", "frozen"):
             raise FederationError(
                 f"convolution must be one of {CONVOLUTIONS} and rest 'trained' or 'frozen', got {self.convolution!r} "

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from algorithms.federation import Executor, FederationError, Reply, Sequential
+from algorithms.partial_sums import fold
 from algorithms.tree import Tree
-from algorithms.trip import Receipt, Trip, fold
+from algorithms.trip import Receipt, Trip
 
 
 class Watched:

@@ -157,7 +157,12 @@ def differentiated(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[
         value, beside = loss(variables)
         if not value.requires_grad:  # a loss that does not depend on them
             return [torch.zeros_like(leaf) for leaf in at], beside
-        slopes = torch.autograd.grad(value, variables, allow_unused=True)
+        try:
+            slopes = torch.autograd.grad(value, variables, allow_unused=True)
+        except RuntimeError as error:
+            if "for sparse tensors" not in str(error):
+                raise
+            raise FederationError("a factorised layer has sparse gradients; make it with sparse=False") from error
     return [_plain(slope, leaf) for slope, leaf in zip(slopes, at, strict=True)], beside
 
 
@@ -179,6 +184,7 @@ def pulled_back(slope: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any
         variables = [leaf.detach().requires_grad_() for leaf in leaves]
         made, structure = pytree.tree_flatten(assemble(form.unflatten(variables)))
     slopes = structure.flatten_up_to(slope(structure.unflatten([entry.detach() for entry in made])))
+    slopes = [_plain(change, entry) for change, entry in zip(slopes, made, strict=True)]
     pairs = [(entry, change) for entry, change in zip(made, slopes, strict=True) if entry.requires_grad]
     entries, changes = zip(*pairs, strict=True)
     found = torch.autograd.grad(entries, variables, changes, allow_unused=True, materialize_grads=True)

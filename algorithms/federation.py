@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from algorithms.ledger import Ledger
+from algorithms.sequential import Sequential
 from algorithms.tree import weighted_sum
 from algorithms.trip import (
     Client,
@@ -28,7 +29,6 @@ from algorithms.trip import (
     Memory,
     Receipt,
     Reply,
-    Sequential,
     Then,
     Trip,
     Work,

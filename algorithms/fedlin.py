@@ -67,6 +67,13 @@ def corrected_descent(client: Client, memory: Memory, G: Tree, settings: Descent
     """Local steps with the difference of the mean and the client's own gradient added."""
     V = G - memory.kept["G_c"]
     # Outside the bracket, + V is - rate * (- V / rate).
-    correction = V * (-1.0 / settings.rate(memory.round)) if as_printed else V
-    trained, personal = descend(client, memory.kept["w"], settings, memory, correction=correction)
+    if as_printed:
+        rate = settings.rate(memory.round)
+        if rate == 0.0:
+            raise FederationError(
+                "the learning rate is 0, and line 9 as printed adds its correction beside the step; give the schedule "
+                "a minimum"
+            )
+        V = V * (-1.0 / rate)
+    trained, personal = descend(client, memory.kept["w"], settings, memory, correction=V)
     return Reply(upload=trained, personal=personal)

@@ -90,12 +90,23 @@ def own_bases(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, local: 
         whole = product(factors)
         St = Tree({**whole, **(Ut.T @ whole.only(Ut) @ Vt)})
         rate = local.rate(memory.round, step, steps)
-        one = replace(local, steps=1, epochs=None, learning_rate=rate, optimiser_state="personal")
+        one = replace(local, steps=1, epochs=None, learning_rate=_Rate(rate), optimiser_state="personal")
         inside = projected(client, Ut, Vt)
         known = replace(memory, drawn=None if batch is None else [batch], personal=following(kept, inside, St, Ut, Vt))
         stepped, state = descend(inside, St, one, known)
         factors, kept = USV(Ut, stepped, Vt), kept_with_bases(state, Ut, Vt)
     return Reply(upload=factors, personal=kept if personal else {})
+
+
+@dataclass(frozen=True)
+class _Rate:
+    """The rate of one step, which may be 0 at the end of a schedule."""
+
+    rate: float
+    per: str = "step"
+
+    def __call__(self, index: int) -> float:
+        return self.rate
 
 
 def _identity(w: Tree, side: int) -> Tree:

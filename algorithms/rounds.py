@@ -109,7 +109,7 @@ def one_round(
     """
     number = fed._begin()
     try:
-        return round(fed, fed.cohort(cohort) if cohort is None or isinstance(cohort, int) else cohort, state)
+        return round(fed, cohort if isinstance(cohort, Sequence) else fed.cohort(cohort), state)
     except torch.linalg.LinAlgError as error:  # what the clients sent was finite, sums or products of it are not
         raise FederationError(
             f"round {number}: a decomposition failed, as it does for numbers that overflow; {_REMEDY}"

@@ -85,7 +85,10 @@ class Step:
 
     def __call__(self, index: int) -> float:
         """The rate of a round or step, counted from 0."""
-        return self.rate * self.factor ** (index // self.every)
+        try:
+            return self.rate * self.factor ** (index // self.every)
+        except OverflowError:
+            return math.inf
 
 
 @dataclass(frozen=True)

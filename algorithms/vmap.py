@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils import _pytree as pytree
 
 from algorithms.federation import Client, FederationError, Memory, Receipt, Reply, Trip
-from algorithms.trip import fold
+from algorithms.partial_sums import fold
 
 _TENSOR = object()
 """Stands in a structure where a tensor does."""

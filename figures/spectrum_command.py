@@ -348,6 +348,11 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
                 "overlaps": [o.overlap for o in model.outliers if o.separated],
             }
         )
+    alternatives = [
+        {"name": law.name, "law": type(law.law).__name__, "parameters": _plain(law.law), "share": law.share,
+         "distance": _plain(law.distance)}
+        for law in fit.alternatives
+    ]  # fmt: skip
     return {
         "sigma": fit.sigma,
         "sigma_sd": fit.sigma_sd,
@@ -365,16 +370,7 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
         "rest_square_by_quadrature": _plain(fit.rest_by_quadrature),
         "bulk_size": fit.bulk.size,
         "semicircle_distance": _plain(fit.distance),
-        "alternatives": [
-            {
-                "name": law.name,
-                "law": type(law.law).__name__,
-                "parameters": _plain(law.law),
-                "share": law.share,
-                "distance": _plain(law.distance),
-            }
-            for law in fit.alternatives
-        ],
+        "alternatives": alternatives,
         "predictions": predictions,
     }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from algorithms.federation import Executor, Federation, Receipt, Reply, Sequential, Trip
-from algorithms.trip import fold
+from algorithms.partial_sums import fold
 
 
 @dataclass(frozen=True)

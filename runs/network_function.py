@@ -118,7 +118,7 @@ class Network:
         """
         total, scored = torch.zeros(2, dtype=torch.float64, device=data.x.device), self.accuracy and are_classes(data.y)
         for part in self._parts(len(data.x), rows):
-            x, y = data.x[part], data.y[part]
+            x, y = data.x[part].clone(), data.y[part].clone()  # networks and losses may write into them
             with _several_at_once():
                 outputs = call(self.testing, w, x if self.preparation is None else self.preparation(x))
             total[0] += wide(self.loss(outputs, y)) * len(x)

@@ -25,7 +25,8 @@ from torch import multiprocessing
 from algorithms.executors.sharing import Packed, unpack
 from algorithms.executors.worker import Failure, Order, packed, serve
 from algorithms.federation import FederationError
-from algorithms.trip import Cohort, Key, Receipt, Reply, Sum, Trip, part_size
+from algorithms.partial_sums import Sum, part_size
+from algorithms.trip import Cohort, Key, Receipt, Reply, Trip
 from workloads.lifeline import uninterrupted, worker_environment
 
 _UNGUARDED = 79

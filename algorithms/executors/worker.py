@@ -15,7 +15,9 @@ import torch
 
 from algorithms.executors.sharing import Packed, pack, unpack
 from algorithms.federation import FederationError
-from algorithms.trip import Reply, Sequential, Trip, added_up
+from algorithms.partial_sums import added_up
+from algorithms.sequential import Sequential
+from algorithms.trip import Reply, Trip
 from workloads.lifeline import end_with_pipe
 
 

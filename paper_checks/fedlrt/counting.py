@@ -28,9 +28,9 @@ from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.ledger import Direction
 from algorithms.low_rank import USV, Truncation
 from algorithms.naive_fedlrt import NaiveFeDLRT
+from algorithms.partial_sums import fold
 from algorithms.rounds import one_round
 from algorithms.tree import Tree, tensors
-from algorithms.trip import fold
 from paper_checks.watched import Seen, Watched
 
 FULL_RANK = ("FedAvg", "FedLin")

@@ -58,13 +58,11 @@ def eq_1(points: Sequence[Point], more: int = 0, shared: bool = False, weight: f
     """
     lines = []
     for clients, samples in SPLITS:
-        sizes = [samples] * (clients - 1) + [samples + more]
-        losses = sympy.symbols(f"l_0:{sum(sizes)}")
+        losses = sympy.symbols(f"l_0:{clients * samples + more}")
         first, held = losses[0], set[sympy.Symbol]()
         means = []
-        for size in sizes:
-            own, losses = losses[:size], losses[size:]
-            own = (first, *own[1:]) if shared else own
+        for size in [samples] * (clients - 1) + [samples + more]:
+            own, losses = (first, *losses[1:size]) if shared else losses[:size], losses[size:]
             held.update(own)
             means.append(sum(own) / size)
         left = sum(held) / len(held)

@@ -78,15 +78,12 @@ ROUNDS = (1, 2, 2, 2, 3)
 def largest_ranks(
     costs: Mapping[str, Mapping[str, Polynomial]], factor: int = 10, bases: int = 0
 ) -> dict[tuple[str, str], int]:
-    """The largest rank of a layer of the width of Figure 3 at which a cost is so many times below FedLin's.
+    """The largest rank, or 0, of a layer as wide as Figure 3's at which a cost is so many times below FedLin's.
 
     Args:
         costs: by method and cost; a round of one local step and one sample.
         factor: times less.
         bases: multiples of nr that a client's compute has more, for the gradients in U and V.
-
-    Returns:
-        By cost and method; 0 if there is none.
     """
     found = {}
     for cost in ("communication", "client compute"):

@@ -103,6 +103,23 @@ def test_a_mean_is_of_tensors_of_one_form(case, executor):
         getattr(executor, "close", lambda: None)()
 
 
+def test_what_the_server_sent_is_not_the_clients_to_write_in():
+    def work(client, memory, w):
+        w["W"].sub_(1.0)
+        return Reply(upload=w)
+
+    problem = quadratics()
+    with pytest.raises(FederationError, match="client 0 changed in place what the server sent"):
+        Federation(problem.clients, seed=0).mean(work, to=(0, 1), w=problem.start)
+
+
+def test_line_9_as_printed_needs_a_rate_and_naive_rounds_do_not():
+    still = Descent(2, Cosine(0.05, period=2, restart=False))
+    with pytest.raises(FederationError, match="the learning rate is 0"):
+        list(rounds(FedLin(still, as_printed=True), quadratics(), rounds=3))
+    assert list(rounds(NaiveFeDLRT(still, 2), quadratics(), rounds=3))[-1].state.round == 3
+
+
 @pytest.mark.parametrize("cohort", [(3,), (-1,), (0, 0), ()])
 @pytest.mark.parametrize("ask", ["mean", "gather"])
 def test_a_cohort_is_some_of_the_clients_each_once(ask, cohort):

@@ -38,10 +38,11 @@ from algorithms.fedloru import FedLoRU
 from algorithms.fedlrt import FeDLRT
 from algorithms.flexlora import FlexLoRA
 from algorithms.low_rank import Truncation
+from algorithms.partial_sums import PARTS, fold
 from algorithms.pfedloru import PersonalFedLoRU
 from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
-from algorithms.trip import PARTS, Receipt, Reply, Trip, fold
+from algorithms.trip import Receipt, Reply, Trip
 
 HERE = Path(__file__).parent
 LOCAL = Descent(3, 0.05)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import sympy
@@ -97,18 +98,13 @@ def count_runs(context: Context) -> list[Counted]:
     return [count_run(*size) for size in sizes]
 
 
-SIDES = (1, 2, 3, 5, 8, 10, 64, 100, 576, 1000, 4608)
-
-
-def _grid() -> list[tuple[int, int, int]]:
-    """Shapes, the tallest first, with their ranks."""
-    return [(m, n, r) for m in reversed(SIDES) for n in SIDES for r in sorted(_fits(m, n))]
-
-
-def _fits(m: int, n: int) -> set[int]:
-    """Ranks from 1 to the smaller side: small ones, and those about a half of it."""
-    small, half = min(m, n), min(m, n) // 2
-    return {r for r in (1, 2, 3, 8, 16, 64, 128, half - 1, half, half + 1, small) if 1 <= r <= small}
+def _grid() -> Iterator[tuple[int, int, int]]:
+    """Shapes, the tallest first, with ranks from 1 to the smaller side: small ones, and those about a half of it."""
+    sides = (1, 2, 3, 5, 8, 10, 64, 100, 576, 1000, 4608)
+    for m, n in product(reversed(sides), sides):
+        small, half = min(m, n), min(m, n) // 2
+        ranks = {1, 2, 3, 8, 16, 64, 128, half - 1, half, half + 1, small}
+        yield from ((m, n, r) for r in sorted(ranks) if 1 <= r <= small)
 
 
 @claim(

@@ -1,0 +1,41 @@
+"""The executor that asks one client after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from algorithms.partial_sums import fold
+from algorithms.tree import tensors
+from algorithms.trip import FederationError, Receipt, Reply, Trip
+
+
+class Sequential:
+    """One client after the other: the reference."""
+
+    def replies(self, trip: Trip) -> Iterator[Reply]:
+        """One reply for each client of the cohort, in its order.
+
+        Raises:
+            FederationError: Work that changes in place what it is sent.
+        """
+        assert trip.clients is not None
+        for number in trip.cohort:
+            client, sent = trip.clients[number], trip.sent_to(number)
+            memory = trip.memory(number, client)
+            lent = [leaf for leaf in tensors([sent, memory.kept]) if not leaf.is_inference()]
+            versions = [leaf._version for leaf in lent]
+            reply = trip.work(client, memory, **sent)
+            if versions != [leaf._version for leaf in lent]:
+                raise FederationError(
+                    f"the work of client {number} changed in place what the server sent, which the next client has "
+                    "too; make new tensors (w - step in place of w.sub_(step))"
+                )
+            yield reply
+
+    def sum(self, trip: Trip, shares: Sequence[float]) -> tuple[Any, list[Receipt]]:
+        """The sum of share times upload, as replies arrive."""
+        return fold(trip, self.replies(trip), shares)
+
+    def tell(self, trip: Trip) -> None:
+        """Nothing to do: all clients are here."""
