@@ -17,6 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hessian.symmetric import CurvatureError
+
 LARGEST = 2.0**14
 """Entry that the largest of a row becomes in half precision, so that small ones keep their digits."""
 COLUMNS = 2**20
@@ -58,6 +60,12 @@ class Rows:
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def room(self) -> int:
+        """How many more there may be."""
+        planned = self._store.reserve if self._store.reserve and self._store.folder is None else self._P
+        return max(0, min(planned, self._P) - self._count)
 
     @property
     def whole(self) -> bool:
@@ -124,8 +132,16 @@ class Rows:
     def _write(self, row: Tensor) -> None:
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._store.folder, buffering=0)  # noqa: SIM115 (goes with the rows)
-        self._file.seek(0, 2)
-        row.cpu().view(torch.uint8).numpy().tofile(self._file)
+        left = row.cpu().view(torch.uint8).numpy().tobytes()
+        try:
+            self._file.seek((self._count - len(self._kept)) * len(left))
+            while len(left):
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            raise CurvatureError(
+                f"no row of the basis could be written to {self._store.folder} ({error.strerror}); free space there, "
+                "or name another folder"
+            ) from error
 
 
 Span = Tensor | tuple[Rows, int]

@@ -104,6 +104,7 @@ def draw_probes(
     rng: np.random.Generator,
     chunk: int = 1,
     report: Callable[[int], None] | None = None,
+    complement: int | None = None,
 ) -> Probes:
     """Probes uniform on a sphere in the complement of V, or a whole basis of it where that is no more work.
 
@@ -114,12 +115,13 @@ def draw_probes(
         rng: Their source.
         chunk: Probes multiplied together.
         report: Told the number of probes done.
+        complement: Rows of a complement for which there is room; nothing: any number.
 
     Raises:
         CurvatureError: A product is not finite.
     """
     left = operator.P - span_size(V)
-    if left <= count:
+    if left <= count and (complement is None or left <= complement):
         return Probes(_squares(operator, V, _complement(operator, V, rng)) if left else np.empty(0), exact=True)
     squares = []
     for start in range(0, count, chunk):

@@ -141,8 +141,8 @@ class Krylov:
         return max(self._asymmetry, _FLOOR * unit * self._scale)
 
     def seed(self, count: int = 1) -> None:
-        """Adds random rows orthogonal to all others; they wait for their products."""
-        for _ in range(min(count, self._operator.P - len(self._rows))):
+        """Adds random rows orthogonal to all others, as far as there is room; they wait for their products."""
+        for _ in range(min(count, self._rows.room)):
             for _attempt in range(3):
                 start = normal_rows(self._operator, self._rng, 1)[0]
                 start /= torch.linalg.vector_norm(start)

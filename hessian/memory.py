@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral
 from pathlib import Path
 
 import torch
@@ -21,12 +22,15 @@ from hessian.krylov import usual_basis
 from hessian.live_bytes import held_by
 from hessian.symmetric import CurvatureError, SymmetricOperator
 
+MOST = 2**60
 PROGRAM = 2**29
 """Bytes of the interpreter and its libraries, on a processor."""
 CHECKED = 9
 """Vectors that the checks of derivatives hold at their peak, in the precision they are in."""
 WORK, MORE = 5, 2
 """Vectors beside the basis: for each that is multiplied, and for a row of it on its way."""
+COPIED = 5
+"""Copies of the rows of a complement that are held where it is drawn whole: drawn, orthogonal, their images, work."""
 LEAST, SPARE = 3, 5
 """Rows of a basis, at least, and how many more may wait for their products."""
 _UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -45,6 +49,12 @@ class Budget:
     limit: int
     scratch: Path | None = None
 
+    def __post_init__(self) -> None:
+        if not 0 < self.limit < MOST:
+            raise CurvatureError(f"memory must be a positive number of bytes, and less than 2^60, got {self.limit}")
+        if self.scratch is not None and not Path(self.scratch).is_dir():
+            raise CurvatureError(f"the scratch folder {self.scratch} is no folder; make it, or name another")
+
     @staticmethod
     def of(memory: Budget | int | str) -> Budget:
         """Bytes, or words such as ``6 GiB``.
@@ -54,11 +64,11 @@ class Budget:
         """
         if isinstance(memory, Budget):
             return memory
-        if isinstance(memory, int) and not isinstance(memory, bool) and memory > 0:
-            return Budget(memory)
+        if isinstance(memory, Integral) and not isinstance(memory, bool) and memory > 0:
+            return Budget(int(memory))
         match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([A-Za-z]+)\s*", str(memory))
         factor = _UNITS.get(match[2].upper()) if match else None
-        if match is None or factor is None or float(match[1]) <= 0.0:
+        if match is None or factor is None or not 1.0 <= float(match[1]) * factor < MOST:
             raise CurvatureError(f"memory must be a number of bytes or look like '6 GiB' or '800 MB', got {memory!r}")
         return Budget(round(float(match[1]) * factor))
 
@@ -117,12 +127,14 @@ class Plan:
         together: Vectors multiplied together.
         store: How its rows are kept.
         words: What is given up; empty for nothing.
+        complement: Rows of the basis' complement that may be drawn at once; nothing: any number.
     """
 
     rows: int
     together: int
     store: Store
     words: str
+    complement: int | None = None
 
 
 def bytes_of(tensors: Iterable[Tensor]) -> int:
@@ -183,7 +195,8 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
             if (rows + SPARE) * P * kind.itemsize <= free:
                 words = [] if kind == own else [f"basis in {_name(kind)}"]
                 words += [] if count == together else [f"{count} vector at a time, not {together}"]
-                return Plan(rows, count, Store(kind, min(rows + SPARE, P)), ", ".join(words))
+                rest = (free - (rows + SPARE) * P * kind.itemsize) // (P * own.itemsize)
+                return Plan(rows, count, Store(kind, min(rows + SPARE, P)), ", ".join(words), rest // COPIED)
     size = P * torch.float16.itemsize
     inside, outside = max(free // size, 0), 0
     if budget.scratch is not None:
@@ -199,7 +212,7 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
     words += [f"at most {found} rows, not {rows}"] if found < rows else []
     words += [f"1 vector at a time, not {together}"] if together > 1 else []
     store = Store(torch.float16, inside, budget.scratch if outside else None)
-    return Plan(min(found, rows), 1, store, ", ".join(words))
+    return Plan(min(found, rows), 1, store, ", ".join(words), 0)
 
 
 def _busy(operator: SymmetricOperator, together: int) -> int:

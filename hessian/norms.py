@@ -339,7 +339,9 @@ class _Search:
             if self.progress is not None:
                 self.progress(f"{krylov.size} Lanczos steps, probe {done} of {count}")
 
-        return draw_probes(self.operator, krylov.span, count, self.rng, self.plan.together, report)
+        return draw_probes(
+            self.operator, krylov.span, count, self.rng, self.plan.together, report, self.plan.complement
+        )
 
     def _result(self, krylov: Krylov, probes: Probes, products: int) -> StableRankInterval:
         rest = probes.interval(self.confidence)

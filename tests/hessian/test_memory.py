@@ -1,6 +1,7 @@
 """Budgets of memory: what is planned is kept to, and what is given up stands in the interval."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from hessian import (
     stable_rank,
     stable_rank_of,
 )
-from hessian.basis_rows import Store
+from hessian.basis_rows import Rows, Store
 from hessian.live_bytes import held_by
 from hessian.memory import LEAST, PROGRAM, Budget, bytes_of, in_words
 
@@ -68,7 +69,13 @@ def test_a_budget_is_a_number_of_bytes_or_words():
     assert Budget.of(4096).limit == Budget.of("4 KiB").limit == Budget.of("4096 B").limit == 4096
     assert Budget.of("1.5GiB").limit == 3 * 2**29
     assert Budget.of("800 MB").limit == 800 * 10**6
-    for wrong in ("six", "6", "-1 GiB", "0 GiB", "6 Gib/s", 0, -1, True, 1.5):
+    assert Budget.of(np.int64(4096)).limit == 4096
+    for wrong in (-5, 2**60):
+        with pytest.raises(CurvatureError, match="positive number of bytes, and less than"):
+            Budget(wrong)
+    with pytest.raises(CurvatureError, match="is no folder"):
+        Budget(4096, Path("nowhere"))
+    for wrong in ("six", "6", "-1 GiB", "0 GiB", "0.1 B", f"{'9' * 400} GiB", "6 Gib/s", 0, -1, True, 1.5):
         with pytest.raises(CurvatureError, match="look like '6 GiB'"):
             Budget.of(wrong)
     for count in (1, 1023, 1024, 3_333_333, 10**9 + 1, 6 * 2**30):
@@ -234,3 +241,22 @@ def test_a_whole_spectrum_keeps_to_its_budget(network):
     assert report.measure.moment(2).value == pytest.approx(plain.measure.moment(2).value, rel=0.3)
     with pytest.raises(CurvatureError, match=r"40 eigenpairs need .* or fewer --outliers"):
         measure_spectrum(operator, SpectrumSettings(memory=budget, outliers=20))
+
+
+def test_a_complement_is_drawn_whole_only_where_there_is_room_for_it():
+    torch.manual_seed(0)
+    small = nn.Sequential(nn.Linear(20, 24), nn.Tanh(), nn.Linear(24, 4)), torch.randn(12, 20), torch.randint(4, (12,))
+    memory = 112 * 2**10
+    found, peak = within(small, memory, products=700, relative_width=0.02)
+    assert found.probes > 24
+    assert peak <= 1.1 * memory
+
+
+def test_a_file_that_cannot_be_written_names_its_folder(tmp_path):
+    rows = Rows(100, torch.float64, torch.device("cpu"), Store(torch.float16, 0, tmp_path))
+    rows.append(torch.eye(100, dtype=torch.float64)[0])
+    full = open("/dev/full", "r+b", buffering=0)  # noqa: SIM115 (the rows own it)
+    rows._file.close()
+    rows._file = full
+    with pytest.raises(CurvatureError, match=r"could be written to .*free space there"):
+        rows.append(torch.eye(100, dtype=torch.float64)[1])
