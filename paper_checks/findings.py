@@ -209,9 +209,9 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
             found = ", as found" if file.id in refuted else _named(claim, file)
             link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
             yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
-    if not replayed and claim.expect == "holds":
+    if not replayed and claim.expect == "holds" and (compared := _compared(claim)):
         yield ""
-        yield f"{'Proved' if claim.grade == 'proof' else 'Checked'}: {_mathematics(_compared(claim))}"
+        yield f"{'Proved' if claim.grade == 'proof' else 'Checked'}: {_mathematics(compared)}"
     if claim.seen_in:
         yield ""
         yield f"On real networks: {', '.join(f'[{id}](figures/{_file(id)}.png)' for id in claim.seen_in)}."
@@ -220,7 +220,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
 
 
 def _compared(claim: Claim) -> str:
-    """What the judge compares, by the first line of its docstring without the clauses that explain its switches.
+    """What the judge compares, by the first line of its docstring, if any, without the clauses on its switches.
 
     >>> from types import SimpleNamespace
     >>> _compared(SimpleNamespace(judge=SimpleNamespace(__doc__="Every cell; ``least`` is a switch.")))
@@ -229,6 +229,8 @@ def _compared(claim: Claim) -> str:
     line = (claim.judge.__doc__ or "").strip().split("\n")[0]
     clauses = [clause for clause in re.split(r"(?<=;) ", line) if not re.match(r"(without )?``", clause)]
     text = " ".join(clauses).rstrip(";.").replace("``", "`")
+    if not text:
+        return ""
     return f"{text[0].lower() if text[1:2].islower() or text[1:2] == ' ' else text[0]}{text[1:]}."
 
 

@@ -96,7 +96,8 @@ def _used_only(text: str) -> str:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper()
         ]
         for node in [*owned, *texts]:
-            if isinstance(node, ast.FunctionDef) and not re.search(rf"\.{node.name}\b", text):
+            operator = isinstance(node, ast.FunctionDef) and node.name.startswith("__")
+            if isinstance(node, ast.FunctionDef) and not operator and not re.search(rf"\.{node.name}\b", text):
                 first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
                 del lines[first - 1 : node.end_lineno]
                 break

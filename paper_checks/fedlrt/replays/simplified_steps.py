@@ -49,10 +49,11 @@ def eq_46(values: Values) -> Violation:
     at = opposite(values)
     p, inside = at.moved[0], at.slope[0]
     right = -at.whole * (1 - 12 * at.whole) * inside**2
-    printed = Hypothesis("left side with the printed sign", -p * inside + p**2 / 2, ">", right)
-    return Violation(p * inside + p**2 / 2, right, assumes=(*at.assumes, printed), given=at.given,
+    printed = -p * inside + p**2 / 2
+    fails = Hypothesis("left side with the printed sign", printed, ">", right)
+    return Violation(p * inside + p**2 / 2, right, assumes=(*at.assumes, fails), given=at.given,
                      reads=f"{LOSSES}: left side of (46) with the opposite sign (with the printed one it is "
-                     f"{float(printed.value):.5g}), against the right one")  # fmt: skip
+                     f"{float(printed):.5g}), against the right one")  # fmt: skip
 
 
 def _linear(values: Values) -> tuple[Fraction, Fraction, Fraction, Fraction, list[Hypothesis]]:
