@@ -65,7 +65,8 @@ def test_scripts_hold_the_values_the_hypotheses_and_the_sides_and_little_else():
     assert len(scripts["fedlrt/cor-2-proof"]) == 13
     packaged = {id for id, (first, *_) in scripts.items() if "The standard library alone is enough." not in first}
     assert packaged == LARGE_SAMPLES
-    assert all(max(map(len, lines[1:])) <= 145 for lines in scripts.values())
+    told = ("print(", "reads = ")  # what the two sides are, in a sentence
+    assert all(len(line) <= 145 for lines in scripts.values() for line in lines[1:] if not line.startswith(told))
 
 
 def run(id, tmp_path, **changed):
