@@ -89,7 +89,7 @@ class CountedLaw(Law):
             low[at], high[at] = 0.0, 0.0
 
         def counted(x: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            z = x + 0j
+            z = np.where(x == 0.0, 1e-16, x) + 0j  # where they may be singular
             numbers = self._numbers(z, guess)
             return 1 - self._above(z, numbers), -self._resolvent(z, numbers).imag / np.pi, numbers
 

@@ -116,8 +116,17 @@ class CovarianceSum(CountedLaw):
 
     @cached_property
     def edges(self) -> tuple[SumEdge, SumEdge]:
-        """Both ends of the support."""
+        """Both ends of the support.
+
+        Raises:
+            ValueError: One side of the spectrum is too small beside the other to be resolved.
+        """
         below, above = self._mirrored._equations.upper_edge(), self._equations.upper_edge()
+        kernel, negative = sum(mass for _, mass in self.atoms), self._negative_mass
+        lost = max(0.0 if below.z else negative, 0.0 if above.z else 1.0 - negative - kernel)
+        require(
+            lost < 1e-6, f"a share {lost:.3g} of the spectrum is less than about 1e-8 of the rest, beside an atom at 0"
+        )
         return SumEdge(-below.z, -below.b, below.singular), above
 
     @cached_property
@@ -234,9 +243,23 @@ class CovarianceSum(CountedLaw):
         """Mass below 0, where the numbers may be singular."""
         if all(law.support[0] >= 0 for law in self.weights):
             return 0.0
-        # Beside a kernel there is a gap, and the numbers grow like 1/z.
-        z = np.array([-(1e-8 if self.atoms else 1e-13) * self._equations.width + 0j])
-        return float(1.0 - self._equations.above(z, self._equations.solve(z))[0])
+        if not self.atoms:
+            return self._below(-1e-13)
+        # Beside a kernel the numbers grow like 1/z, a density may begin close to it, and too close solutions are false.
+        found, kernel = self._below(-1e-8), self.atoms[0][1]
+        for exponent in range(9, 17):
+            closer = self._below(-(10.0**-exponent))
+            if not found - 1e-9 <= closer <= 1.0 - kernel + 1e-9:
+                break
+            found = max(found, closer)
+        return found
+
+    def _below(self, point: float) -> float:
+        """Mass below a point that is no eigenvalue, in units of the width; nan for a solution that repels."""
+        z = np.array([point * self._equations.width + 0j])
+        b = self._equations.solve(z)
+        real = bool((np.abs(b.imag) <= 1e-9 * np.abs(b)).all())
+        return np.nan if real and self._equations.slack(z, b) <= 0.0 else float(1.0 - self._equations.above(z, b)[0])
 
     def _numbers(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
         return self._equations.solve(z, guess)

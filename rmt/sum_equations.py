@@ -149,8 +149,9 @@ class SumEquations:
             middle = low + (high - low) / 2
             here = self.on_axis(middle, b)
             low, high, b, found = (middle, high, b, found) if here is None else (low, middle, here[0], here)
-        if found[1] > 0.5 or (self.kernel and abs(high) < 1e-6 * self.width):  # followed into an atom
-            return SumEdge(0.0 if self.kernel and abs(high) < 1e-6 * self.width else high, b, False)
+        at_zero = self.kernel and abs(high) < 1e-6 * self.width and not self._falls(high, found[1])
+        if found[1] > 0.5 or at_zero:  # followed into an atom
+            return SumEdge(0.0 if at_zero else high, b, False)
         reach, below = high - low, np.zeros(len(self.samples))
         while (far := self.on_axis(high + reach, below)) is None or far[1] < SERIES_REACH:
             reach *= 2.0
@@ -164,6 +165,11 @@ class SumEquations:
         # Where scales differ widely the series may not reach: the bracket then is the better answer.
         reached = abs(edge) <= high - low + SERIES_TRUST * max(abs(high), abs(high - low))
         return SumEdge(high + float(edge), at_edge, True) if reached else SumEdge(high, b, True)
+
+    def _falls(self, z: float, slack: float) -> bool:
+        """Whether the slack vanishes at z, as at the end of a density: at an atom it does not, or like that of 0."""
+        far = self.on_axis(4.0 * z, np.zeros(len(self.samples))) if z > 0.0 else None
+        return far is not None and slack < 0.1 * far[1]
 
     def on_axis(self, z: float, b: Array) -> tuple[Array, float] | None:
         """The least fixed point at z from that at a larger z, and how far the norm of the derivatives is below 1."""
@@ -188,6 +194,12 @@ class SumEquations:
                 return b, slack
             last = size
         return None
+
+    def slack(self, z: Complex, b: Complex) -> float:
+        """How far the norm of the derivatives at one point of the axis is below 1; a limit from above attracts."""
+        a, slope = self.lift(b)
+        derivative = self.population.resolvent(z, a).second[0].real / self.samples[:, None] * slope[0].real
+        return 1.0 - float(np.abs(np.linalg.eigvals(derivative)).max())
 
     def above(self, z: Complex, b: Complex) -> Array:
         """Mass above points of the axis."""

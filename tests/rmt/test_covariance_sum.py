@@ -188,3 +188,29 @@ def test_a_quantile_in_a_gap_is_the_end_below_it(law, level, others):
     assert law.cdf(point) == pytest.approx(level, abs=1e-12)
     assert law.pdf(point - 1e-6 * width) * width > 1e-4
     assert law.pdf(point + 1e-6 * width) * width < 1e-9
+
+
+def beside_a_kernel(small, samples=(400.0, 400.0)):
+    """A third of the directions with positive samples, a third with negative ones, a third with none."""
+    population = JointPopulation.of([[1.0, 0.0], [0.0, small], [0.0, 0.0]], [100.0] * 3)
+    return CovarianceSum(population, (ONE, PointMass(-1.0)), samples)
+
+
+@pytest.mark.parametrize("small", [1.0, 1e-3, 1e-6, 1e-7])
+def test_a_small_side_beside_a_kernel_is_resolved(small):
+    law, known = beside_a_kernel(small), MarchenkoPastur(0.25)
+    assert law.support == pytest.approx((-2.25 * small, 2.25), rel=1e-5)
+    assert law.cdf(-1e-3 * small) == pytest.approx(1 / 3, abs=1e-9)
+    assert law.cdf(0.0) == pytest.approx(2 / 3, abs=1e-9)
+    levels = np.array([0.1, 0.5, 0.9])
+    assert law.quantile(levels / 3) == pytest.approx(-small * known.quantile(1 - levels), rel=1e-6)
+    assert law.quantile((2 + levels) / 3) == pytest.approx(known.quantile(levels), rel=1e-9)
+
+
+def test_a_hard_edge_beside_a_kernel_is_counted():
+    assert beside_a_kernel(1.0, (400.0, 100.0)).cdf(0.0) == pytest.approx(2 / 3, abs=1e-7)
+
+
+def test_a_side_that_cannot_be_resolved_is_refused():
+    with pytest.raises(ValueError, match="beside an atom at 0"):
+        beside_a_kernel(1e-9).support  # noqa: B018 (the property raises)
