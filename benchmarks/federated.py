@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +249,8 @@ def crowd(count: int, data: tuple[Tensor, Tensor]) -> tuple[float, Ours]:
     began = time.process_time()
     order = np.resize(np.arange(len(x), dtype=np.int64), count * 40)
     parts = Parts(order, np.arange(count + 1, dtype=np.int64) * 40)
-    problem = network_problem(module, (x, y), parts, (x[:100], y[:100]))
+    problem = network_problem(module, (x, y), parts[:1], (x[:100], y[:100]))
+    problem = replace(problem, clients=replace(problem.clients, parts=parts))  # samples may stand at several clients
     one = Ours(problem, Sgd(), batch=8)
     return time.process_time() - began, one
 

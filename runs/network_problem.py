@@ -20,7 +20,7 @@ from algorithms.weights import Weight
 from runs.network_checks import is_of_classes, labelled, require_fit, require_no_other_state, require_trainable
 from runs.network_function import Batch, Labelled, Loss, Network, Statistics, network_of
 from workloads.augmentation import Offsets, Preparation
-from workloads.partition import Indices, Parts
+from workloads.partition import Indices, PartitionError, Parts
 
 ROWS = 1000
 """Samples at a time, unless another number is named."""
@@ -222,14 +222,15 @@ def network_problem(
         module: Any network from inputs (n, ...) to one tensor of outputs (n, ...). Its parameters that need a gradient
             are trained; all others stay as they are. It is copied.
         train: Inputs and targets of all clients, on the module's device.
-        parts: Which of them each client has.
+        parts: Which of them each client has, each sample once.
         test: Inputs and targets for evaluation.
         loss: Maps outputs and targets to the mean loss.
         preparation: Crops, flips and normalisation of images.
         statistics: Of batch norm. `averaged`: running means and variances travel and are averaged with the weights.
             `batch`: every batch is normalised by itself, in evaluation too, and nothing travels.
         validation: Inputs and targets that are evaluated beside the test split.
-        own: Held-out samples of each client, for personal weights, among `train`.
+        own: Held-out samples of each client, for personal weights, among `train`: in nobody's part, each once at a
+            client.
         rows: Samples at a time in evaluations and in full gradients; batch norm normalises each part by itself.
         name: What it is called.
         accuracy: Whether outputs (n, classes) are compared with targets in evaluations; default: where the loss is one
@@ -245,6 +246,7 @@ def network_problem(
     parts, own = _indices("the clients' samples", parts, data), None if own is None else _indices("own", own, data)
     if own is not None and (len(own) != len(parts) or not all(own.sizes)):
         raise FederationError("own must have held-out samples of every client")
+    _require_once(parts, own)
     require_trainable(module, loss)
     asked, accuracy = accuracy, is_of_classes(loss) if accuracy is None else accuracy
     network, start = network_of(module, loss, preparation, statistics, accuracy)
@@ -267,8 +269,36 @@ def _indices(what: str, parts: Parts | Sequence[Indices], data: Labelled) -> Par
     count = len(data.x)
     try:
         made = parts if isinstance(parts, Parts) else Parts.joined(parts)
+    except PartitionError as error:
+        raise FederationError(f"{what}: {error}") from error
     except (TypeError, ValueError) as error:
         raise FederationError(f"{what} must be Parts, or whole numbers for each client ({error})") from error
     if len(made.order) and not 0 <= int(made.order.min()) <= int(made.order.max()) < count:
         raise FederationError(f"{what} must be among the {count} of the training data, from 0")
     return made
+
+
+def _require_once(parts: Parts, own: Parts | None) -> None:
+    """A sample weighs once in a mean of losses, and what is trained on is not held out.
+
+    Raises:
+        FederationError: Names a sample, and its clients.
+    """
+    twice = parts.repeated()
+    if twice is not None:
+        sample, first, second = twice
+        where = f"twice at client {first}" if first == second else f"at client {first} and at client {second}"
+        raise FederationError(f"the clients' samples: sample {sample} stands {where}; leave one out")
+    if own is None:
+        return
+    twice = own.repeated()  # clients may be tested on the same sample
+    if twice is not None and twice[1] == twice[2]:
+        raise FederationError(f"own: sample {twice[0]} stands twice at client {twice[1]}; leave one out")
+    trained = np.flatnonzero(np.isin(own.order, parts.order))
+    if len(trained):
+        place = trained[0]
+        client = int(np.searchsorted(own.bounds, place, side="right")) - 1
+        raise FederationError(
+            f"own: sample {own.order[place]} of client {client} is trained on, so that it is not held out; leave it "
+            "out of one of them"
+        )

@@ -31,10 +31,20 @@ class Parts(Sequence[Indices]):
     Attributes:
         order: Indices of the samples, client by client, increasing within a client.
         bounds: Client k has ``order[bounds[k]:bounds[k + 1]]``.
+
+    Raises:
+        PartitionError: Bounds that do not cut all of the order into parts.
     """
 
     order: Indices
     bounds: Indices
+
+    def __post_init__(self) -> None:
+        ends = self.bounds[:1].tolist(), self.bounds[-1:].tolist()
+        if ends != ([0], [len(self.order)]) or (np.diff(self.bounds) < 0).any():
+            raise PartitionError(
+                f"bounds must rise from 0 to the number of samples, {len(self.order)}, got {self.bounds[:10].tolist()}"
+            )
 
     @staticmethod
     def joined(parts: Sequence[ArrayLike]) -> Parts:
@@ -52,7 +62,25 @@ class Parts(Sequence[Indices]):
                     "of a mask, take np.flatnonzero"
                 )
             arrays.append(np.sort(array.astype(np.int64)))
+        if not arrays:
+            raise PartitionError("expected samples for at least one client, got none")
         return Parts(np.concatenate(arrays), np.cumsum([0, *map(len, arrays)], dtype=np.int64))
+
+    def repeated(self) -> tuple[int, int, int] | None:
+        """The first sample that stands twice, and the clients where it does; none where each stands once.
+
+        Two times at one client come before one time at each of two.
+        """
+        seen = np.zeros(int(self.order.max(initial=-1)) + 1, dtype=bool)
+        seen[self.order] = True
+        if np.count_nonzero(seen) == len(self.order):
+            return None
+        owner = np.repeat(np.arange(len(self)), self.sizes)
+        order = np.lexsort((owner, self.order))
+        samples, owners = self.order[order], owner[order]
+        twice = np.flatnonzero(np.diff(samples) == 0)
+        place = min(twice, key=lambda place: owners[place] != owners[place + 1])
+        return int(samples[place]), int(owners[place]), int(owners[place + 1])
 
     @property
     def sizes(self) -> Indices:
@@ -212,13 +240,11 @@ class Files:
                 "each client needs one"
             )
         parts = Parts.joined([_read(file, count) for file in files])
-        owner = np.repeat(np.arange(clients), parts.sizes)
-        order = np.argsort(parts.order, kind="stable")
-        twice = np.flatnonzero(np.diff(parts.order[order]) == 0)
-        if len(twice):
-            first, second = owner[order[twice[0]]], owner[order[twice[0] + 1]]
-            sample = parts.order[order[twice[0]]]
-            raise PartitionError(f"sample {sample} stands in {files[first]} and in {files[second]}; leave one out")
+        twice = parts.repeated()
+        if twice is not None:
+            sample, first, second = twice
+            where = f"twice in {files[first]}" if first == second else f"in {files[first]} and in {files[second]}"
+            raise PartitionError(f"sample {sample} stands {where}; leave one out")
         return parts
 
 

@@ -368,7 +368,7 @@ def test_drop_out_is_drawn_before_the_work():
 
 def test_personal_means_are_over_each_clients_own_samples():
     own = Parts.joined([[0, 1], [2], [3, 4, 5], [6]])
-    made = problem(own=own)
+    made = network_problem(perceptron_on_images(), images(), [[7, 8], [9], [10], [11, 12]], images(1), own=own)
     models = [dict(perceptron_on_images(seed).named_parameters()) for seed in range(4)]
     x, y = images()
     right = []

@@ -336,6 +336,11 @@ SETS = [
     ({"own": [[0], []]}, "own must have held-out samples of every client"),
     ({"parts": [[0, 1], [2, 30]]}, "the clients' samples must be among the 24"),
     ({"parts": 3}, "the clients' samples must be Parts, or whole numbers for each client"),
+    ({"parts": []}, "expected samples for at least one client"),
+    ({"parts": [[0, 4, 1, 4], [2]]}, "the clients' samples: sample 4 stands twice at client 0; leave one out"),
+    ({"parts": [[3], [0, 1], [2, 1]]}, "the clients' samples: sample 1 stands at client 1 and at client 2; leave one"),
+    ({"parts": [[0], [1]], "own": [[2], [4, 2, 4]]}, "own: sample 4 stands twice at client 1; leave one out"),
+    ({"parts": [[0, 1], [2, 3]], "own": [[5], [4, 0]]}, "own: sample 0 of client 1 is trained on, so that it is not"),
 ]
 
 
@@ -346,8 +351,8 @@ def test_samples_of_clients_are_checked(given, message):
     parts = given.pop("parts", [range(12), range(12, 24)])
     with pytest.raises(FederationError, match=message):
         network_problem(nn.Linear(6, 2), (x, y), parts, (x, y), **given)
-    made = network_problem(nn.Linear(6, 2), (x, y), [range(12), range(12, 24)], (x, y), own=[[1], [2]])
-    assert [client.samples for client in made.clients] == [12, 12]
+    made = network_problem(nn.Linear(6, 2), (x, y), [range(12), range(12, 23)], (x, y), own=[[23], [23]])
+    assert [client.samples for client in made.clients] == [12, 11]
 
 
 def counted(outputs, targets):

@@ -160,6 +160,25 @@ def test_a_million_clients_cost_their_sizes():
     assert parts[123_456].tolist() == [246_912, 246_913]
 
 
+@given(drawn=st.lists(st.lists(st.integers(0, 12), max_size=5), min_size=1, max_size=5))
+def test_a_sample_that_stands_twice_is_found(drawn):
+    twice = Parts.joined(drawn).repeated()
+    everything = [sample for part in drawn for sample in part]
+    if len(set(everything)) == len(everything):
+        assert twice is None
+        return
+    sample, first, second = twice
+    inside = any(len(set(part)) < len(part) for part in drawn)
+    assert (first == second) is inside
+    assert drawn[first].count(sample) > 1 if inside else sample in drawn[first] and sample in drawn[second]
+
+
+@pytest.mark.parametrize("bounds", [[0, 2, 5], [0, 3, 2, 4], [1, 4], [0, 3], []])
+def test_bounds_cut_all_samples_into_parts(bounds):
+    with pytest.raises(PartitionError, match=r"bounds must rise from 0 to the number of samples, 4, got"):
+        Parts(np.arange(4), np.array(bounds, dtype=np.int64))
+
+
 def test_files(tmp_path):
     (tmp_path / "client10.txt").write_text("5 0\n")
     (tmp_path / "client2.txt").write_text("1\n3\n")
@@ -175,7 +194,7 @@ def test_files(tmp_path):
         ("7", "b.txt: 7 is no sample; there are 7, counted from 0"),
         ("-1", "b.txt: -1 is no sample"),
         ("0", "sample 0 stands in .*a.txt and in .*b.txt; leave one out"),
-        ("1 1", "sample 1 stands in .*b.txt and in .*b.txt"),
+        ("1 1", "sample 1 stands twice in .*b.txt; leave one out"),
         ("", "b.txt: expected at least one index"),
         ("one", "b.txt cannot be read as indices: invalid literal"),
         ("9" * 30, "b.txt cannot be read as indices"),
