@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 from numbers import Integral
 from pathlib import Path
 
@@ -33,6 +34,8 @@ COPIED = 5
 """Copies of the rows of a complement that are held where it is drawn whole: drawn, orthogonal, their images, work."""
 LEAST, SPARE = 3, 5
 """Rows of a basis, at least, and how many more may wait for their products."""
+DISK = 0.9
+"""Share of the free disk that a file of rows may fill."""
 _UNITS = {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _PRECISIONS = (torch.float32, torch.float16)
 
@@ -53,7 +56,7 @@ class Budget:
         if not 0 < self.limit < MOST:
             raise CurvatureError(f"memory must be a positive number of bytes, and less than 2^60, got {self.limit}")
         if self.scratch is not None and not Path(self.scratch).is_dir():
-            raise CurvatureError(f"the scratch folder {self.scratch} is no folder; make it, or name another")
+            raise CurvatureError(f"there is no folder {self.scratch} for vectors that do not fit: name an existing one")
 
     @staticmethod
     def of(memory: Budget | int | str) -> Budget:
@@ -79,10 +82,7 @@ class Budget:
         Raises:
             CurvatureError: No amount of memory, or a folder that is none.
         """
-        folder = None if scratch is None else Path(scratch)
-        if folder is not None and not folder.is_dir():
-            raise CurvatureError(f"there is no folder {scratch}: name an existing one for vectors that do not fit")
-        return Budget(Budget.of(memory).limit, folder)
+        return Budget(Budget.of(memory).limit, None if scratch is None else Path(scratch))
 
     def check_dtypes(self, own: torch.dtype, held: int, parameters: int) -> tuple[torch.dtype, ...]:
         """The precisions in which derivatives are tested, by preference: double where there is room for it.
@@ -115,6 +115,14 @@ class Budget:
         return (
             f"memory of {in_words(self.limit)} does not suffice: {what} need {in_words(least, up=True)}; give so much, "
             "smaller batches, or fewer parameters= (on the command line --parameters)"
+        )
+
+    def too_full(self, there: int, least: int) -> str:
+        """The message about a scratch folder whose disk is full."""
+        return (
+            f"the disk of the folder {self.scratch} is full: {in_words(there)} are free, and a basis of a few rows needs "
+            f"{in_words(least, up=True)} there; make room, name another folder, or give more memory than "
+            f"{in_words(self.limit)}"
         )
 
 
@@ -198,15 +206,17 @@ def plan_basis(operator: SymmetricOperator, budget: Budget, rows: int, together:
                 rest = (free - (rows + SPARE) * P * kind.itemsize) // (P * own.itemsize)
                 return Plan(rows, count, Store(kind, min(rows + SPARE, P)), ", ".join(words), rest // COPIED)
     size = P * torch.float16.itemsize
-    inside, outside = max(free // size, 0), 0
-    if budget.scratch is not None:
-        disk = int(0.9 * shutil.disk_usage(budget.scratch).free)
-        outside = min(rows + SPARE - inside, disk // size)
-    found = inside + outside - SPARE
-    if found < min(LEAST, rows) or free < 0:
-        least = budget.limit - free + (0 if budget.scratch is not None else (min(LEAST, rows) + SPARE) * size)
+    inside, outside, least = max(free // size, 0), 0, min(LEAST, rows) + SPARE
+    if free < 0 or (budget.scratch is None and inside < least):
+        needed = budget.limit - free + (0 if budget.scratch is not None else least * size)
         hint = "" if budget.scratch is not None else "; or a folder for rows of the basis (--scratch)"
-        raise CurvatureError(budget.too_small(least, "the model, its products and a basis of a few rows") + hint)
+        raise CurvatureError(budget.too_small(needed, "the model, its products and a basis of a few rows") + hint)
+    if budget.scratch is not None:
+        there = shutil.disk_usage(budget.scratch).free
+        outside = min(rows + SPARE - inside, int(DISK * there) // size)
+        if inside + outside < least:
+            raise CurvatureError(budget.too_full(there, ceil((least - inside) * size / DISK)))
+    found = inside + outside - SPARE
     words = ["basis in float16"]
     words += [f"{outside} of {found + SPARE} rows in a file"] if outside else []
     words += [f"at most {found} rows, not {rows}"] if found < rows else []

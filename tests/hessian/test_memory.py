@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_a_budget_is_a_number_of_bytes_or_words():
     for wrong in (-5, 2**60):
         with pytest.raises(CurvatureError, match="positive number of bytes, and less than"):
             Budget(wrong)
-    with pytest.raises(CurvatureError, match="is no folder"):
+    with pytest.raises(CurvatureError, match="there is no folder nowhere"):
         Budget(4096, Path("nowhere"))
     for wrong in ("six", "6", "-1 GiB", "0 GiB", "0.1 B", f"{'9' * 400} GiB", "6 Gib/s", 0, -1, True, 1.5):
         with pytest.raises(CurvatureError, match="look like '6 GiB'"):
@@ -260,3 +261,16 @@ def test_a_file_that_cannot_be_written_names_its_folder(tmp_path):
     rows._file = full
     with pytest.raises(CurvatureError, match=r"could be written to .*free space there"):
         rows.append(torch.eye(100, dtype=torch.float64)[1])
+
+
+def test_a_full_disk_is_not_taken_for_too_little_memory(network, tmp_path, monkeypatch):
+    free = 0
+    monkeypatch.setattr("hessian.memory.shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
+    options = {"scratch": tmp_path, "relative_width": 0.5, "basis": 30, "products": 60}
+    with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* make room") as told:
+        within(network, 960_000, **options)
+    found = re.search(r"needs ([0-9.]+ [KMG]iB) there", str(told.value))
+    free = Budget.of(found[1]).limit
+    assert re.search(r"at most \d+ rows, not 30", within(network, 960_000, **options)[0].given_up)
+    with pytest.raises(CurvatureError, match="memory of .* does not suffice"):
+        within(network, 700_000, **options)
