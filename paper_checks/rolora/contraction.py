@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 from math import log
 from typing import Any
@@ -273,26 +274,38 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
     return judge_parts((on_events, by_itself))
 
 
+LONGEST = {"step": "1", "delta": "1/10", "eps": "1/100", "tilde": "1/100"}
+r"""The largest step and a small angle, $\delta^t = \delta^0$, $\bar b = g$: C is negative."""
+
+
+def numerator(s: Any, D: Any, level: Any, tilde: Any) -> Any:
+    """Of the C of (117)."""
+    return 1 - 2 * s * (D - level) + 2 * s * tilde * (1 + level) ** 2
+
+
 @claim(
     "rolora/eq-117",
     where="Appendix A.3, eqs. (117) to (122)",
-    says=r"$\delta^{t+1} \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \delta^tC$, $C = \frac{1 - 2\eta((1-(\delta^0)^2) - "
-    r"\epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 - "
-    r"4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}}$. One can choose "
+    says=r"Combining (101), (91) and (116), $\delta^{t+1} \le \frac{E_1 + E_2}{\|\hat a^+\|} \le \delta^tC$ with $C "
+    r"= \frac{1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2 + 2\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2}{\sqrt{1 "
+    r"- 4\eta\tilde\epsilon(\epsilon'+1)^2\|b^*\|^2 - 4\eta((\epsilon')^2 + \epsilon')\|b^*\|^2}}$. One can choose "
     r"$\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ such that $1 - (\delta^0)^2 > "
     r"\max(4(\tilde\epsilon(\epsilon'+1)^2 + (\epsilon')^2 + \epsilon'), 2\epsilon' + "
-    r"2\tilde\epsilon(\epsilon'+1)^2)$; then $C \le \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
+    r"2\tilde\epsilon(\epsilon'+1)^2)$; then $C \le \frac{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}{\sqrt{1 - "
+    r"\eta(1-(\delta^0)^2)\|b^*\|^2}} = \sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
     measure=search_steps,
     control=Form("The lines after (117).", {"first": False}),
     correction=Form(
-        r"(118) to (122) hold. (117) drops the modulus of (101): C is negative for $\eta\|b^*\|^2 = 1$ and small "
-        r"$\delta^0$. It holds for $\eta \le 1/(2L_{max}^2)$, with (49) for the expectation in $E_2$.",
+        r"(118) to (122) hold, for all thresholds below $(1 - (\delta^0)^2)/16$: each of them satisfies the condition. "
+        r"(117) drops the bars of (101), and for $\eta\|b^*\|^2 = 1$ and small $\delta^0$ its C is negative. For $\eta "
+        r"\le 1/(2L_{max}^2)$ (117) holds wherever $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$ and (76), with (49) "
+        r"for the expectation.",
         {"limit": 0.5},
         mutants=({"limit": 0.6}, {"room": 16.0}, {"factor": 4}),
     ),
     best={"room": Best(7.3, r"proved: 4096/561, for thresholds of $(1 - (\delta^0)^2)/16$ and $\delta^0 = 0$")},
     uses=("rolora/eq-90", "rolora/eq-100", "rolora/eq-116"),
-    because=r"(117) drops the modulus of (101): C is negative for the largest step and a small $\delta^0$.",
+    because=r"(117) drops the bars of (101): C is negative for the largest step and a small $\delta^0$.",
     hypotheses=(Dropped(r"$\eta \le 1/(2L_{max}^2)$", {"limit": 0.6}),),
     expect=("corrected", "proof"),
 )
@@ -313,15 +326,15 @@ def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float 
             level, tilde = thresholds(case)
             shift = tilde * (1 + level) ** 2
             low, high = lengths(case)
-            numerator = 1 - 2 * s * (D - level) + 2 * s * shift
+            top = numerator(s, D, level, tilde)
             if line == "(117)":
-                return abs(1 - 2 * s * (low + (high - low) * case["place"])) + 2 * s * shift, numerator
+                return abs(1 - 2 * s * (low + (high - low) * case["place"])) + 2 * s * shift, top
             if line == "condition, first":
                 return room * (shift + level**2 + level), D
             if line == "condition, second":
                 return 2 * level + 2 * shift, D
             if line == "(120) to (121), numerators":
-                return numerator, 1 - factor * s * D
+                return top, 1 - factor * s * D
             return 1 - s * D, 1 - 4 * s * (shift + level**2 + level)
 
         return both
@@ -338,4 +351,10 @@ def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float 
             "event; every line",
             printed=line,
         ))  # fmt: skip
-    return next((evidence for evidence in found if not evidence.ok), found[0])
+    broken = next((evidence for evidence in found if not evidence.ok), found[0])
+    s, delta, level, tilde = (Fraction(value) for value in LONGEST.values())
+    least = float(numerator(s, 1 - delta**2, level, tilde))
+    if broken.printed != "(117)" or broken.ok or s > limit or least >= 0.0:
+        return broken
+    told = f"numerator {least:.6g} at the witness, of a bound of what is not negative"
+    return replace(broken, obtained=told, witness=LONGEST)

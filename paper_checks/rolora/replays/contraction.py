@@ -62,15 +62,24 @@ def eq_100(values: Values) -> Violation:
 
 @replay("rolora/eq-117")
 def eq_117(values: Values) -> Violation:
-    """Numerators of (117) over delta, without E_2 on the left: even E_1 alone is larger."""
-    s, D, level, tilde, place = fractions(values, "share", "D", "level", "tilde", "place")
-    eps, eps_tilde = level * D / 16, tilde * D / 16
+    """(E_1 + E_2)/|a+| is not negative, and its bound C delta is, by the sign of its numerator."""
+    s, delta, eps, tilde = fractions(values, "step", "delta", "eps", "tilde")
+    D, shift = 1 - delta**2, tilde * (1 + eps) ** 2
+    under = 1 - 4 * s * (shift + eps**2 + eps)
+    assumes = (
+        *learning_rate(s),
+        Hypothesis("delta_t = delta_0", delta, ">", 0),
+        Hypothesis("delta_t = delta_0", delta, "<", 1),
+        *threshold("eps'", eps, D),
+        *threshold("eps~", tilde, D),
+        Hypothesis("the condition on the thresholds, D", D, ">", max(4 * (shift + eps**2 + eps), 2 * eps + 2 * shift)),
+        Hypothesis("what is under the root of C", under, ">", 0),
+    )
     return Violation(
-        abs(1 - 2 * s * squared_length(D, eps, place)), 1 - 2 * s * (D - eps) + 2 * s * eps_tilde * (1 + eps) ** 2,
-        assumes=[*setting(s, D, place), *threshold("eps' = level D / 16", eps, D),
-                 *threshold("eps~ = tilde D / 16", eps_tilde, D)],
-        reads="share = eta |b*|^2, D = 1 - delta_0^2, eps' = level D / 16, eps~ = tilde D / 16, b = g as for (100); "
-        "E_1 over delta against the numerator of (117) over delta",
+        0, 1 - 2 * s * (D - eps) + 2 * s * shift, assumes=assumes,
+        given={"E_1 over delta at b = g": abs(1 - 2 * s * D)},
+        reads="step = eta |b*|^2, delta = delta_t = delta_0, eps = eps', tilde = eps~, D = 1 - delta^2; 0, which E_1 + "
+        "E_2 is at least, against the numerator of C, 1 - 2 step (D - eps) + 2 step tilde (1 + eps)^2",
     )  # fmt: skip
 
 

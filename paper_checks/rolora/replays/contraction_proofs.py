@@ -217,7 +217,19 @@ def eq_100(values: Values) -> Proof:
 
 @proof("rolora/eq-117", limit="1/2", threshold="1/16")
 def eq_117(values: Values) -> Proof:
-    """(101) without its bars up to half the step, by the proof of (100); the lines after it as on the events."""
+    r"""Units and $\beta = \|\bar b\|^2$ as in the setting, $\sigma = \tilde\epsilon(1 + \epsilon')^2$, on the events.
+
+    (117). $D - \epsilon' \le \beta \le 1 + \epsilon'^2$. So $1 - 2s\beta \le 1 - 2s(D - \epsilon')$; and $2s\beta - 1
+    \le 1 - 2s(D - \epsilon')$ as well, because $s(\beta + D - \epsilon') \le \frac12(1 + \epsilon'^2 + D - \epsilon')
+    \le 1$: (101) holds without its bars. $E_2 \le 2s\sigma\delta^t$ is (76) times s. The sum of both bounds is
+    $\delta^t$ times the numerator of C, and $\|\hat a^+\|^2 \ge 1 - 4s(\sigma + \epsilon'^2 + \epsilon')$ is (116).
+
+    The condition. With both thresholds at most $\frac D{16}$ and $D \le 1$, $\sigma \le \frac D{16}(\frac{17}{16})^2$;
+    so $2\epsilon' + 2\sigma$ and $4(\sigma + \epsilon'^2 + \epsilon')$ are less than D.
+
+    (119) and (120) are the same expression. (121): by the condition the numerator is at most $1 - 2sD + sD$, and what
+    is under the root at least $1 - sD > 0$. (122): $\frac x{\sqrt x} = \sqrt x$.
+    """
     limit, level = rational(values["limit"]), rational(values["threshold"]) * D
     flaw = first_flaw(
         flaw_of(positive(sympy.expand(1 - limit * (1 + level**2 + D - level)), (D,), strict=False), "the bars"),
