@@ -209,14 +209,29 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
             found = ", as found" if file.id in refuted else _named(claim, file)
             link = f"([the proof](proofs/{_proof_name(file.id)}.md))"
             yield f"Proved{found} {link}: {_mathematics(answer.detail)}."
-    if not replayed and claim.expect == "holds" and (compared := _compared(claim)):
+    without = _without_proof(claim, replayed)
+    if without is not None and (compared := _compared(claim)):
         yield ""
-        yield f"{'Proved' if claim.grade == 'proof' else 'Checked'}: {_mathematics(compared)}"
+        yield f"{'Proved' if claim.grade == 'proof' else 'Checked'}{without}: {_mathematics(compared)}"
     if claim.seen_in:
         yield ""
         yield f"On real networks: {', '.join(f'[{id}](figures/{_file(id)}.png)' for id in claim.seen_in)}."
     yield ""
     yield f"`rankproof check {claim.id}`"
+
+
+def _without_proof(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> str | None:
+    """What stands and has no proof on file, in words: nothing where the claim holds; none if everything has one."""
+    on_file = {kind: {file.id for file, _ in replayed if file.kind == kind} for kind in ("witness", "certificate")}
+    if claim.expect == "holds":
+        return "" if not replayed else None
+    if claim.expect == "corrected":
+        return ", as found" if claim.id not in on_file["certificate"] else None
+    if claim.expect == "depends on the reading":
+        pairs = zip(claim.readings, claim.file_ids(), strict=True)
+        names = [reading.name for reading, id in pairs if not any(id in ids for ids in on_file.values())]
+        return f", {'; '.join(names)}" if names else None
+    return None
 
 
 def _compared(claim: Claim) -> str:

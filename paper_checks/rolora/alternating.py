@@ -73,7 +73,7 @@ ONE_B = {"A": ["1", "2"], "B": ["1", "1"]}
     expect=("depends on the reading", "proof"),
 )
 def eq_1(points: list[Point], cross: float = 1.0, of: str = "all") -> Evidence:
-    r"""The difference is the covariance of the clients' factors, $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$.
+    r"""The difference is $\frac1N\sum(A_i - \bar A)(B_i - \bar B)$, by expansion; for N > 1 no zero polynomial.
 
     Args:
         points: entries.
@@ -123,7 +123,7 @@ def judge_half(points: list[Point], held: str, weight: float, synchronised: bool
     expect=("holds", "proof"),
 )
 def eq_3(points: list[Point], weight: float = 1.0, synchronised: bool = True) -> Evidence:
-    """With A the same at all clients; without that it fails."""
+    """The common A is taken out of the sum; where the $A_i$ differ, the two sides do."""
     return judge_half(points, "A", weight, synchronised, "3")
 
 
@@ -154,7 +154,7 @@ TWO_UPDATES = {"A": ["1", "2"], "B": ["1", "3"]}
     expect=("depends on the reading", "proof"),
 )
 def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of: str = "updates") -> Evidence:
-    """With B the same at all clients; without that it fails.
+    """The common B is taken out of the sum; where the $B_i$ differ, the two sides do.
 
     Args:
         points: entries.
@@ -183,7 +183,7 @@ def eq_4(points: list[Point], weight: float = 1.0, synchronised: bool = True, of
     expect=("holds", "search"),
 )
 def fig_1(rounds: list[Round], first: str = "B", trips: int = 2, weight: float = 1.0) -> Evidence:
-    """What travels in one iteration, and that the server's new factor is the mean of what came."""
+    """In one iteration B travels first, then A, and the server's new factor is the mean of what came."""
     promises = []
     for one in rounds:
         first_sent, last_sent = (one.trips[place].uploads[0].factor["W"] for place in (0, -1))
@@ -228,7 +228,7 @@ SAME_PRODUCT: dict[str, Any] = {"A": ["2", "1"], "B": "1", "x": ["2", "1"], "oth
     expect=("depends on the reading", "proof"),
 )
 def s4_cost(traffic: Mapping[tuple[int, int], Traffic], share: float = 0.5, of: str = "all") -> Evidence:
-    """What the backward pass has to keep; and numbers on the way in every communication round, from the ledger.
+    """One of two factors of equal size is trained and sent in a round; counted for square layers of several sizes.
 
     Args:
         traffic: counts for several shapes.

@@ -40,7 +40,7 @@ r"""A constant of Lemma A.4: $E e^{\lambda X} \le e^{(1/4 + \log 2)\lambda^2\|X\
     expect=("holds", "proof"),
 )
 def def_A_1(points: list[Point], square: float = 8 / 3, limit: int = 2) -> Evidence:
-    r"""The Gaussian integral $E\exp(\xi^2/t^2) = (1 - 2/t^2)^{-1/2}$, done by sympy, at the printed $t^2$."""
+    r"""The Gaussian integral $E\exp(\xi^2/t^2) = (1 - 2/t^2)^{-1/2}$ is 2 exactly at the printed $t^2 = 8/3$."""
     x, rate = sympy.Symbol("x", real=True), sympy.Symbol("k", positive=True)
     whole = sympy.integrate(sympy.exp(-rate * x**2), (x, -sympy.oo, sympy.oo)) / sympy.sqrt(2 * sympy.pi)
     printed = sympy.nsimplify(square, rational=True, tolerance=1e-15)
@@ -78,7 +78,7 @@ def finite_laws(context: Context, centred: bool, count: int) -> list[Law]:
     expect=("holds", "search"),
 )
 def def_A_2(laws: list[Law], base: float = 2.0, power: float = 2.0) -> Promises:
-    """Norms by root finding against the closed forms; the Gaussian square is 8/3."""
+    """Norms that are found as roots agree with their closed forms; that of a squared normal variable is 8/3."""
     for c in (0.01, -1.0, 7.0):
         found = discrete_norm(np.array([c]), np.ones(1), 1)
         yield Promise("a constant", found, abs(c) / log(base), 1e-9 * abs(c))
@@ -243,7 +243,7 @@ def circle_nets(_: Context) -> Array:
     expect=("holds", "search"),
 )
 def def_A_6(nets: Array, factor: float = 1.0, smallest: bool = False) -> Promises:
-    """On the circle: distances to equally spaced points, against the radius by hand; and the size of the net."""
+    """On the circle equally spaced points are a net for the radius found by hand, and for no smaller one."""
     for k, radius, _ in nets[:30]:
         angles = 2.0 * pi * np.arange(int(k)) / k
         points = np.linspace(0.0, 2.0 * pi / k, 401)  # one arc stands for all; its middle is among them

@@ -109,7 +109,7 @@ def descended(one: Round, client: Quadratic, A: Tensor, B: Tensor, train: str, r
     expect=("holds", "search"),
 )
 def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factors: int = 1) -> Evidence:
-    """Both halves of every iteration against the recursion, and the mean of products against the product of means."""
+    """Both halves of every iteration follow the recursion; the mean of the products is the product of the means."""
     promises = []
     for one in rounds:
         (A, B), (A_after, B_after) = (one.before.A["W"], one.before.B["W"]), (one.after.A["W"], one.after.B["W"])
@@ -139,7 +139,7 @@ def alg_1(rounds: list[Round], rate: float = 1.0, refreshed: bool = True, factor
     expect=("holds", "search"),
 )
 def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors: int = 2) -> Evidence:
-    """The rounds against the recursion; what the means miss is the covariance of the clients' factors."""
+    """Every round follows the recursion; what the means miss is the covariance of the clients' factors."""
     promises, apart = [], 0
     for one in rounds:
         sent = [(upload.A["W"], upload.B["W"]) for upload in one.trips[0].uploads]
@@ -177,7 +177,7 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     expect=("holds", "search"),
 )
 def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weight: float = 1.0) -> Evidence:
-    """Rounds of local steps, and rounds of exact minimisation, of which the second changes nothing."""
+    """A stays and B follows the recursion; a second round of exact minimisation changes nothing."""
     promises = []
     for one in found[0]:
         A, sent = one.before.A["W"], [upload.factor["W"] for upload in one.trips[0].uploads]
@@ -224,7 +224,7 @@ def run_flexlora(context: Context) -> FlexRun:
     expect=("holds", "search"),
 )
 def alg_flexlora(found: FlexRun, rate: float = 1.0, cut: int = 0, scale: float = 1.0) -> Evidence:
-    """The server's product against the best approximation of the mean, through the eigenvectors of a Gram matrix."""
+    """The server's product is the best of its rank for the mean, found by eigenvectors of a Gram matrix as well."""
     promises, apart = [], 0.0
     for one in found.rounds:
         trained = [descended(one, client, one.before.A["W"], one.before.B["W"], "AB", rate) for client in one.clients]

@@ -140,7 +140,7 @@ MEAN_GRADIENT = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "0",
     expect=("depends on the reading", "proof"),
 )
 def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "all") -> Evidence:
-    """Any gradient in the place of the sampled one, any a, b and b*, and a unit a*.
+    """By expansion and $Pa^* = 0$, for any vector in the place of the gradient, any a, b and b*.
 
     Args:
         points: values of the entries.

@@ -69,7 +69,7 @@ def draw_entries(context: Context) -> list[Point]:
     expect=("holds", "proof"),
 )
 def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True, weight: float = 1.0) -> Equations:
-    """By expansion."""
+    """A squared Frobenius norm is the sum over the columns, which are $X(a^*b_p^* - a^0b_p)$."""
     for m, d in SHAPES:
         X, target, a, b_star, b = _symbols(m, d)
         difference = X * target * b_star.T - X * a * b.T
@@ -323,7 +323,7 @@ def build_layers(context: Context) -> list[Layers]:
     expect=("holds", "search"),
 )
 def eq_12(found: list[Layers], slope: float = 0.0, inner: bool = False) -> Promises:
-    """Values and derivatives in both factors against matrix formulas; ``slope`` is that of the other half of ReLU."""
+    """Values and derivatives in both factors agree with formulas in matrices; ``slope`` is that below 0."""
     for one in found:
         before = one.x @ one.A
         bent = torch.where(before > 0, before, slope * before) if inner else before

@@ -221,7 +221,7 @@ def expected_gradients(_: Context) -> Gradients:
     expect=("depends on the reading", "proof"),
 )
 def eq_48(found: Gradients, samples: str = "own", same: float = 0.0, factor: float = 2.0) -> Evidence:
-    """Exact expectations for 1 to 3 clients.
+    r"""The mean of a sample's $xx^\top$ is I, where b is given; where it is not, exact moments for 1 to 3 clients.
 
     Args:
         found: expectations.

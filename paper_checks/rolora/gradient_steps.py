@@ -74,7 +74,7 @@ def points_of(context: Context) -> list[Point]:
     expect=("holds", "proof"),
 )
 def eq_45(points: list[Point], factor: float = 2.0, sign: int = -1) -> Equations:
-    """The derivative of the loss by sympy, against both forms."""
+    r"""The derivative of the squared norm, with $Y_i = X_ia^*b^{*\top}$, written out by sympy."""
     one = two_clients()
     a, b, target = one["a"], one["b"], one["truth"] * one["own"].T
     off = [X * target - X * a * b.T for X in (one["X"], one["Y"])]
@@ -126,7 +126,7 @@ ZERO_MINIMISER = {"m": "4", "cosine": "3/5", "sine": "4/5", "aa": "1", "au": "-3
     expect=("depends on the reading", "proof"),
 )
 def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str = "all") -> Evidence:
-    """The bracket inside the double sum, as eq. (59) has it; the norm over a net is Lemma A.7.
+    """Lemma A.7 is (50); the gradient less (49) is the double sum by expansion, so that (51) is even an equality.
 
     Args:
         points: values of the entries.

@@ -62,7 +62,7 @@ def one_client(width: int = 2) -> dict[str, sympy.Matrix]:
     expect=("holds", "proof"),
 )
 def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Equations:
-    """The normal equation of the minimiser, and both ways to write it."""
+    r"""The normal equation gives (14); the rest is expansion, with $a^\top a = 1$."""
     one = one_client()
     S, a, square = one["S"], one["a"], (one["a"].T * one["S"] * one["a"])[0]
     for k in range(2):
@@ -87,7 +87,7 @@ def eq_14(points: list[Point], weight: float = 1.0, kept: int = 1) -> Equations:
     expect=("holds", "proof"),
 )
 def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Equations:
-    """It is an equality, of squares here."""
+    """By (16) both sides are even equal; the check squares them."""
     one = one_client(1)
     off, row = one["best"] - one["g"], one["a"].T * one["S"] * one["off"]
     square = (one["a"].T * one["S"] * one["a"])[0]
@@ -168,7 +168,7 @@ def eq_19(nets: Array, share: float = 1.0, power: int = 1) -> Evidence:
     expect=("holds", "proof"),
 )
 def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: float = 1.0) -> Evidence:
-    """Three samples of two entries, written out."""
+    r"""The Gram matrix is the sum of the $x_{i,j}x_{i,j}^\top$; written out for three samples of two entries."""
     one = one_client()
     X, w = sympy.Matrix(3, 2, sympy.symbols("x:6")), sympy.Matrix(sympy.symbols("w0 w1"))
     off = one["off"] if projected else one["truth"] * one["b"]

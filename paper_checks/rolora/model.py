@@ -105,7 +105,7 @@ def make_problems(context: Context) -> list[Problem]:
     expect=("holds", "search"),
 )
 def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promises:
-    r"""The toolkit's clients: their targets are $a^*b^{*\top}$, where every loss is zero."""
+    r"""The targets of the toolkit's clients are $a^*b^{*\top}$, where every loss is zero."""
     for problem in problems:
         truth, own = problem.facts["truth"], problem.facts["own_B"]
         for client, b in zip(problem.clients, own, strict=True):
@@ -128,7 +128,7 @@ def eq_6(problems: list[Problem], scale: float = 1.0, power: int = 0) -> Promise
     expect=("holds", "search"),
 )
 def eq_7(samples: list[Sample], power: float = 1.0, norm: str = "frobenius", factor: float = 1.0) -> Promises:
-    """Loss and gradient of the toolkit's clients against the samples; the minimum is zero, at the truth."""
+    """Loss and gradient of the toolkit's clients are those of the samples; the minimum is zero, at the truth."""
     for one in samples:
         W = (one.a @ one.b).requires_grad_()
         residual = one.X @ one.truth @ one.own_b - one.X @ W
@@ -199,7 +199,7 @@ def on_circle(p: sympy.Symbol) -> sympy.Matrix:
     expect=("holds", "proof"),
 )
 def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equations:
-    """Squares of both norms, of the area between them (the sine by itself) and of the cosine, in the plane of both."""
+    """Both squared norms are the squared area between the vectors and 1 less the squared cosine, by expansion."""
     p, u = sympy.symbols("p u")
     a, truth, eye = on_circle(p), on_circle(u), sympy.eye(2)
     norms = {
@@ -226,7 +226,7 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equation
     expect=("holds", "search"),
 )
 def table_3(found: list[Iteration], weight: float = 1.0, unit: bool = True, norm: str | int = 2) -> Promises:
-    """The entries that say something, on iterations of Algorithm 2."""
+    """On iterations of Algorithm 2 every entry that states a relation holds."""
     for one in found:
         yield same("b-bar is the average", weight * one.mean_of_minimisers(), one.b_after)
         after = one.a_after if unit else 2.0 * one.a_after

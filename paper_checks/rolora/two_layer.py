@@ -167,7 +167,7 @@ def _small_step(slope: float) -> float:
 )
 def exp_5_2(found: Setting, slope: int = 0, base: str = "zero", out: int = 1,
             labels: tuple[int, int] = (2, 1)) -> Promises:  # fmt: skip
-    """Whether each method lowers the loss from the start, and whether the labels divide as printed."""
+    """Each method lowers the loss from this start, on small drawn images; the labels divide as printed."""
     for clients, each in zip((5, 10), labels, strict=True):
         has, images = found.labels[clients]
         yield from [Promise("labels of each client", float(own), float(each), case=None) for own in has] + [

@@ -89,6 +89,7 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     assert "| literal | as printed |  | holds |" in twice
     assert "| half, as in eq. 2 | $`x^2 \\le 0.5 x`$ on $`[0, 1]`$ | Section 2 writes it so. | does not hold |" in twice
     assert "Witness, half, as in eq. 2: x = " in twice
+    assert "Checked, literal: both sides on the grid." in twice  # a reading that holds without a stored proof has its check told
 
 
 @pytest.mark.usefixtures("_replays_here")

@@ -14,6 +14,7 @@ def draw(context: Context) -> np.ndarray:
 
 
 def bound(x: np.ndarray, K: float = 1.0, power: int = 1) -> Evidence:
+    """Both sides on the grid."""
     return judge_inequality(
         x**2,
         K * x**power,
