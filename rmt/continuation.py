@@ -58,7 +58,9 @@ def descend(
                 better = (better + fixed_point(better, point[stuck])) / 2
             proposal[stuck], converged[stuck] = _polish(better, point[stuck], newton_step, scale, accuracy[stuck])
             proposal[stuck] = np.where(converged[stuck], proposal[stuck], better)
-        converged &= ~jumped | _attracting(proposal, point, newton_step, fixed_point)
+        doubtful = np.flatnonzero(converged & jumped)
+        if len(doubtful):
+            converged[doubtful] = _attracting(proposal[doubtful], point[doubtful], newton_step, fixed_point)
         # Far from the axis the averaged value serves as a start; near it, where the equation may degenerate, the last
         # solution above stays.
         keep = converged | (~jumped & (height[active] > 1e-3 * scale))

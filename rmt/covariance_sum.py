@@ -244,22 +244,27 @@ class CovarianceSum(CountedLaw):
         if all(law.support[0] >= 0 for law in self.weights):
             return 0.0
         if not self.atoms:
-            return self._below(-1e-13)
+            return float(self._below(np.array([1e-13]))[0])
         # Beside a kernel the numbers grow like 1/z, a density may begin close to it, and too close solutions are false.
-        found, kernel = self._below(-1e-8), self.atoms[0][1]
-        for exponent in range(9, 17):
-            closer = self._below(-(10.0**-exponent))
+        kernel = self.atoms[0][1]
+        found, *nearer = self._below(10.0 ** -np.arange(8.0, 17.0))
+        for closer in nearer:
             if not found - 1e-9 <= closer <= 1.0 - kernel + 1e-9:
                 break
             found = max(found, closer)
-        return found
+        return float(found)
 
-    def _below(self, point: float) -> float:
-        """Mass below a point that is no eigenvalue, in units of the width; nan for a solution that repels."""
-        z = np.array([point * self._equations.width + 0j])
+    def _below(self, distances: Array) -> Array:
+        """Mass below points that are no eigenvalues, at distances below 0 in units of the width, (n,).
+
+        nan for a solution that repels.
+        """
+        z = -distances * self._equations.width + 0j
         b = self._equations.solve(z)
-        real = bool((np.abs(b.imag) <= 1e-9 * np.abs(b)).all())
-        return np.nan if real and self._equations.slack(z, b) <= 0.0 else float(1.0 - self._equations.above(z, b)[0])
+        mass = 1.0 - self._equations.above(z, b)
+        real = np.flatnonzero((np.abs(b.imag) <= 1e-9 * np.abs(b)).all(axis=1))
+        mass[real[self._equations.contraction(z[real], b[real])[2] <= 0.0]] = np.nan
+        return mass
 
     def _numbers(self, z: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
         return self._equations.solve(z, guess)

@@ -178,28 +178,31 @@ class SumEquations:
         for _ in range(AXIS_STEPS):
             if any((1.0 - part.max() * one) <= 0 for one, (part, _) in zip(b, weights, strict=True)):
                 return None
-            a, slope = (part[0].real for part in self.lift(b[None] + 0j))
-            if population.smallest(z, a) <= 0:
+            if population.smallest(z, self.lift(b[None] + 0j)[0][0].real) <= 0:
                 return None
-            found = population.resolvent(np.array([z + 0j]), a[None] + 0j)
-            derivative = found.second[0].real / m[:, None] * slope
-            slack = 1.0 - float(np.abs(np.linalg.eigvals(derivative)).max())
+            image, (derivative,), (slack,) = self.contraction(np.array([z + 0j]), b[None] + 0j)
             if slack <= 0.0:
                 return None
-            step = np.linalg.solve(np.eye(len(m)) - derivative, found.first[0].real / m - b)
+            step = np.linalg.solve(np.eye(len(m)) - derivative, image[0] - b)
             b = b + step
             # Close to the edge rounding stops the digits early: small steps that no longer shrink have converged too.
             size = float(np.abs(step).max() / np.abs(b).max())
             if size <= 1e-15 or last <= size < 1e-6:
-                return b, slack
+                return b, float(slack)
             last = size
         return None
 
-    def slack(self, z: Complex, b: Complex) -> float:
-        """How far the norm of the derivatives at one point of the axis is below 1; a limit from above attracts."""
+    def contraction(self, z: Complex, b: Complex) -> tuple[Array, Array, Array]:
+        """The iteration at real numbers b on the axis; a limit from above attracts.
+
+        Returns:
+            The image of b (n, G), the derivatives (n, G, G), and how far the norm of these is below 1 (n,).
+        """
         a, slope = self.lift(b)
-        derivative = self.population.resolvent(z, a).second[0].real / self.samples[:, None] * slope[0].real
-        return 1.0 - float(np.abs(np.linalg.eigvals(derivative)).max())
+        found = self.population.resolvent(z, a)
+        derivatives = found.second.real / self.samples[:, None] * slope.real[:, None, :]
+        norms = np.abs(np.linalg.eigvals(derivatives)).max(axis=1)
+        return found.first.real / self.samples, derivatives, 1.0 - norms
 
     def above(self, z: Complex, b: Complex) -> Array:
         """Mass above points of the axis."""
