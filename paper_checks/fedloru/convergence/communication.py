@@ -174,7 +174,7 @@ def _convolutions() -> list[tuple[int, int, int]]:
     expect=("holds", "search"),
 )
 def def_commcost(runs: list[Counted], ways: float = 2.0, messages: str = "rounds", missed: float = 0.5) -> Promises:
-    """The formula against the ledgers of whole runs, which also hold what it leaves out, by ``missed`` / (C tau)."""
+    """The formula against all numbers sent in whole runs less those it leaves out, whose share is counted too."""
     for run in runs:
         pair = run.r * (run.m + run.n)
         yield Promise("FedAvg", run.full, ways * run.M * run.m * run.n * run.T)

@@ -208,9 +208,11 @@ def eq_71_75(data: Descents, kept: float = 0.75, drift: float = 1.0, smooth: flo
     measure=follow_settings,
     control=Form(r"The line in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
     correction=Form(
-        r"Lemma B.7 for A leaves a factor $C_B^2$: the brace is $\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + G^2)C_B^2 + "
-        r"(1+\frac12LC_A^2)C_A^2\}$, before it $\eta^2G^2E^2$ does, and the drift adds $\frac14\eta^3E(E-1)^2G^2"
-        r"(d_A^2 + d_B^2)$ with $d_A = LC_B(C_A^2+C_B^2)+GC_A$, $d_B = LC_A(C_A^2+C_B^2)+GC_B$.",
+        r"$\mathbb{E}[f_t(A_{t+1}B_{t+1})] \le \mathbb{E}[f_t(A_tB_t)] - \frac{3\eta E}4(\mathbb{E}\|\nabla_B"
+        r"f_t(A_tB_t)\|^2 + \mathbb{E}\|\nabla_Af_t(A_tB_t)\|^2) + \eta^2G^2E^2\{\frac12(LC_B^2 + L^2C_A^2C_B^2 + "
+        r"G^2)C_B^2 + (1+\frac12LC_A^2)C_A^2\} + \frac14\eta^3E(E-1)^2G^2(d_A^2 + d_B^2)$ with $d_A = LC_B(C_A^2+"
+        r"C_B^2)+GC_A$, $d_B = LC_A(C_A^2+C_B^2)+GC_B$: Lemma B.7 for A leaves a factor $C_B^2$ in the brace, before "
+        r"which $G^2$ is enough, and $d_A$, $d_B$ are those of the corrected Lemma B.8.",
         {"form": "corrected"},
         ({"power": 0}, {"first": 0.7}, {"kept": 1.2}),
     ),

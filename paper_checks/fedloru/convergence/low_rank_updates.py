@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import sympy
 
+from paper_checks.claim import Reading
 from paper_checks.context import Context
 from paper_checks.methods.identity import (
     Equation,
@@ -101,16 +102,39 @@ def measure_updates(context: Context) -> Updates:
 @identities(
     "fedloru-v1/eq-14",
     where="v1 Section 3.2, model heterogeneous setting, eq. (14)",
-    says=r"The nested update $AB \leftarrow (A + \alpha_AA_dA_u)(B + \alpha_BB_dB_u)$ of a rank-$r$ factorisation, "
-    r"with $A_dA_u$ of inner size $r_A$ and $B_dB_u$ of inner size $r_B$, is again one: it adds "
-    r"$\alpha_AA_dA_uB + \alpha_BAB_dB_u + \alpha_A\alpha_BA_dA_uB_dB_u$ to $AB$, and its rank is at most $r$.",
+    says=r"To update A and B, low-rank updates are applied recursively: $AB \leftarrow (A + \alpha_AA_dA_u)(B + "
+    r"\alpha_BB_dB_u)$, where $AB$ is the rank-$r$ factorisation of a matrix W, and $A_dA_u$ and $B_dB_u$ are "
+    r"rank-$r_A$ and rank-$r_B$ factorisations of A and B.",
     measure=measure_updates,
-    mutants=[{"cross": 0.0}, {"cross_power": 2}, {"rank_shift": -1}, {"swapped": True}],
-    expect=("holds", "proof"),
+    readings=(
+        Reading(
+            "factorisations of A and B",
+            r"$A = A_dA_u$ and $B = B_dB_u$ with inner sizes $r_A, r_B < r$.",
+            why=r"So printed; Appendix B.2 of v1 has $r_A, r_B < r$.",
+        ),
+        Reading(
+            "updates of A and B",
+            r"For all $A_dA_u$ of inner size $r_A$ and $B_dB_u$ of inner size $r_B$ the update adds $\alpha_AA_dA_uB + "
+            r"\alpha_BAB_dB_u + \alpha_A\alpha_BA_dA_uB_dB_u$ to $AB$, and what it leads to is again a product of "
+            r"inner size $r$, so that its rank is at most $r$.",
+            {"meaning": "updates"},
+            r"The line adds them to A and B; Appendix B.2 of v1 starts each round at $A_dA_u = 0$, and the later "
+            "versions call them matrices used to update A and B.",
+            ({"cross": 0.0}, {"cross_power": 2}, {"rank_shift": -1}, {"swapped": True}),
+        ),
+    ),
+    because=r"A matrix A of rank r is no product of inner size $r_A < r$: $A_dA_u$ is an update of A, not a "
+    "factorisation of it.",
+    expect=("depends on the reading", "proof"),
 )
-def eq_14(updates: Updates, cross: float = 1.0, cross_power: int = 1, rank_shift: int = 0,
-          swapped: bool = False) -> Equations:  # fmt: skip
+def eq_14(updates: Updates, meaning: str = "factorisations", cross: float = 1.0, cross_power: int = 1,
+          rank_shift: int = 0, swapped: bool = False) -> Equations:  # fmt: skip
     """Every entry of the expansion with symbolic matrices, then exact ranks of larger ones."""
+    if meaning == "factorisations":
+        A = sympy.Matrix(2, 2, sympy.symbols("A11 A12 A21 A22"))
+        yield Equation("the determinant of A, and of a product of inner size 1", A.det(), sympy.Integer(0))
+        identity = dict(zip(A, map(sympy.Integer, (1, 0, 0, 1)), strict=True))
+        return [identity], "2 x 2 matrices A, r = 2, r_A = 1"
     alphas = (ALPHA_B, ALPHA_A) if swapped else (ALPHA_A, ALPHA_B)
     for one in updates.symbolic:
         left, right = one.A_d * one.A_u, one.B_d * one.B_u

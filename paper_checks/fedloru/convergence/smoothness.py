@@ -87,7 +87,7 @@ def measure_assumed(context: Context) -> list[Assumed]:
 )
 def assump_4_1(runs: list[Assumed], curvature: float = 1.0, second: float = 1.0, variance: float = 1.0,
                factors: float = 1.0, quadratic: bool = False) -> Evidence:  # fmt: skip
-    """Each bound over what the run came to; the factors' bounds are the least ones of the run, rather than given."""
+    """All five on runs with losses of bounded gradient (Huber, cosine); C_A and C_B are the largest norms reached."""
     lines = []
     for run in runs:
         trace = run.trace

@@ -159,8 +159,8 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
     "fedloru-v2/alg-2",
     where="Appendix C.2, Algorithm 2",
     says=r"Client k trains $L^{(k)}$, $U^{(k)}$ and then A, B in $W + \alpha_gAB + \alpha_pL^{(k)}U^{(k)}$ and sends "
-    r"A and B only; the server averages them, $A_t \leftarrow \sum_kp^{(k)}A_t^{(k)}$ and $B_t$ likewise; every "
-    r"$\tau$ rounds each client assigns $W \leftarrow W + \alpha_gA_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t + "
+    r"A and B only; the server averages them, $A_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t$ "
+    r"likewise; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha_gA_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t + "
     r"L_T^{(k)}U_T^{(k)}$. The text: inference is based on $W + \alpha_pL_T^{(k)}U_T^{(k)}$.",
     measure=run_personal,
     control=COPIES,
@@ -210,16 +210,18 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
 
 @claim(
     "fedloru-v2/alg-3",
-    where="Appendix C.3, Algorithm 3",
-    says=r"Clients train nested factors of ranks $r_A, r_B < r$ (or opt out) and send these, the server recovers A, B "
-    r"and averages; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha A_tB_t$. Returned is $W + "
-    r"\sum_{\tau|t}A_tB_t$.",
+    where="Appendix C.3, Algorithm 3, with the text around it",
+    says=r"Clients train nested factors of ranks $r_A, r_B < r$ (or opt out) and send these, the server recovers "
+    r"$A_t^{(k)}$, $B_t^{(k)}$ and averages, $A_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}A_t^{(k)}$ (in the text "
+    r"before the box $A_{t-1}^{(k)}$) and $B_t$ likewise; every $\tau$ rounds each client assigns $W \leftarrow W + "
+    r"\alpha A_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t$.",
     measure=run_nested,
     control=COPIES,
     correction=Form(
         r"With W the model at the start, $W + \alpha\sum_{\tau|t}A_tB_t$ (plus $\alpha A_TB_T$ unless $\tau$ divides "
         "T) is the model reached in round T, after averaging, if the factors restart at $AB = 0$; with W as the box "
-        "has updated it, W alone (plus the same). A client sends $r_A(m + r) + r_B(n + r)$ numbers.",
+        r"has updated it, W alone (plus the same). The average is that of $A_t^{(k)}$, as in the box. A client with "
+        "nested factors sends $r_A(m + r) + r_B(n + r)$ numbers.",
         {"restart": "random", "power": 1, "leftover": True, "keep": (*PROMISES, "updated")},
         RETURN_MUTANTS,
     ),

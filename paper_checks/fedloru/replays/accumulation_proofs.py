@@ -251,7 +251,7 @@ def claim_noextra_without_compression(values: Values) -> Proof:
     return concluded(merging_flaws(values), "the lines of the listing; the product at the end of a cycle")
 
 
-@proof("fedloru-v1/eq-14", cross="1", cross_power=1, rank_shift=0)
+@proof("fedloru-v1/eq-14@updates-of-a-and-b", cross="1", cross_power=1, rank_shift=0)
 def eq_14(values: Values) -> Proof:
     r"""The product multiplied out, in matrices that do not commute; what has an inner size of r has at most rank r.
 

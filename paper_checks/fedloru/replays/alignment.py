@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values
@@ -37,21 +38,27 @@ def two_clients(values: Values) -> list[Hypothesis]:
 
 @replay("fedloru-v2/thm-3.3")
 def thm_3_3(values: Values) -> Violation:
-    r"""Two opposite spikes, no own errors: at r = 1 either client keeps either eigenvector, with probability 1/2.
+    r"""A small first slope: the own errors decide the sign of the one-dimensional gradient, so that $E[C_1]$ is small.
 
-    The noise and its negative have one law, and swapping both spikes gives the negative of the Hessian. Both clients
-    keep the eigenvectors of one spike with probability 1/2; the cosine then tends to $\phi^2$ and else to 0. At r = 2
-    it tends to $\phi^2$ for all clients.
+    With slopes $m + \sqrt bz$ of independent clients $E[C_1] \to A_1^2\phi_1^2$, $A_1 = P(|z| \le |m_1|/\sqrt b)$ and
+    $A_1^2 \le 2m_1^2/(\pi b) \le 2m_1^2/(3b)$; $E[C_2]$ tends to $A_2^2$ times the quotient of (54), and $A_2 \ge 1 -
+    4b/|m|^2$: with errors e in the plane the cosine is at least $1 - 2|e|^2/|m|^2$, since the sine of the angle is at
+    most $|e|/|m|$ for $|e| < |m|$.
     """
-    spikes, slopes = [Fraction(spike) for spike in values["spikes"]], [Fraction(one) for one in values["gradient"]]
+    errors, sizes = Fraction(values["noise_square"]), sorted(abs(Fraction(spike)) for spike in values["spikes"])
+    apart = min((b - a for a, b in pairwise(sizes)), default=Fraction(0))
     assumes = assuming(
-        Hypothesis("spikes", len(spikes), "=", 2),
         *two_clients(values),
-        Hypothesis("theta_2, against -theta_1", spikes[-1], "=", -spikes[0]),
-        Hypothesis("own errors", Fraction(values["noise_square"]), "=", 0),
+        Hypothesis("least distance of the |theta_i|", apart, ">", 0),
+        Hypothesis("variance of the own errors", errors, ">", 0),
         Hypothesis("r", int(values["rank"]), "=", 1),
-        Hypothesis("least slope", min(map(abs, slopes)), ">", 0),
+        Hypothesis("least slope", min(abs(Fraction(slope)) for slope in values["gradient"]), ">", 0),
     )
-    overlap = 1 - (Fraction(values["noise"]) / max(spikes)) ** 2
-    drop, printed = overlap / 2 - overlap, printed_quotient(values, 1) - printed_quotient(values, 2)
-    return Violation(abs(drop - printed), 0, assumes=assumes, reads="|lim E(C_1 - C_2) - g(1)|")
+    squares, overlaps = slopes_and_overlaps(values, 2)
+    first, second = printed_quotient(values, 1), printed_quotient(values, 2)
+    at_most = 2 * squares[0] / (3 * errors) * overlaps[0]
+    at_least = max(1 - 4 * errors / sum(squares), Fraction(0)) ** 2 * second
+    return Violation(first - second - (at_most - at_least), 0, assumes=assumes,
+                     reads="noise = sigma s_N, gradient = components along the v_i, noise_square = variance b of the "
+                     f"clients' own errors: lim E C_1 is at most {float(at_most):.4g}, lim E C_2 at least "
+                     f"{float(at_least):.4g}; g(1) less lim E(C_1 - C_2), from below")  # fmt: skip

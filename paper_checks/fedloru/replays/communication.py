@@ -54,6 +54,15 @@ def claim_noextra(values: Values) -> Violation:
     return Violation(M * E * (factors + frozen), fedhm, assumes=assumes, reads=reads)
 
 
+@replay("fedloru-v1/eq-14")
+def eq_14(values: Values) -> Violation:
+    """The determinant of a 2 x 2 matrix A, which for a product of inner size 1 is 0."""
+    a, b, c, d = fractions(values, "A11", "A12", "A21", "A22")
+    return Violation(abs(a * d - b * c), 0,
+                     reads="A is 2 x 2, r = 2, r_A = 1: size of the determinant of A, which is 0 for every product of "
+                     "a 2 x 1 and a 1 x 2 matrix")  # fmt: skip
+
+
 @replay("fedloru-v2/eq-83")
 def eq_83(values: Values) -> Violation:
     """The model of (82) against that of the factors of (83): m = n = 1, r = 2, nested ranks 1."""

@@ -122,14 +122,16 @@ def lem_B_7_mid(values: Values) -> Violation:
 
 @replay("fedloru-v2/lem-B.8")
 def lem_B_8(values: Values) -> Violation:
-    """The drift of the gradient in A in the first round, over i = 0..E-1, where it is smaller than over 1..E."""
+    """The drift of the gradient in A in the first round: the smaller one of the means over 0..E-1 and over 1..E."""
     one = run(values)
-    slopes = [one.slope(i) * one.path[i][1] for i in range(one.E)]  # the gradient in A has B for a factor
-    drift = sum(slopes, Fraction(0)) / one.E - slopes[0]
+    slopes = [one.slope(i) * one.path[i][1] for i in range(one.E + 1)]  # the gradient in A has B for a factor
+    means = (sum(some, Fraction(0)) / one.E for some in (slopes[: one.E], slopes[1:]))
+    drift = min(abs(mean - slopes[0]) for mean in means)
     bounds = [4 * one.rate**2 * C**2 * one.D for C in (one.C_A, one.C_B)]
     # The larger of the two bounds: whether the lemma or the end of its proof is meant.
     return Violation(drift**2, max(bounds), assumes=one.assumes,
-                     reads=ONE_WEIGHT + "squared drift of the gradient in A")  # fmt: skip
+                     reads=ONE_WEIGHT + "squared drift of the gradient in A, the smaller one of the means over "
+                     "i = 1..E, as (60) prints, and over i = 0..E-1, against the larger of both bounds")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-63-66")
@@ -139,7 +141,7 @@ def eq_63_66(values: Values) -> Violation:
     s2, square = one.s2, one.rate**2 * one.E**2
     bound = 12 * square * one.C_A**2 * one.C_B**2 * s2 * (1 + square * s2)
     return Violation((one.slope(1) - one.slope(0)) ** 2, bound, assumes=one.assumes,
-                     reads=ONE_WEIGHT + "squared change of the gradient in W")  # fmt: skip
+                     reads=ONE_WEIGHT + "squared change of the gradient in W in the first step, against (66)")  # fmt: skip
 
 
 @dataclass
@@ -246,6 +248,39 @@ def thm_4_2(values: Values) -> Violation:
     return Violation(left, right, assumes=one.assumes, reads=ONE_WEIGHT + "mean squared gradient in the factors")
 
 
+@replay("fedloru-v2/thm-4.2@with-some-constants-as-listed")
+def thm_4_2_as_listed(values: Values) -> Violation:
+    """Eq. (9) from the minimum, for one client of a few equal ones a round, with its share of all as its weight.
+
+    The loss of every client is x^2/2 up to |x| = zone, x = AB - 1, W = 0, E = 1. At the start AB = 1: nothing moves, and
+    the server multiplies both factors by the share. What follows does not fall with the step size, and K_1 eta +
+    K_2 eta^2 does, whatever K_1 and K_2 are; compared is the corrected bound.
+    """
+    share, A, B, zone, rate = fractions(values, "share", "A", "B", "zone", "rate")
+    T = followed(values, "rounds")
+    assumes = assuming(
+        Hypothesis("share of a client", share, ">", 0),
+        Hypothesis("clients of this share, whose sum of shares is 1", (1 / share).denominator, "=", 1),
+        Hypothesis("zone", zone, ">", 0),
+        Hypothesis("learning rate", rate, ">", 0),
+        Hypothesis("A B at the start, for the minimum", A * B, "=", 1),
+        Hypothesis("T", T, ">=", 1),
+    )
+    total, C_A, C_B = Fraction(0), A, B
+    for _ in range(T):
+        slope = max(min(A * B - 1, zone), -zone)
+        total += slope**2 * (A**2 + B**2)
+        A, B = A - rate * slope * B, B - rate * slope * A
+        C_A, C_B = max(C_A, abs(A)), max(C_B, abs(B))
+        A, B = share * A, share * B
+    Q = zone * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
+    return Violation(total / T, Fraction(4, 3) * zone**2 * Q * rate, assumes=assumes,
+                     reads="one of the equal clients a round, loss (AB - 1)^2/2, linear beyond |AB - 1| = zone, from "
+                     "its minimum, one step; the server multiplies the factors by the share; mean squared gradient "
+                     "in the factors, which does not vanish with the rate, against the bound of the corrected theorem, "
+                     "which does: Delta_0 = 0, L = 1, G = zone, C_A and C_B the largest of the run")  # fmt: skip
+
+
 @replay("fedloru-v2/thm-4.2-rate")
 def thm_4_2_rate(values: Values) -> Violation:
     """The square of the mean gradient, least over all rounds, against the corrected bound at eta_0 / sqrt(T).
@@ -330,7 +365,7 @@ def eq_77_K(values: Values) -> Violation:
         D = E**2 * (sigma2 + G**2) * (6 * C_A**2 * C_B**2 * (1 + step**2 * E**2 * (sigma2 + G**2)) + G**2)
         return Fraction(16, 3) * D * (C_A**2 + C_B**2)
 
-    return Violation(K_2(2 * eta), K_2(eta), assumes=assumes, reads="K_2 at twice a step size against K_2 at it")
+    return Violation(K_2(2 * eta), K_2(eta), assumes=assumes, reads="K_2 at the step size 2 eta, against K_2 at eta")
 
 
 @replay("fedloru-v2/eq-78-79")
@@ -347,4 +382,6 @@ def eq_78_79(values: Values) -> Violation:
         *(Hypothesis(f"(77) at t = {t}: g", g[t], "<=", f[t] - f[t + 1] + K) for t in range(T + 1)),
     )
     return Violation(sum(g[1:], Fraction(0)) / T, f[0] / T + K, assumes=assumes,
-                     reads="with f* = 0, in units of 4/(3 eta E), mean of g over t = 1..T")  # fmt: skip
+                     reads="f: losses at t = 0..T+1 with f* = 0, in units of 3 eta E/4; g: squared gradients at "
+                     "t = 0..T; K = K_1 eta + K_2 eta^2; (77) holds at every t; mean of g over t = 1..T, against "
+                     "f_0/T + K")  # fmt: skip

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 
 @replay("fedloru-v1/eq-36")
 def eq_36(values: Values) -> Violation:
-    """The numerator multiplied out, against the printed one."""
-    Mj, Nj, M1, N1 = fractions(values, "R_Mj", "R_Nj", "R_M1", "R_N1")
+    """The numerator multiplied out, against the printed one, for the semicircle of variance 1: R(w) = w."""
     t1, tj, sM, sN = fractions(values, "theta_1", "theta_j", "s_M", "s_N")
+    assumes = assuming(
+        Hypothesis("s_N", sN, ">", 0),
+        Hypothesis("s_N, against s_M", sN, "<", sM),
+        Hypothesis("theta_j, an outlier's at M", tj, ">", sM),
+        Hypothesis("theta_j, against theta_1", tj, "<", t1),
+    )
+    Mj, Nj, M1, N1 = sM / tj, sN / tj, sM / t1, sN / t1
     numerator = (tj + sM * Mj) * (t1 + sN * N1) - (tj + sN * Nj) * (t1 + sM * M1)
     printed = t1 * (sN * Nj - sM * Mj) + tj * (sM * M1 - sN * N1) + sN * sM * (M1 * Nj - N1 * Mj)
-    return Violation(abs(numerator - printed), 0, reads="|numerator - printed numerator|")
+    return Violation(abs(numerator - printed), 0, assumes=assumes,
+                     reads="semicircle of variance 1, R(w) = w: |numerator - printed numerator|")  # fmt: skip
 
 
 @replay("fedloru-v1/Fj1")

@@ -8,6 +8,8 @@ from math import factorial
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
+LAW = "entries of X size sigma with either sign with probability R^-1.5/size^2, else Gaussian"
+
 
 def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:
     r"""R, the probability p of a large entry, and what is assumed of the law of all entries.
@@ -45,7 +47,7 @@ def eq_26_27(values: Values) -> Violation:
     Hence $\max(\lambda_1, -\lambda_R) \ge a\sigma$.
     """
     R, p, assumes = rare_entries(values)
-    event = f"P(max(lambda_1, -lambda_R) >= {float(values['size']):g} sigma s)"
+    event = f"{LAW}: P(max(lambda_1, -lambda_R) >= {float(values['size']):g} sigma s_N)"
     return Violation(1 - without_large(p, R * (R - 1) // 2), Fraction(1, 2), assumes=assumes,
                      reads=f"{event}, from below, against 1/2")  # fmt: skip
 
@@ -66,7 +68,7 @@ def eq_29(values: Values) -> Violation:
     blocks = max(positive, 0) + max(negative, 0) + 1
     block, room = R // blocks, (size - edge) / 2
     joined = Fraction(blocks**2, R) / room**2 if room else Fraction(1)
-    event = f"P(lambda_{positive + 1}(H_N) >= {float(edge + room):g} sigma s)"
+    event = f"{LAW}, p = positive, q = negative: P(lambda_{positive + 1}(H_N) >= {float(edge + room):g} sigma s_N)"
     return Violation(1 - blocks * without_large(p, block * (block - 1) // 2) - joined, Fraction(1, 2), assumes=assumes,
                      reads=f"{event}, from below, against 1/2")  # fmt: skip
 

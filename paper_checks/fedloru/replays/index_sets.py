@@ -9,6 +9,7 @@ from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
 Sets = tuple[set[int], set[int]]  # indices outside the bulk at M and at N
+REST = "rest eigenvalues of H_true are 0, and theirs at the edges"
 
 
 def read(values: Values) -> tuple[list[Fraction], Fraction, Fraction, list[Hypothesis]]:
@@ -87,7 +88,7 @@ def eq_38(values: Values) -> Violation:
         right += (total - len(at_M)) * (U_M - U_N)
         distances.append(abs(stable_rank_M - stable_rank_N - right))
     return Violation(min(distances), 0, assumes=assumes,
-                     reads="|left - right| of eq. (38), the smaller of both definitions")  # fmt: skip
+                     reads=f"{REST}: |left - right| of eq. (38), the smaller of both definitions")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-42")
@@ -102,7 +103,7 @@ def eq_42(values: Values) -> Violation:
         middle = len(at_M - at_N) * (U_M - U_N) + (total - len(at_M)) * (U_M - U_N)
         distances.append(abs(middle - (total - len(at_N)) * (U_M - U_N)))
     return Violation(min(distances), 0, assumes=assumes,
-                     reads="|middle - right end| of eq. (42), the smaller of both definitions")  # fmt: skip
+                     reads=f"{REST}: |middle - right end| of eq. (42), the smaller of both definitions")  # fmt: skip
 
 
 @replay("fedloru-v2/thm-3.2@estimates-sets-by-limit")
@@ -119,4 +120,4 @@ def thm_3_2_by_limit(values: Values) -> Violation:
     bracket = sum((8 * n_M * n_N * abs(theta / spikes[j] - spikes[j] / theta) for j in at_N), Fraction(0))
     bracket += 4 * (total - len(at_N)) * (theta**2 - (n_M * n_N / theta) ** 2)
     return Violation((n_M**2 - n_N**2) / norms * bracket, stable_rank_M - stable_rank_N, assumes=assumes,
-                     reads="right side of eq. (4) against the difference of the expressions (36)")  # fmt: skip
+                     reads=f"{REST}: right side of eq. (4) against the difference of the expressions (36)")  # fmt: skip

@@ -23,8 +23,8 @@ def product_of_averages(values: Values) -> Violation:
         Hypothesis("last client of the cohort", max(cohort), "<", len(shares)),
     )
     return Violation(abs(total * A * total * B - A * B), 0, assumes=assumes,
-                     reads="factors A and B sent by every client of the cohort: distance of the product of their "
-                     "averages from A B")  # fmt: skip
+                     reads="clients numbered from 0, A and B sent by each of the cohort: distance from A B of the "
+                     "product of the sums with the printed weights")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-agg")
@@ -121,6 +121,6 @@ def claim_B3_just(values: Values) -> Violation:
         abs(A) + abs(B),
         bound,
         assumes=assumes,
-        reads="one weight with samples of loss slope x w, each step on the first; "
-        "norms after a cycle, an event of positive probability",
+        reads="one weight w, samples of loss slope times w, so that G = 1; every step draws the first one, an event "
+        "of positive probability; |A| + |B| after a cycle, against (1 + rate G)^(tau E) times that at the start",
     )

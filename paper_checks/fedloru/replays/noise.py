@@ -26,7 +26,9 @@ def prop_3_1_dist(values: Values) -> Violation:
     x = half * at_least
     series = sum((x**k / factorial(k) for k in range(12)), Fraction(0))
     return Violation(1 - 1 / series, Fraction(1, 2), assumes=assumes,
-                     reads="lower bound on P(||epsilon|| exceeds the limit by the factor) against 1/2")  # fmt: skip
+                     reads="entries sigma s_N with either sign, each with probability 1/(2R), else 0: P(a row has "
+                     "degree of them, so that ||epsilon_N|| >= root(degree) sigma s_N > factor 2 sigma s_N), "
+                     "from below, against 1/2")  # fmt: skip
 
 
 @replay("fedloru-v2/claim-scaling-var")

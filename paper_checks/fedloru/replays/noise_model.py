@@ -22,7 +22,9 @@ def uncorrelated_noises(values: Values) -> Violation:
     assumes = assuming(Hypothesis("least probability", min(p), ">", 0))
     drawn = [(p[i] * p[j] / 2, h[k], (g[i] + g[j]) / 2) for i, j in product(range(3), repeat=2) for k in (i, j)]
     return Violation(abs(_covariance(drawn)), 0, assumes=assumes,
-                     reads="|Cov(epsilon_M, epsilon_N)| of entries h at M = 1 and g at N = 2, shared data")  # fmt: skip
+                     reads="a data point is one of three, with probabilities p1, p2, 1 - p1 - p2 and the entries g1, "
+                     "g2, g3 and h1, h2, h3 of its Hessian; the server has N = 2, the client M = 1 of these: "
+                     "|Cov(epsilon_M, epsilon_N)| of the entries h and g")  # fmt: skip
 
 
 def _covariance(terms: list[tuple[Fraction, Fraction, Fraction]]) -> Fraction:

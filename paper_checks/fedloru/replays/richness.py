@@ -36,5 +36,6 @@ def v1_prop_3_1(values: Values) -> Violation:
 
     one, other = hessian(h + 1), hessian(h)
     return Violation(sum((one[i][j] - other[i][j]) ** 2 for i in range(2) for j in range(2)), 0,
-                     reads="g = 1, loss l_11 y^2/2 + l_111 y^3/6: squared distance of the Hessians for h + g and for "
-                     "h")  # fmt: skip
+                     reads="two weights; h1_0 is the value of h, h1_1 and h1_2 are its slopes, h1_11, h1_12, h1_22 its "
+                     "second derivatives; g = 1, loss l_11 y^2/2 + l_111 y^3/6: squared distance of the Hessians for h "
+                     "+ g and for h")  # fmt: skip

@@ -32,8 +32,9 @@ def _change(values: Values, norm: str) -> Violation:
     )
     factor = max(ratio, 1 / ratio)
     return Violation(factor, ((1 + size) / (1 - size)) ** 2, assumes=assumes,
-                     reads=f"factor by which the stable rank changes, up or down, against ((1 + e)/(1 - e))^2, e the "
-                     f"relative {norm} size of E")  # fmt: skip
+                     reads="A = diag(1, a, ..., a, 0, ..., 0) with copies of a and kernel of 0, E = diag(x, y, ..., y, "
+                     "z, ..., z): factor by which the stable rank changes, up or down, against ((1 + e)/(1 - "
+                     "e))^2, e the relative " f"{norm} size of E")  # fmt: skip
 
 
 @replay("fedloru-v2/claim-srank-robust@small-in-the-spectral-norm")

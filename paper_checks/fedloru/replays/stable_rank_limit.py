@@ -7,6 +7,8 @@ from fractions import Fraction
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, fractions
 
+NOISES = "client = sigma s_M, server = sigma s_N"
+
 
 def sample_sizes(values: Values) -> list[Hypothesis]:
     """The assumptions of Theorem 3.2; client and server are sigma s_M and sigma s_N."""
@@ -38,7 +40,8 @@ def eq_36(values: Values) -> Violation:
     outliers = [spike + noise**2 / spike for spike in spikes]
     printed = (sum(g**2 for g in outliers) + (R - len(spikes)) * 4 * noise**2) / Fraction(R)
     return Violation(abs(printed - expected), noise**2, assumes=sample_sizes(values),
-                     reads="client, |printed numerator - E ||H||_F^2| / R against sigma^2 s^2")  # fmt: skip
+                     reads=f"{NOISES}; at M, with N_u + N_l = R - p - q: |printed numerator - E ||H||_F^2| / R against "
+                     "sigma^2 s_M^2")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-36-conv")
@@ -46,7 +49,7 @@ def eq_36_conv(values: Values) -> Violation:
     """The printed stable rank over R less the largest that the stable rank over R can tend to."""
     _, high, printed = limits(values, Fraction(values["client"]))
     return Violation(printed - high, 0, assumes=sample_sizes(values),
-                     reads="client, lim |srank^ - srank| / R from below")  # fmt: skip
+                     reads=f"{NOISES}; at M: lim |srank^ - srank| / R from below")  # fmt: skip
 
 
 def gap_and_printed(values: Values) -> tuple[Fraction, Fraction]:
@@ -60,7 +63,7 @@ def eq_37(values: Values) -> Violation:
     """The gap of the printed stable ranks over R less that of the stable ranks over R."""
     gap, printed = gap_and_printed(values)
     return Violation(printed - gap, 0, assumes=sample_sizes(values),
-                     reads="lim |gap of srank^ - gap of srank| / R from below")  # fmt: skip
+                     reads=f"{NOISES}: lim |gap of srank^ - gap of srank| / R from below")  # fmt: skip
 
 
 @replay("fedloru-v2/thm-3.2")
@@ -71,4 +74,5 @@ def thm_3_2(values: Values) -> Violation:
     """
     gap, bound = gap_and_printed(values)
     return Violation(bound, gap, assumes=sample_sizes(values),
-                     reads="limit of the printed lower bound / R against lim gap / R from above")  # fmt: skip
+                     reads=f"{NOISES}: limit of the printed lower bound / R against the largest that lim gap / R can "
+                     "be")  # fmt: skip
