@@ -316,12 +316,12 @@ def lemma_1(points: list[Wide], assembled: bool = True, corner: float = 1.0, out
     r"0$; likewise $\tilde V$. So $\tilde U^\top U = [U^\top U; \bar U^\top U] = [I; 0]$ and $\tilde V^\top V "
     r"= [V^\top V; \bar V^\top V] = [I; 0]$.",
     measure=measure_wide,
-    mutants=[{"assembled": False}, {"columns": 1}, {"one": 1.01}],
+    mutants=[{"assembled": False}, {"columns": 1}, {"corner": 1.01}],
     hypotheses=(Dropped(r"$2r \le n$, as the shapes imply", {"beyond": True}),),
     uses=("fedlrt/eq-6",),
     expect=("holds", "proof"),
 )
-def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: float = 1.0,
+def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, corner: float = 1.0,
           beyond: bool = False) -> Promises:  # fmt: skip
     """Products of the wide bases with the original ones, also where gradients have too little rank."""
     for point in regular(points, beyond):
@@ -330,7 +330,7 @@ def eq_22(points: list[Wide], assembled: bool = True, columns: int = 0, one: flo
         for basis, first in zip(wide, (U, V), strict=True):
             r = first.shape[1]
             expected = torch.zeros(2 * r + columns, r, dtype=first.dtype)
-            expected[:r] = one * torch.eye(r, dtype=first.dtype)
+            expected[:r] = corner * torch.eye(r, dtype=first.dtype)
             yield same("[U|Ubar]' U = [I; 0]", basis.mT @ first, expected)
     return WIDE_SCOPE
 

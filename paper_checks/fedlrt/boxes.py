@@ -155,6 +155,15 @@ def promised_of_all(one: Round, mean: float = 1.0) -> list[Promise]:
     r"threshold $\vartheta$; $U^{t+1} = \tilde UP_{r_1}$, $V^{t+1} = \tilde VQ_{r_1}$, $S^{t+1} = "
     r"\Sigma_{r_1}$.",
     measure=watch_all,
+    readings=(
+        Reading(
+            "threshold as in Section 4.1",
+            r"The same with $\vartheta = \tau\|\tilde S^*\|$, and the least rank for which the norm of the singular "
+            r"values that go is below $\vartheta$.",
+            why=r"The box takes $\tau$ and truncates by $\vartheta$; Section 4.1 relates the two. For the rule of "
+            "Section 3.1 as it is printed see fedlrt/claim-trunc.",
+        ),
+    ),
     mutants=[{"rate": 1.01}, {"trips": 1}, {"mean": 1.01}, {"corrected": "simplified"}],
     hypotheses=(ROOM,),
     kind="algorithm",

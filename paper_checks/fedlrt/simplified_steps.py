@@ -233,6 +233,15 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
     says=r"The update (40) reads for S: $S_c^{s+1} = S_c^s + \lambda U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde "
     r"W_r) + F(\tilde W_r))V$.",
     measure=measure_traces,
+    readings=(
+        Reading(
+            "the update of Algorithm 5",
+            r"The update that (40) stands for, Algorithm 5's, reads for S: $S_c^{s+1} = S_c^s + \lambda "
+            r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$.",
+            why="(40) prints the correction with the opposite sign, an error of its own (fedlrt/eq-40), which (45) "
+            "does not repeat.",
+        ),
+    ),
     mutants=[{"own": 1}, {"mean": 0.99}, {"sign": -1.0}],
     uses=("fedlrt/eq-39",),
     expect=("holds", "proof"),

@@ -1,4 +1,4 @@
-"""Appendix D, after Theorem 5: whether the low-rank representation restricts the step size."""
+"""Appendix D, after Theorem 5: step sizes of the low-rank representation, and the memory that K and L take."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import sympy
 import torch
 from torch import Tensor
 
@@ -16,9 +17,11 @@ from algorithms.fedlrt import FeDLRT
 from algorithms.low_rank import USV, Truncation, product
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Reading
+from paper_checks.claim import Evidence, Reading, claim
 from paper_checks.context import Context
+from paper_checks.facts import compared, together
 from paper_checks.fedlrt.splitting import flow, split_step
+from paper_checks.fedlrt.table_of_costs import WIDTH
 from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
@@ -198,3 +201,37 @@ def claim_robust(found: Robust, method: str = "splitting", share: float = 1.0, s
         yield Promise("the loss does not rise", one.after[method], one.before, 1e-9, at_most=True)
     return ("convex quadratic losses with L = 1 of 12 x 12 weights of rank 2, singular values "
                           "from 30 to 1e-8, steps of 0.1/L and 1/L")  # fmt: skip
+
+
+@claim(
+    "fedlrt/claim-memory-200",
+    where="Appendix D, before Lemma 2",
+    says="The reparametrisation by K and L implies a memory cost increase of 200 % on the client, since three "
+    "versions of the low-rank layer need to be tracked.",
+    measure=lambda context: sympy.symbols("n r", positive=True),
+    readings=(
+        Reading(
+            "each version with arrays of its own",
+            r"As n grows, $KV_0^\top$ and $U_0L^\top$, each with arrays of its own for both factors, take 200 % of "
+            "what $USV^\\top$ takes, in addition to it.",
+            why="Three versions of the layer are said to be tracked. Were $U_0$ and $V_0$ held once, it would be 100 "
+            "%.",
+        ),
+    ),
+    mutants=[{"increase": 1.0}, {"increase": 3.0}, {"versions": 2}],
+    expect=("holds", "proof"),
+)
+def claim_memory_200(symbols: tuple[sympy.Symbol, sympy.Symbol], increase: float = 2.0, versions: int = 3) -> Evidence:
+    r"""Numbers held for $KV_0^\top$ and $U_0L^\top$, with arrays of their own, over those for U, S, V, as n grows."""
+    n, r = symbols
+    more = sympy.simplify((versions - 1) * 2 * n * r / (2 * n * r + r**2))
+    found = sympy.limit(more, n, sympy.oo)
+    at = more.subs({n: WIDTH, r: WIDTH // 8})
+    scope = (
+        f"square layers; the increase is {more}, {float(at):.0%} at r = n/8, never more than its limit; with U_0 and "
+        "V_0 held once it is half of that"
+    )
+    ok = bool(found == sympy.Rational(increase))
+    shown = compared("limit as n grows", found, "=", sympy.Rational(increase))
+    return Evidence(ok, scope, f"an increase of {increase:.0%}", f"{float(found):.0%} as r/n falls",
+                    margin=0.0 if ok else -abs(float(found) - increase), facts=together(shown), whole=True)  # fmt: skip

@@ -102,6 +102,29 @@ def claim_drift(values: Values) -> Violation:
                      "with fewer local steps against that with more")  # fmt: skip
 
 
+@replay("fedlrt/claim-fedlin@by-its-weights")
+def claim_fedlin(values: Values) -> Violation:
+    """FedLin with one client is gradient descent; its step from w > 0 adds 2 rate w / (1 + w^2)^2, which is positive.
+
+    The gradient -2 w / (1 + w^2)^2 is 0 at 0 only, so that weights which grow from round to round converge to no
+    stationary point. The second derivative (6 w^2 - 2) / (1 + w^2)^3 lies between -2 and 1/2.
+    """
+    start, rate, rounds, L = Fraction(values["start"]), Fraction(values["rate"]), int(values["rounds"]), 2
+    assumes = (
+        Hypothesis("start", start, ">", 0),
+        Hypothesis("lambda L s", rate * L, ">", 0),
+        Hypothesis("lambda L s", rate * L, "<=", 1),
+        *assuming(Hypothesis("rounds", rounds, ">=", 1), Hypothesis("rounds", rounds, "<=", 6)),
+    )
+    w = start
+    for _ in range(rounds):
+        w += rate * 2 * w / (1 + w**2) ** 2
+    return Violation(w, start, assumes=assumes,
+                     reads="loss 1/(1 + w^2) of one number, one client, one local step, from w > 0, where every step "
+                     "adds 2 lambda w/(1 + w^2)^2 > 0: distance from 0, the only stationary point, after these rounds, "
+                     "against the start's")  # fmt: skip
+
+
 @replay("fedlrt/alg-6")
 def alg_6(values: Values) -> Violation:
     """One step of two clients with losses |W - T|^2 / 2 from W = e1 e1', U = V = e1.

@@ -30,7 +30,7 @@ def _answer(steps: str, *flaws: str) -> Proof:
     return Proof(not flaw, flaw or steps)
 
 
-@proof("fedlrt/eq-22", one="1", columns=0, sizes=[[2, 1], [3, 1], [5, 2], [6, 3]])
+@proof("fedlrt/eq-22", corner="1", columns=0, sizes=[[2, 1], [3, 1], [5, 2], [6, 3]])
 def eq_22(values: Values) -> Proof:
     r"""Turn the rows so that U is the first r axes: with $G_U = (G_1; G_2)$ below each other, $\bar U = (0; Q)$.
 
@@ -40,7 +40,7 @@ def eq_22(values: Values) -> Proof:
     positive diagonal of R the first columns have $UR_{11}$ for U, with $R_{11}$ triangular and orthonormal, so that
     $R_{11} = I$; signs of the diagonal are all that a library can choose.
     """
-    one, more, flaws = rational(values["one"]), int(values["columns"]), ["" if values["sizes"] else "no sizes"]
+    corner, more, flaws = rational(values["corner"]), int(values["columns"]), ["" if values["sizes"] else "no sizes"]
     for n, r in values["sizes"]:
 
         def symbols(name: str, rows: int, columns: int) -> sympy.Matrix:
@@ -53,7 +53,7 @@ def eq_22(values: Values) -> Proof:
         R = sympy.eye(r).row_join(above).col_join(sympy.zeros(r, r).row_join(R_2))
         flaws.append(differ(whole * R, first.row_join(above.col_join(Q * R_2)), f"not a decomposition at {n}, {r}"))
         flaws.append("" if R.is_upper and n >= 2 * r else f"R is no triangle, or no room, at {n}, {r}")
-        stated = (one * sympy.eye(r)).col_join(sympy.zeros(r + more, r)) if r + more >= 0 else sympy.zeros(0, r)
+        stated = (corner * sympy.eye(r)).col_join(sympy.zeros(r + more, r)) if r + more >= 0 else sympy.zeros(0, r)
         product = whole.T * first
         flaws.append(
             "another shape" if product.shape != stated.shape else differ(product, stated, f"not [I; 0] at {r}")

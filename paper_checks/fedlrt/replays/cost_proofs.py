@@ -59,7 +59,7 @@ def claim_svd_size(values: Values) -> Proof:
     server = [one for one in steps() if one.place == "server"]
     cost = sympy.Poly(sum(one.multiplications for one in server).subs(m, n), n, r)
     return _answer(
-        f"one SVD of that size; {cost.as_expr()} multiplications",
+        f"one SVD of that size; all in all ${sympy.latex(cost.as_expr())}$ multiplications",
         "" if [one.takes for one in server if one.does == "SVD"] == [((side, side),)] else "an SVD of another size",
         "" if all(one.takes[0][1] == 2 * r for one in server if one.does == "QR") else "QR of other matrices",
         "" if cost.degree(n) == 1 else "not linear in n",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from paper_checks.fedlrt.replays.boxes import trips
 from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values
 
@@ -15,6 +16,16 @@ def claim_server_qr_svd(values: Values) -> Violation:
     return Violation((2 * r) ** 2, r**2,
                      assumes=[Hypothesis("r", r, ">=", 1), Hypothesis("2r", 2 * r, "<=", n)],
                      reads="Algorithm 1: entries of the matrix that a client optimises, against r^2")  # fmt: skip
+
+
+@replay("fedlrt/claim-two-rounds@with-either-correction")
+def claim_two_rounds(values: Values) -> Violation:
+    """Broadcasts of Algorithm 1 with var_cor, each with what is aggregated after it, lines 2, 6 and 12."""
+    stated = int(values["stated"])
+    return Violation(len(trips("full")), stated, assumes=[Hypothesis("rounds stated", stated, "=", 2)],
+                     reads="Algorithm 1 with var_cor: communication rounds, lines 2 to 4, 6 to 11 and 12 to 16, "
+                     "against "
+                     "two")  # fmt: skip
 
 
 @replay("fedlrt/table-1@with-their-constants")

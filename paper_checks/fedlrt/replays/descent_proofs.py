@@ -8,12 +8,13 @@ then no coefficient may be negative.
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 
 import sympy
 
 from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_least, flaw_of_series
 from paper_checks.fedlrt.replays.simplified_rounds import flaw_of_certificates
-from paper_checks.fedlrt.replays.worst_cases import dominates
+from paper_checks.fedlrt.replays.worst_cases import descends_as_a_bowl
 from paper_checks.proof_steps import first_flaw, non_negative, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
@@ -92,26 +93,35 @@ def thm_2(values: Values) -> Proof:
     With full correction every client's first step is along g, so that $\rho = 1$ and $R = 1 - \frac1s < 1$ in
     `local_steps`: for $x = s_*\lambda L \le 1$ the loss changes by at most $-s_*\lambda(1 - \frac{1+R}2x)\|g\|^2$
     before truncation, with $\frac{1+R}2 = 1 - \frac1{2s_*}$. The truncation adds at most $\vartheta\|\nabla L\| + \frac
-    L2 \vartheta^2$.
+    L2 \vartheta^2$. No smaller constant serves all small learning rates: $\frac L2\|W - B\|^2$ for every client changes
+    without truncation by $-\frac{1 - (1 - \lambda L)^{2s_*}}{2L}\|g\|^2$, which is $-s_*\lambda(1 - (1 -
+    \frac1{2s_*})x)\|g\|^2$ up to terms of third order in $\lambda$.
     """
-    flaw = first_flaw(_flaw_of_local_steps(values, Fraction(1)), _flaw_of_truncation(Fraction(values["square"])))
+    least = ["" if Fraction(comb(2 * s, 2), 2) == (1 - Fraction(1, 2 * s)) * s**2 else f"another constant at {s} steps"
+             for s in map(int, values["steps"])]  # fmt: skip
+    flaw = first_flaw(
+        _flaw_of_local_steps(values, Fraction(1)), _flaw_of_truncation(Fraction(values["square"])), *least
+    )
     return Proof(not flaw, flaw or r"the constant $1 - \frac1{2s_*}$ for all clients, steps and $s_*\lambda L \le 1$ "
-                 "(a client's drift by induction, then a rational inequality in one variable), and smoothness along "
-                 "the truncation")  # fmt: skip
+                 "(a client's drift by induction, then a rational inequality in one variable), the least one by a "
+                 "bowl, "
+                 "and smoothness along the truncation")  # fmt: skip
 
 
 @proof("fedlrt/thm-3", limit="1/2", steps=[1, 2, 3, 10, 16, 64, 300])
 def thm_3(values: Values) -> Proof:
     r"""A round descends by at least $|g|^2/K$ minus the cost of truncation; the least $|g|^2$ is below the mean.
 
-    The local steps: `worst_cases` proves the exact worst case wherever its matrix is dominant, which for
-    $x \le \frac12$ it is: $(1 - x/s)^s \ge 1 - x \ge x$. One bowl for all clients attains it, so that K is the least.
+    That share is the exact worst case of the local steps, which one bowl for all clients attains (below), so that K is
+    the least for T = 1. As x tends to 0, K grows like $L/x$: no constant serves all small rates. For the comparison $1
+    - (1 - \lambda L)^{2s_*} \ge 2x(1 - x)$: with $w = (1 - \lambda L)^{s_*} \le e^{-x} \le 1 - x + \frac{x^2}2$ one has
+    $1 - w^2 \ge 1 - (1 - x + \frac{x^2}2)^2 = 2x(1 - x) + x^3(1 - \frac x4)$.
     """
     limit = Fraction(values["limit"])
     flaws = ["" if 0 < limit <= 1 - limit else "dominance needs x <= 1 - x"]
     for s in map(int, values["steps"]):
         step = limit / s
-        flaws.append("" if dominates(s, step) else f"not dominant at {s} steps")
+        flaws.append("" if descends_as_a_bowl(s, step) else f"not dominant at {s} steps")
         w = Fraction(1)
         for _ in range(s):
             w -= step * w
@@ -234,9 +244,10 @@ def assumption_1(values: Values) -> Proof:
 
 @proof("fedlrt/thm-11-combine", loss="2", half="1/2")
 def thm_11_combine(values: Values) -> Proof:
-    r"""With $|U^TFV|^2 = (1 - \delta^2)G + f$ and $1 - 12x = h \ge 0$ the right side minus the left is $xhf$.
+    r"""With L = 1, $\|U^\top FV\|^2 = (1 - \delta^2)G + f$ and $1 - 12x = h \ge 0$ right minus left side is $xhf$.
 
-    G is the squared gradient and f what the block has above its least share of it; all three factors are non-negative.
+    $G = \|\tilde U^\top F\tilde V\|^2$, and f is what the block has above its least share of it; all three factors are
+    non-negative.
     """
     delta = sympy.Symbol("delta", positive=True)
     loss, half = rational(values["loss"]), rational(values["half"])

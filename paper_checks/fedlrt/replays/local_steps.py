@@ -23,7 +23,7 @@ from paper_checks.proof_steps import non_negative
 
 
 def flaw_of_bracket(largest: Fraction, limit: Fraction) -> str:
-    r"""The last inequality, for all R up to ``largest`` and x up to ``limit``: why it is not proved; empty if it is.
+    r"""What is left to see, for all R up to `largest` and x up to `limit`: why it is not proved; empty if it is.
 
     $\beta \le \frac x2 + \frac{x^2}6 + \frac{x^3}{24}\cdot\frac1{1 - x/5}$, because the terms of its series fall by a
     factor of at most $\frac x5$ from the third on. The larger R, the harder the inequality, so that the largest
