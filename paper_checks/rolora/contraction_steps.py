@@ -171,8 +171,9 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
 @promises(
     "rolora/eq-86",
     where="Appendix A.3, eqs. (86) to (89)",
-    says=r"$\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\|$ with $E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b|$ and $E_2 = "
-    r"\eta\|E[\nabla_al] - \nabla_al\|$.",
+    says=r"$\|P\hat a^+\| \le \|Pa\||1 - 2\eta\bar b^\top\bar b| + \eta\|E[\nabla_al] - \nabla_al\|$; divided by "
+    r"$\|\hat a^+\|$, $\delta^{t+1} \le (E_1 + E_2)/\|\hat a^+\|$ with $E_1 = \delta^t|1 - 2\eta\bar b^\top\bar b|$ "
+    r"and $E_2 = \eta\|E[\nabla_al] - \nabla_al\|$.",
     measure=run_steps,
     readings=(
         LITERAL,
@@ -212,6 +213,17 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
     return scope(steps)
 
 
+def misses(bound: float, m: float) -> float:
+    r"""Lower bound of $\log P$ that a gradient is farther than $2\delta\,bound\,\|b^*\|^2$ from its expectation.
+
+    So it is from (49), and from the mean over all samples of Algorithm 2. Along a the gradient is 0 and (49) is
+    $2\delta T(\cos + \delta T)$. Across it the gradient misses its mean by $2\delta|\cos(R - 1 + \frac1m) + \delta
+    TR|$, mR a chi-square of m - 1 degrees of freedom that T is independent of: more than $\frac95\delta^2|T|$ for $R
+    \ge \frac9{10}$ and one sign of T.
+    """
+    return log(0.25) + student_tail(bound / min(0.9 * SINE, COSINE), m)
+
+
 @promises(
     "rolora/eq-90",
     where="Appendix A.3, eqs. (90) and (91)",
@@ -222,8 +234,8 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
         LITERAL,
         Reading(
             "on the events",
-            r"(90) and (91) on the events of (42) and (62), by (76), whatever vector stands for "
-            r"$E[\nabla_al]$ in both.",
+            r"(90) and (91) on the events of (42) and (62), by (76); the same vector stands for $E[\nabla_al]$ in (62) "
+            "and (90), whichever it is.",
             {"of": "events"},
             "The probability is that of the events, which Lemma A.10 is about; (76) of its proof has this factor, the "
             "lemma another.",
@@ -231,7 +243,7 @@ def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str =
         ),
     ),
     uses=("rolora/eq-65",),
-    because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. The factor is that of (76), not that of Lemma A.10.",
+    because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. (The factor is that of (76), not that of Lemma A.10.)",
     expect=("depends on the reading", "proof"),
 )
 def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "absolute") -> Promises:
@@ -244,10 +256,7 @@ def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "a
         of: whether the probability is judged, or the bound on the events.
     """
     if of == "absolute":
-        # Along a the gradient is 0, so that the deviation is at least 2 delta T (cos + delta T).
-        yield failure_for_every_constant(
-            "(91)", lambda at: log(0.5) + student_tail(at.tilde * (one + at.level) ** 2 / COSINE, at.m), 2.0
-        )
+        yield failure_for_every_constant("(91)", lambda at: misses(at.tilde * (one + at.level) ** 2, at.m), 2.0)
         return ABSOLUTE_SCOPE
     for step in steps:
         factor = (step.level + one) ** 2 if form == "proof" else step.level**2 + step.level
@@ -312,8 +321,10 @@ def angle_grid(_: Context) -> np.ndarray:
     "rolora/eq-96",
     where="Appendix A.3, eqs. (96) to (99)",
     says=r"$\epsilon' < \frac{1-(\delta^0)^2}{16}$ makes $\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\| \ge "
-    r"0$; hence $\|\bar b\|^2 \ge (\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\|)^2 \ge "
-    r"(1-(\delta^t)^2)\|b^*\|^2 + (\epsilon')^2(\delta^t)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge "
+    r"0$; hence $\|\bar b\|^2 \ge (\sqrt{1-(\delta^t)^2}\|b^*\| - \epsilon'\delta^t\|b^*\|)^2 = "
+    r"(1-(\delta^t)^2)\|b^*\|^2 + (\epsilon')^2(\delta^t)^2\|b^*\|^2 - "
+    r"2\epsilon'\delta^t\sqrt{1-(\delta^t)^2}\|b^*\|^2 \ge (1-(\delta^t)^2)\|b^*\|^2 + "
+    r"(\epsilon')^2(\delta^t)^2\|b^*\|^2 - \epsilon'\|b^*\|^2 \ge "
     r"(1-(\delta^0)^2)\|b^*\|^2 - \epsilon'\|b^*\|^2$, for $\delta^t \le \cdots \le \delta^0$, with probability at "
     r"least $1 - q^{-10}$.",
     measure=angle_grid,

@@ -15,7 +15,7 @@ from paper_checks.methods.domain import POSITIVE, UNIT, tried_in_words
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
-from paper_checks.rolora.contraction_steps import Step, run_steps, scope
+from paper_checks.rolora.contraction_steps import Step, misses, run_steps, scope
 from paper_checks.rolora.failures import ABSOLUTE_SCOPE, failure_for_every_constant
 from paper_checks.rolora.gradient import COSINE, SINE, deviation_tails
 from paper_checks.rolora.gradient_bound import chain_grid
@@ -115,9 +115,8 @@ def eq_107(
     steps, own = found
     size = share * factor / 4.0
     if of == "absolute":
-        # Twice q^-10, and the deviation is at least 2 delta T (cos + delta T), since the gradient is 0 along a.
         failed = failure_for_every_constant(
-            "(109)", lambda one: deviates(one, size * (1.0 + one.level) ** 2), 2.0, power
+            "(109)", lambda one: misses(one.level * size * (1.0 + one.level) ** 2 / SINE, one.m), 2.0, power
         )
         return judge_promises([failed], ABSOLUTE_SCOPE)
     if of == "thresholds":

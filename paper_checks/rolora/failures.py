@@ -12,7 +12,7 @@ from paper_checks.methods.promises import Promise
 from paper_checks.rolora.laws import student_tail
 from paper_checks.rolora.minimiser import Setting
 
-SMALLEST = {1.0: 1e-2, 10.0: 1e-5, 20.0: 1e-30, 100.0: 1e-110}
+SMALLEST = {1.0: 1e-2, 10.0: 1e-12, 20.0: 1e-30, 100.0: 1e-110}
 """A threshold that refutes m = C q, by C: the larger C, the smaller it must be."""
 ABSOLUTE = tuple(Setting(1, 2, 0.1, 0.1, e2, C) for C, e2 in SMALLEST.items())
 ABSOLUTE_SCOPE = (

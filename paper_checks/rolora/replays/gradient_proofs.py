@@ -162,7 +162,11 @@ def eq_62_independent(values: Values) -> Proof:
 def flaw_of_deviation(one: Any, power: Any = 1) -> str:
     r"""Why (66) to (76) do not hold on the events, with 1 in (76) replaced; empty if they do.
 
-    In units of $\|b^*\|^2$, for every length of $\bar b - g$ up to $\epsilon'\delta$.
+    In units of $\|b^*\|$, with $M = a\bar b^\top - a^*b^{*\top}$ and $\|\bar b - g\| \le \epsilon'\delta$, (42). As
+    $ag^\top = aa^\top a^*b^{*\top}$, $M = a(\bar b - g)^\top - (I - aa^\top)a^*b^{*\top}$, so that $\|M\|_{op} \le
+    \|\bar b - g\| + \delta \le (\epsilon' + 1)\delta$; and $\|\bar b\| \le \|\bar b - g\| + \|g\| \le \epsilon'\delta +
+    1$. By Lemma A.7 and on the event of (62) the deviation is at most $\frac{2\epsilon_3}{1-\epsilon_0}\|M\|_{op}\|\bar
+    b\| \le 2\tilde\epsilon(\epsilon' + 1)\delta(\epsilon'\delta + 1) \le 2\tilde\epsilon(\epsilon' + 1)^2\delta$: (76).
     """
     level, sine, less, short = sympy.symbols("level sine less short", nonnegative=True)
     # MEAN stands for b*, and g is a'a* times it.
@@ -200,6 +204,10 @@ def eq_65(values: Values) -> Proof:
 
 @proof("rolora/eq-90@on-the-events", one="1")
 def eq_90(values: Values) -> Proof:
-    r"""$\eta$ times (76), on the events of (42) and (62), whatever vector stands for the expectation in (62)."""
+    r"""(91) is $\eta$ times (76), which holds on the events of (42) and (62): see "Deviation" below.
+
+    For the lines up to (76) one by one see [eqs. (65) to (76)](rolora--eq-65.md). It does not matter which vector
+    stands for the expectation, as long as it is the same in (62) and (90).
+    """
     flaw = flaw_of_deviation(rational(values["one"]))
     return Proof(not flaw, flaw or r"(76), times $\eta$")

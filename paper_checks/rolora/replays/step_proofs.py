@@ -42,13 +42,28 @@ def flaw_of(**checks: bool) -> str:
     return next((name.replace("_", " ") for name, passed in checks.items() if not passed), "")
 
 
+@proof("rolora/eq-81@expectation-of-49", factor="2", sign=1)
+def eq_81(values: Values) -> Proof:
+    r"""For any vector G in the place of the gradient and $E = 2(a\bar b^\top - a^*b^{*\top})\bar b$, (49).
+
+    (81) adds and subtracts $\eta E$, (82) applies P, which is linear, and (83) is (49). $E = 2(\bar b^\top\bar b)a -
+    2(b^{*\top}\bar b)a^*$, and $Pa^* = a^* - a^*(a^{*\top}a^*) = 0$, so that $PE = 2(\bar b^\top\bar b)Pa$: (84). (85)
+    collects the terms with Pa.
+    """
+    eta, bb, own, pa, pg, length = sympy.symbols("eta bb own pa pg length")  # b'b, b*'b, P a, P G, |a*|^2
+    mean = 2 * (bb * pa - own * (1 - length))  # the second term in units of a*
+    right = pa * (1 - rational(values["factor"]) * eta * bb) + values["sign"] * eta * (mean - pg)
+    flaw = flaw_of(line_85=zero((pa - eta * pg - right).subs(length, 1)))
+    return Proof(not flaw, flaw or r"the step as a combination of Pa and of what P makes of the gradient; $Pa^* = 0$")
+
+
 @proof("rolora/eq-86@expectation-of-49", second="1", factor="2")
 def eq_86(values: Values) -> Proof:
-    r"""(85) with (49), the triangle inequality, and a projection that lengthens nothing.
+    r"""(86): (85) with (49), $\|Pa\| = \delta^t$, the triangle inequality, and a projection that lengthens nothing.
 
-    $\|v\|^2 - \|Pv\|^2 = (v^\top a^*)^2 \ge 0$ for $P = I_d - a^*a^{*\top}$, and $\|Pv\|^2 = v^\top Pv$ because P is a
-    projection. $\delta^{t+1}$ and $\delta^t$ are the norms of $P\hat a^+/\|\hat a^+\|$ and Pa. There is equality for
-    equal gradients, and for a deviation along Pa if $\bar b = 0$.
+    (87) divides by $\|\hat a^+\| > 0$. $\|v\|^2 - \|Pv\|^2 = (v^\top a^*)^2 \ge 0$ for $P = I_d - a^*a^{*\top}$, and
+    $\|Pv\|^2 = v^\top Pv$ because P is a projection. $\delta^{t+1}$ and $\delta^t$ are the norms of $P\hat a^+/\|\hat
+    a^+\|$ and Pa. There is equality for equal gradients, and for a deviation along Pa if $\bar b = 0$.
     """
     vv, along, b2, s1, pa = sympy.symbols("vv along b2 s1 pa")  # |v|^2, v'a*, |b|^2, the step, P a
     # P (a - s (E + dev)) with P E = 2 b'b P a: coefficients of P a and of P dev.
