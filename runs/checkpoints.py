@@ -1,7 +1,8 @@
 """Checkpoints of a run: an index in JSON, its tensors in safetensors, and one file for each client's own memory.
 
-A checkpoint counts once its index is there, which is written last. The last two are kept. A client's file is written
-when the client's memory has changed, and stays as long as an index names it.
+A checkpoint counts once its index is there, which is written last. The last two are kept, and those of every so many
+rounds where that is asked for. A client's file is written when the client's memory has changed, and stays as long as an
+index names it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -57,6 +58,7 @@ class Checkpoints:
         kinds: NamedTypes,
         device: torch.device | str = "cpu",
         earlier: str | None = None,
+        keep_every: int | None = None,
     ) -> None:
         """Names the folder; nothing is read or written yet.
 
@@ -66,9 +68,11 @@ class Checkpoints:
             kinds: Named tuples that may stand in a state.
             device: Where the run computes.
             earlier: What made it this run before; those checkpoints are read, too.
+            keep_every: Rounds between checkpoints that stay.
         """
         self.folder, self._run, self._kinds, self._device = folder, run, kinds, torch.device(device)
         self._runs = (run, run if earlier is None else earlier)
+        self._keep_every = keep_every
         self._clients: dict[int, tuple[Mapping[str, Any], str]] = {}
         self._digests: dict[str, str] = {}
 
@@ -140,6 +144,19 @@ class Checkpoints:
                 wrong.append(str(error))
         raise RunError(f"{wrong[0] if wrong else self.folder}; bring its copy back, or start anew with --force")
 
+    def every(self) -> Iterator[Checkpoint]:
+        """All that there are, from the first on.
+
+        Raises:
+            RunError: One is not whole.
+            OSError: One cannot be read.
+        """
+        return (self._read(path) for path in self._indices())
+
+    def stays(self, number: int) -> bool:
+        """Whether the checkpoint of a round is kept for good."""
+        return self._keep_every is not None and number % self._keep_every == 0
+
     def remove(self) -> None:
         """Removes the checkpoints, and the folder if nothing else is in it."""
         for path in self._own():
@@ -207,8 +224,9 @@ class Checkpoints:
         ]  # fmt: skip
 
     def _tidy(self, number: int) -> None:
-        """Removes what neither this checkpoint nor the one before needs; one that was cut short leaves files, too."""
-        indices = [path for path in self._indices() if _number(path) <= number][-KEPT:]
+        """Removes what none of the checkpoints that are kept needs; one that was cut short leaves files, too."""
+        before = [path for path in self._indices() if _number(path) <= number]
+        indices = [path for path in before if path in before[-KEPT:] or self.stays(_number(path))]
         needed = {path.name for path in indices}
         for path in indices:
             with suppress(RunError):

@@ -136,7 +136,8 @@ class _Writer:
                 self._write(first, progress)
             for step in steps:
                 self._write(step, progress)
-                if step.state.round == self._conduct.rounds or self._is_time():
+                number = step.state.round
+                if number == self._conduct.rounds or self._checkpoints.stays(number) or self._is_time():
                     self._save(step)
         except _UnwritableError:
             raise
@@ -195,7 +196,8 @@ def checkpoints_of(plan: Plan, parts: Parts, folder: Path, earlier: str | None =
     """The checkpoints of a run in its folder, where an earlier version may have begun it under another digest."""
     start = next(iter(parts.problem.start.values()))
     module = sys.modules[type(parts.algorithm).__module__]
-    return Checkpoints(folder / CHECKPOINTS, plan.digest, named_types(module), start.device, earlier)
+    kinds = named_types(module)
+    return Checkpoints(folder / CHECKPOINTS, plan.digest, kinds, start.device, earlier, plan.conduct.keep_every)
 
 
 def _standing(

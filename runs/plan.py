@@ -154,9 +154,10 @@ def write_plan(folder: Path, plan: Plan, given: Given | None = None, earlier: st
     Raises:
         OSError: The folder cannot be written.
     """
+    conduct = {name: value for name in STAYING if (value := getattr(plan.conduct, name)) is not None}
     content = {
         "algorithm": plan.algorithm, "problem": plan.problem, "settings": plan.told,
-        "rounds": plan.conduct.rounds, "conduct": {name: getattr(plan.conduct, name) for name in STAYING},
+        "rounds": plan.conduct.rounds, "conduct": conduct,
         "versions": versions(), **({} if earlier is None else {"earlier": earlier}),
         **({"given": dict(given)} if given else {}),
     }  # fmt: skip

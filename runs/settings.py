@@ -39,7 +39,7 @@ PLACE = ("executor", "device")
 """Where a run is computed: another place changes the last digits."""
 COMPUTED = "computation in the network"
 """What a problem calls the numbers that its network makes of the same weights and samples."""
-STAYING = (*PLACE, "evaluate_every")
+STAYING = (*PLACE, "evaluate_every", "keep_every")
 """What of a run's conduct its folder keeps; the first versions had these among what decides the numbers."""
 
 
@@ -54,6 +54,8 @@ class Conduct:
         evaluate_every: Rounds between evaluations; the start and the last round are always evaluated.
         workers: Processes among which the clients of a round are divided, each with one thread.
         save_every: Seconds between checkpoints, at least; there are fewer where they take a twentieth of the time.
+        keep_every: Rounds between checkpoints that stay, for `rankproof spectrum --checkpoints`; default: none does but
+            the last two.
         tensorboard: Write the metrics for TensorBoard, too.
         root: Where the data sets lie; default: $RANKPROOF_DATA, else data.
 
@@ -67,11 +69,13 @@ class Conduct:
     evaluate_every: int = 1
     workers: int = 1
     save_every: float = 10.0
+    keep_every: int | None = None
     tensorboard: bool = False
     root: str | None = None
 
     def __post_init__(self) -> None:
         at_least(1, rounds=self.rounds, evaluate_every=self.evaluate_every, workers=self.workers)
+        at_least(1, keep_every=self.keep_every)
         if not (isfinite(self.save_every) and self.save_every >= 0.0):
             raise RunError(f"save_every must be a number of seconds of at least 0, got {self.save_every}")
 

@@ -6,13 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from algorithms.federation import FederationError
 from algorithms.rounds import rounds
-from runs.folder import CHECKPOINTS, LEDGER, METRICS, train
+from runs.folder import CHECKPOINTS, LEDGER, METRICS, checkpoints_of, train
 from runs.plan import SETTINGS, parts_of, planned, stored_plan
 from runs.settings import Conduct, RunError
 
@@ -20,8 +22,8 @@ SMALL = {"clients": 3, "steps": 3, "rows": 5, "columns": 4}
 FILES = (SETTINGS, METRICS, LEDGER)
 
 
-def plan_of(algorithm="fedavg", problem="quadratics", rounds=6, save_every=10.0, workers=1, **changed):
-    conduct = Conduct(rounds=rounds, save_every=save_every, workers=workers)
+def plan_of(algorithm="fedavg", problem="quadratics", rounds=6, save_every=10.0, workers=1, keep_every=None, **changed):
+    conduct = Conduct(rounds=rounds, save_every=save_every, workers=workers, keep_every=keep_every)
     return planned(algorithm, problem, {**SMALL, **changed}, conduct)
 
 
@@ -151,6 +153,26 @@ def test_a_damaged_checkpoint_gives_way_and_is_told(tmp_path, tmp_path_factory):
     whole = tmp_path_factory.mktemp("whole")
     run(whole, rounds=6)
     assert (tmp_path / METRICS).read_bytes() == (whole / METRICS).read_bytes()
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "pfedloru"])
+def test_checkpoints_of_every_so_many_rounds_stay(algorithm, tmp_path):
+    """They are the states that the run went through, with each client's own memory, and a resumed run keeps them."""
+    run(tmp_path, algorithm, rounds=8, keep_every=3, cohort=2)
+    stored = stored_plan(tmp_path)
+    train(replace(stored, conduct=replace(stored.conduct, rounds=10)), tmp_path)
+    plan = plan_of(algorithm, rounds=10, cohort=2)
+    parts = parts_of(plan)
+    kept = {one.state.round: one.state for one in checkpoints_of(plan, parts, tmp_path).every()}
+    assert list(kept) == [3, 6, 9, 10]
+    for step in rounds(parts.algorithm, parts.problem, rounds=10, cohort=2, seed=plan.settings["seed"]):
+        if step.state.round in kept:
+            found = kept[step.state.round]
+            ours, theirs = (parts.algorithm.weights(one.algorithm) for one in (found, step.state))
+            assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+            assert set(found.federation.personal) == set(step.state.federation.personal)
+    run(tmp_path, algorithm, rounds=11, cohort=2)
+    assert [one.state.round for one in checkpoints_of(plan, parts, tmp_path).every()] == [10, 11]
 
 
 def test_other_versions_are_told(folder):
