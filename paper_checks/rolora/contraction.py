@@ -75,24 +75,30 @@ def search_steps(context: Context) -> Searched:
     return found.holding({name: column[kept] for name, column in short.items()})
 
 
+FIRST_STEP = {"share": "1", "D": "0.9216", "place": "0"}
+r"""The largest step from $\delta^0 = 0.28$, as in the witness of Lemma 5.3, for infinitely many samples."""
+
+
 @claim(
     "rolora/lem-A.11",
     where=r"Appendix A.3, Lemma A.11 (Lemma 5.3), eqs. (80) and (123); the scan has $\epsilon_0^2$ in both logarithms, "
     r"read as the $\epsilon_0$ of Lemma 5.3",
-    says=r"Let $\|b^*\| \le L_{max}$, $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$ and m be the number of "
-    r"samples for each updating step. If $m = \Omega(\max\{\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
-    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2}\})$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, for any "
+    says=r"Let $\|b^*\| \le L_{max}$, $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$, m the number of samples for "
+    r"each updating step, $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = "
+    r"\frac{\epsilon_3}{1-\epsilon_0}$ for $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = "
+    r"\Omega(q)$ for $q = \max\{\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
+    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2}\}$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, for any "
     r"t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with "
     "probability at least $1 - 2q^{-10}$.",
     measure=search_steps,
     control=Form(r"With infinitely many samples for $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ it holds for all samples on which $\|\bar b - g\| \le "
-        r"\epsilon'\delta^t\|b^*\|$ and (76) with (49) for the expectation, even for thresholds up to "
+        r"For $\eta \le 1/(2L_{max}^2)$ the inequality holds on all samples that have (13), $\|\bar b - g\| \le "
+        r"\epsilon'\delta^t\|b^*\|$, and (76), with (49) for the expectation, even for thresholds up to "
         r"$(1-(\delta^0)^2)/10$ (found to hold up to $0.7/L_{max}^2$, and not at $0.72/L_{max}^2$, for thresholds up "
-        r"to the printed ones). With infinitely many samples it holds if and only if $\eta\|b^*\|^2 \le (3 + "
-        r"(\delta^0)^2)/4$: beyond that it fails near $a^*$, where $\delta$ is multiplied by $|1 - 2\eta\|b^*\|^2|$, "
-        r"which is 1 at the largest step allowed, $\eta = 1/\|b^*\|^2$.",
+        r"to the printed ones); how probable that is says rolora/lem-5.3. With infinitely many samples it holds if and "
+        r"only if $\eta\|b^*\|^2 \le (3 + (\delta^0)^2)/4$: beyond that it fails near $a^*$, where $\delta$ is "
+        r"multiplied by $|1 - 2\eta\|b^*\|^2|$, which is 1 at the largest step allowed, $\eta = 1/\|b^*\|^2$.",
         {"limit": 0.5, "sampled": True, "sharp": 1.0},
         mutants=({"limit": 0.75}, {"sharp": 1.02}, {"rate": 3.5}),
     ),
@@ -150,7 +156,15 @@ def lem_A_11(
             f"the first one, thresholds up to their bounds; {' and '.join(form for form, _ in forms)}",
             printed=f"{name}: squared quotient at most 1 - {rate:g} s (1 - delta_0^2)",
         ))  # fmt: skip
-    return next((evidence for evidence in found if not evidence.ok), found[-1])
+    broken = next((evidence for evidence in found if not evidence.ok), found[-1])
+    square, stated = ideal({name: float(value) for name, value in FIRST_STEP.items()})
+    if broken.ok or square <= stated:
+        return broken
+    return replace(broken, obtained=f"{square:.6g}, stated at most {stated:.6g}, at the witness", witness=FIRST_STEP)
+
+
+NEAR = {"step": "1", "D": "1/4", "eps": "1/100", "delta": "1/10"}
+r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the modulus is near 1."""
 
 
 @claim(
@@ -195,13 +209,19 @@ def eq_100(cases: Searched, limit: float = 1.0, sum_of_lengths: float = 0.0, les
     corner = {key: np.concatenate([column, column]) for key, column in cases.items()}
     corner["place"][len(cases["place"]) :] = 0.0
     left, right = sides(corner)
-    return judge_inequality(
+    evidence = judge_inequality(
         left, right, 1e-12, quotient=True, case=corner,
         domain=cases.domain,
         scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b "
         f"on the event",
         printed="E_1 over delta",
     )  # fmt: skip
+    s, D, level, delta = (Fraction(value) for value in NEAR.values())
+    slope, stated = abs(1 - 2 * s * (1 - delta**2)), abs(1 - 2 * s * (D - level))
+    if evidence.ok or s > limit or sum_of_lengths or less != 1.0:
+        return evidence
+    told = f"{float(slope):g}, stated at most {float(stated):g}, at the witness"
+    return replace(evidence, obtained=told, witness=NEAR)
 
 
 def worst_losses(_: Context) -> np.ndarray:

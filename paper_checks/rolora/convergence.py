@@ -91,22 +91,25 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
     where="Section 5.1, Theorem 5.4",
     says=r"In the setting of Section 5.1, with Algorithm 2, a random $a^0$ and $\delta_0 \in (0, 1)$: if $\eta \le "
     r"\frac1{L_{max}^2}$, $T \ge \frac2{c(1-(\delta^0)^2)}\log\frac{\delta^0}\epsilon$ for $c \in (0, 1)$, $m = "
-    r"\Omega(q)$ and $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, then with probability at least $1 - "
-    r"2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$ and $\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 + "
-    r"\epsilon')\epsilon\|a^*b^{*\top}\|$.",
+    r"\Omega(q)$ and $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, $\epsilon'$, $\tilde\epsilon$ and q as "
+    r"in Lemma 5.3, then with probability at least $1 - 2Tq^{-10}$: $\sin\theta(a^T, a^*) \le \epsilon$ and "
+    r"$\|a^T(b^{T+1})^\top - a^*(b^*)^\top\| \le (1 + \epsilon')\epsilon\|a^*b^{*\top}\|$.",
     measure=lambda context: (run_courses(context), fixed_runs(context)),
     control=Form(
         r"With infinitely many samples, $c = \eta\|b^*\|^2 \le 1/2$.", {"limit": 0.5, "sampled": False, "tied": True}
     ),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2$, on the events of Lemmas A.9 and A.10 as corrected in "
-        r"each of the T iterations, and for the second inequality on that of Lemma A.9 for $b^{T+1}$, at $a^T$. "
-        r"Without any "
-        rf"probability: if {FIXED}, with the same samples in all iterations, and with $\epsilon' = \rho/\sqrt{{1 - "
-        r"\rho^2}$ for their largest distance $\rho$. $m \ge 5(\sqrt d + \sqrt{2\log(2N/p)})^2/\rho^2$ normal samples "
-        r"of each client have it with probability at least $1 - p$, once for all iterations. (c must be tied to the "
-        r"step: for $\eta \to 0$ nothing moves. For c near 1 the rate near $a^*$ is $2c - 1$, and T is too small; one "
-        r"needs $T \approx \log(\delta^0/\epsilon)/(2(1-c))$.)",
+        r"For $\eta \le 1/(2L_{max}^2)$, $c = \eta\|b^*\|^2 > 0$ and T as stated, both inequalities hold where the "
+        r"events of Lemmas A.9 and A.10 as corrected, (13) and (76), occur in each of the T iterations, for thresholds "
+        r"up to $(1 - (\delta^0)^2)/10$, and for the second inequality (13) at $a^T$ as well, for $b^{T+1}$; with $m "
+        r"\ge 100q$ fresh samples in each, and $\epsilon_3 = \epsilon_2$, they do with probability at least $1 - (2T + "
+        r"1)\max\{\log N, d\}^{-10}$. Without any "
+        rf"probability: if {FIXED}, both hold with the same samples in all iterations, and with $\epsilon' = "
+        r"\rho/\sqrt{1 - \rho^2}$ for the largest distance $\rho$ of an $X_i^\top X_i/m$ from I. For $\rho \le "
+        r"\frac3{10}$ and $m \ge 5(\sqrt d + \sqrt{2\log(2N/p)})^2/\rho^2$ normal samples of each client all distances "
+        r"are at most $\rho$ with probability at least $1 - p$, once for all iterations. (c must be tied to the step: "
+        r"for $\eta \to 0$ nothing moves. For c near 1 the rate near $a^*$ is $2c - 1$, and T is too small; one needs "
+        r"$T \approx \log(\delta^0/\epsilon)/(2(1-c))$.)",
         {"limit": 0.5, "fixed": 0.3, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}, {"fixed": 0.95}),
     ),

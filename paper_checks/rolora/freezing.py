@@ -219,7 +219,7 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
     where="Section 5.1, Proposition 5.5, eq. (11); Appendix A.4.1, eq. (244)",
     says=r"In the setting of Section 5.1, for any $(a^*, b^*)$, $a^0$ and $\delta^0 \in (0, 1)$, FFA-LoRA has the "
     r"expected global loss $E[\frac1{Nm}\sum_{i=1}^N\|X_ia^*b^{*\top} - X_ia^0(b^{FFA})^\top\|^2] = (1 + \tilde "
-    r"c)\|b^*\|^2(\delta^0)^2$ with $\tilde c = O(\frac1{Nm})$ as N and m approach infinity.",
+    r"c)\|b^*\|^2(\delta^0)^2$ with $\tilde c = O(\frac1{Nm})$; the appendix adds: as N and m approach infinity.",
     measure=simulate_freezing,
     mutants=[{"of": "nothing"}, {"of": "population"}, {"clients_power": 2}, {"samples_power": 2}],
     readings=(
@@ -228,8 +228,7 @@ GRID = [(N, m) for N in (1, 2, 3, 5, 10, 100, 1000) for m in (3, 4, 5, 6, 10, 30
             "every N and m",
             r"(11) with $|\tilde c| \le \frac K{Nm}$ for some K and every number of clients N and of samples m.",
             {"fewest": 1},
-            r"The proposition does not restrict m, and prints O without a limit; that N and m approach infinity stands "
-            "in its proof.",
+            r"The proposition does not restrict m, and prints O without a limit; the appendix, after (243), adds it.",
         ),
     ),
     because="With one or two samples and two clients or more the expected loss is infinite.",

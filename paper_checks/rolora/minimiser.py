@@ -159,8 +159,9 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         r"(62), (107) and (167) use that too) and every m (13) holds with probability at least $1 - N(1 + "
         r"\epsilon'^2)^{-m/2}$: no net and no dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, "
         r"d\}^{-10}$ (the q of Appendix "
-        r"A.4). With m = Cq the probability of failure does not fall when $\epsilon_2 \to 0$ at fixed d, while "
-        r"$q^{-10} \to 0$; if C may depend on the thresholds the statement is true.",
+        r"A.4). For one client and m = Cq the probability of failure is at least $\exp(-(x + 1)^2)$ with $x^2 = "
+        r"\frac{Cd\log(2/\epsilon_0)}{2(1-\epsilon_0)^2(1-\epsilon_1)^2}$: it does not fall when $\epsilon_2 \to 0$, "
+        r"while $q^{-10} \to 0$. If C may depend on the thresholds the statement is true.",
         {"bound": "least"},
         mutants=({"rate": 0.55}, {"power": 1e4}),
     ),

@@ -28,16 +28,17 @@ from paper_checks.rolora.minimiser import Setting, tried_settings
 @identities(
     "rolora/eq-32",
     where="Appendix A.3, eqs. (32) to (35)",
-    says=r"For an $\epsilon_0$-net with $|\mathcal N| \le (\frac2{\epsilon_0} + 1)^d$ the maximum over it exceeds with "
-    r"a probability of at most the sum over its points, at most $(\frac2{\epsilon_0} + 1)^d \cdot "
-    r"2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) - c_3\epsilon_2^2m)$.",
+    says=r"There is an $\epsilon_0$-net with $|\mathcal N| \le (\frac2{\epsilon_0} + 1)^d$, for which $P\{\max_{w \in "
+    r"\mathcal N}|v^\top w| \ge \epsilon_2mK\} \le \sum_{w \in \mathcal N}P\{|v^\top w| \ge \epsilon_2mK\} \le "
+    r"(\frac2{\epsilon_0} + 1)^d \cdot 2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) - "
+    r"c_3\epsilon_2^2m)$, with the row vector $v^\top$ of (19) and $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.",
     measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
     mutants=[{"one": 0}, {"extra": 1}],
     uses=("rolora/eq-26", "rolora/def-A.6"),
     expect=("holds", "proof"),
 )
 def eq_32(points: list[Point], one: int = 1, extra: int = 0, weight: float = 1.0) -> Equations:
-    """The powers for d = 1 to 4, E standing for the exponential; the size of the net is checked with Definition A.6."""
+    """The powers for d = 1 to 4, E standing for the exponential."""
     e, E = sympy.symbols("e E")
     scale = 2 * rational(weight) * E
     yield from [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra))

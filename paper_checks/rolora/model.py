@@ -216,8 +216,12 @@ def def_5_2(points: list[Point], share: float = 1.0, power: int = 2) -> Equation
 @promises(
     "rolora/table-3",
     where="Appendix A.1, Table 3",
-    says=r"Table 3: $\delta_t$ is the angle distance $|\sin\theta(a^*, a^t)|$, $\|\cdot\|_{op}$ the operator norm of a "
-    r"matrix, $\hat a$ the normalised $\hat a^+$, $\bar b$ the average of the $b_i$.",
+    says=r"Table 3: $a^*, b_i^*$ are the true parameters of client i, $\bar b^*$ the average of the $b_i^*$, $a^t, "
+    r"b^t$ the global parameters of iteration t, $\delta_t$ the angle distance $|\sin\theta(a^*, a^t)|$, $\eta$ the "
+    r"step size, $I_d$ the identity; $\|\cdot\|$ is the $l_2$ norm of a vector, $\|\cdot\|_{op}$ the operator norm of "
+    r"a matrix, $|\cdot|$ the absolute value, $\|\cdot\|_{\psi_2}$ and $\|\cdot\|_{\psi_1}$ the sub-Gaussian and the "
+    r"sub-exponential norm; N is the number of clients, $\hat a^+$ the a that gradient descent has updated, $\hat a$ "
+    r"the normalised $\hat a^+$, $\bar b$ the average of the $b_i$.",
     measure=lambda context: exact_iterations(context, population=False),
     mutants=[{"weight": 1.01}, {"unit": False}, {"norm": "fro"}],
     uses=("rolora/alg-2", "rolora/def-5.2"),

@@ -5,7 +5,7 @@ Units: $\|b^*\| = 1$ and $s = \eta\|b^*\|^2$.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -34,13 +34,13 @@ class FirstSteps:
     Attributes:
         s: step.
         sine: angle distance at the start.
-        samples: of the client.
+        factor: C in m = C q samples.
         factors: quotients of the angle distances.
     """
 
     s: float
     sine: float
-    samples: int
+    factor: float
     factors: tuple[float, ...]
 
 
@@ -51,7 +51,7 @@ def first_steps(context: Context) -> list[FirstSteps]:
         rng, factors, m = context.rng(f"{s} {sine} {C}"), [], ceil(C * THRESHOLDS.q)
         for _ in range(context.size(24, 200)):
             factors.append(after_iterations(2, 1, m, s, sine, 1, rng)[0] / sine)
-        found.append(FirstSteps(s, sine, m, tuple(factors)))
+        found.append(FirstSteps(s, sine, C, tuple(factors)))
     return found
 
 
@@ -87,26 +87,29 @@ FIXED = (
     r"$\eta \le 1/(2L_{max}^2)$"
 )
 """The hypothesis of the statements without a probability."""
+CONTRACTS = r"$\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$"
+"""The conclusion, as (80) has it."""
 
 
 @claim(
     "rolora/lem-5.3",
     where="Section 5.1, Lemma 5.3, eq. (9)",
     says=r"Let $\|b^*\| \le L_{max}$ and $\delta^t \le \delta^{t-1} \le \cdots \le \delta^0$, m the number of samples "
-    r"for each updating step, $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$, $\tilde\epsilon = "
-    r"\frac{\epsilon_3}{1-\epsilon_0}$. If $m = \Omega(q)$ for $q = \max(\frac{\log "
-    r"N}{[\min(\epsilon_1,\epsilon_2)]^2}, \frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, $\epsilon', \tilde\epsilon < "
-    r"\frac{1-(\delta^0)^2}{16}$, for any t and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - "
-    r"\eta(1-\delta^0)^2}\|b^*\|^2$ with probability at least $1 - 2q^{-10}$.",
+    r"for each updating step, $\epsilon' = \frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ and $\tilde\epsilon = "
+    r"\frac{\epsilon_3}{1-\epsilon_0}$ for $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$. If $m = "
+    r"\Omega(q)$ for $q = \max(\frac{\log N}{[\min(\epsilon_1,\epsilon_2)]^2}, "
+    r"\frac{d\log(2/\epsilon_0)}{\epsilon_2^2})$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$, for any t "
+    r"and $\eta \le \frac1{L_{max}^2}$: $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-\delta^0)^2}\|b^*\|^2$ with "
+    r"probability at least $1 - 2q^{-10}$.",
     measure=lambda context: (first_steps(context), fixed_runs(context)),
     control=Form("The angle distance does not grow.", {"rate": 0.0}),
     correction=Form(
-        r"For $\eta \le 1/(2L_{max}^2)$ (that is where the proof stops, at (117); on the events it was found to hold "
-        r"up to $0.7/L_{max}^2$ and not at $0.72/L_{max}^2$), on the events of Lemmas A.9 and A.10 as corrected: for "
-        r"$m \ge 100q$ samples that $a^t$ is independent of, with probability at least $1 - 2\max\{\log N, "
-        r"d\}^{-10}$. Without any "
-        rf"probability: if {FIXED}, every iteration of Algorithm 2 contracts like that, with the same "
-        r"samples in all of them. "
+        rf"For $\eta \le 1/(2L_{{max}}^2)$, {CONTRACTS} on the events of Lemmas A.9 and A.10 as corrected, (13) and "
+        r"(76), for thresholds up to $(1 - (\delta^0)^2)/10$; for $m \ge 100q$ samples that $a^t$ is independent of, "
+        r"and $\epsilon_3 = \epsilon_2$, they occur with probability at least $1 - 2\max\{\log N, d\}^{-10}$. "
+        rf"Without any probability: if {FIXED}, that holds in every iteration of Algorithm 2, with the same samples in "
+        r"all of them. (The proof stops at half the step, at (117); on the events it was found to hold up to "
+        r"$0.7/L_{max}^2$ and not at $0.72/L_{max}^2$.) "
         r"At $\eta = 1/\|b^*\|^2$ and $\delta^0 = 0.28$ the first step shrinks $\delta$ to 0.743 of itself for "
         r"infinitely many samples, where 0.28 is stated, and 0.694 if (9) is read with $(1 - \delta^0)^2$.",
         {"limit": 0.5, "fixed": True, "reading": "appendix"},
@@ -123,10 +126,9 @@ FIXED = (
         LITERAL,
         Reading(
             "as in (80)",
-            r"Under the same hypotheses $\delta^{t+1} \le \delta^t\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$ with "
-            r"probability at least $1 - 2q^{-10}$.",
+            rf"Under the same hypotheses {CONTRACTS} with probability at least $1 - 2q^{{-10}}$.",
             {"reading": "appendix"},
-            "Lemma A.11, the same lemma, has it so; (9) is no statement that keeps its units.",
+            "Lemma A.11, the same lemma, has it so; in (9) the two sides have different units.",
             ({"rate": 3.0},),
         ),
     ),
@@ -168,7 +170,7 @@ def lem_5_3(
         f"one client, d = 2, m from q = 6658 to ten times that, eps_0 = eps_1 = 0.1, eps_2 = 0.03; steps "
         f"that are too small: {'; '.join(told)}"
     )
-    witness = {"s": one.s, "sine": f"{one.sine:g}", "samples": one.samples, "q": THRESHOLDS.q}
+    witness = {"s": f"{one.s:g}", "sine": f"{one.sine:g}", **replace(THRESHOLDS, C=one.factor).numbers()}
     runs = [run for run in found[1] if fixed and run.share <= share and run.s <= limit]
     if runs:
         missed = max(excess(run, rate) for run in runs)

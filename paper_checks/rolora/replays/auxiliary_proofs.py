@@ -106,7 +106,8 @@ def eq_18(values: Values) -> Proof:
     r"""Chernoff's bound.
 
     $\log P(\chi^2_m \le (1-\epsilon)m) \le \frac m2(\epsilon + \log(1-\epsilon)) \le -\frac m4\epsilon^2$, as
-    $\log(1 - \epsilon) \le -\epsilon - \frac12\epsilon^2$ by its series; $c_1/K^4 = \frac14$ with $K^2 = \frac83$.
+    $\log(1 - \epsilon) \le -\epsilon - \frac12\epsilon^2$ by its series; $c_1/K^4 = \frac14$ with $K^2 = \frac83$. No
+    larger $c_1$ will do: by Cramer's theorem the first bound is the rate, and over $\epsilon^2$ it tends to the second.
     """
     flaw = flaw_of_length(sympy.Rational(str(values["c1"])))
     return Proof(not flaw, flaw or "Chernoff's bound for a chi-square variable")
@@ -114,12 +115,15 @@ def eq_18(values: Values) -> Proof:
 
 @proof("rolora/eq-26", c3="0.3774")
 def eq_26(values: Values) -> Proof:
-    r"""Chernoff for m products of independent normal variables z, w: $Ee^{\lambda zw} = (1 - \lambda^2)^{-1/2}$.
+    r"""(27) is (21), (28) is Theorem A.8, and (29) with $\le$ is (30) and (31), for $c_3 \le c/c_2^2$.
 
-    One tail is at most $\exp(-m(\lambda\epsilon + \frac12\log(1 - \lambda^2)))$ for $0 \le \lambda < 1$. With
-    $\lambda = g\epsilon$, g the golden ratio $\frac{\sqrt5 - 1}2$, where $1 - g^2 = g$: $\frac12\log(1 -
-    g^2\epsilon^2) \ge \frac12\epsilon^2\log(1 - g^2)$ by concavity in $\epsilon^2$, so that the exponent is at least
-    $\epsilon^2(g + \frac12\log g)$ for $\epsilon \le 1$. For w at an angle to b* the sum is shorter.
+    The ends by themselves, with a larger $c_3$, by Chernoff for m products of independent normal variables z, w, for
+    which $Ee^{\lambda zw} = (1 - \lambda^2)^{-1/2}$. One tail is at most $\exp(-m(\lambda\epsilon + \frac12\log(1 -
+    \lambda^2)))$ for $0 \le \lambda < 1$. With $\lambda = g\epsilon$, g the golden ratio $\frac{\sqrt5 - 1}2$, where $1
+    - g^2 = g$: $\frac12\log(1 - g^2\epsilon^2) \ge \frac12\epsilon^2\log(1 - g^2)$ by concavity in $\epsilon^2$, so
+    that the exponent is at least $\epsilon^2(g + \frac12\log g)$ for $\epsilon \le 1$. For w at an angle to b* the sum
+    is shorter. By Cramer's theorem the largest exponent is the rate, and as $\epsilon \to 1$ it tends to that at
+    $\lambda = g$, so that no larger $c_3$ will do.
     """
     flaw = flaw_of_products(values["c3"])
     return Proof(not flaw, flaw or "Chernoff's bound for products of normal variables")

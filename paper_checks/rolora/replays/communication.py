@@ -18,7 +18,8 @@ def eq_1(values: Values) -> Violation:
     products = sum((A * B for A, B in zip(As, Bs, strict=True)), Fraction(0)) / N
     means = sum(As, Fraction(0)) * sum(Bs, Fraction(0)) / N**2
     return Violation(0, abs(products - means), assumes=assumes, given={"(1)": products, "(2)": means}, strict=True,
-                     reads="0, against the distance of (1) and (2), which should be more")  # fmt: skip
+                     reads="two clients, A and B numbers; 0, against the distance of (1) and (2), printed as "
+                     "larger")  # fmt: skip
 
 
 @replay("rolora/eq-4")
@@ -30,7 +31,8 @@ def eq_4(values: Values) -> Violation:
     products = sum((A * B for A, B in zip(As, Bs, strict=True)), Fraction(0)) / N
     aggregated = sum(As, Fraction(0)) * sum(Bs, Fraction(0)) / N**2
     return Violation(abs(products - aggregated), 0, assumes=assumes, given={"left": products, "right": aggregated},
-                     reads="A_i, and B_i of (3), of each client; distance of both sides of (4)")  # fmt: skip
+                     reads="two clients, A_i^(t+1) and, as in (3), B_i^(t+1) numbers; distance of both sides of "
+                     "(4)")  # fmt: skip
 
 
 @replay("rolora/table-4")

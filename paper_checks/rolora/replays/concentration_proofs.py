@@ -63,18 +63,20 @@ def enough_for_minimisers(factor: object) -> str:
 def enough_for_gradient(values: Values) -> str:
     r"""Why C log(2) K samples times the squared threshold do not give the probability K^-10; empty if they do.
 
-    The deviation of the gradient is $2(\bar S - I)(\bar sa - a^*)\bar s = 2\bar s\delta(\bar S - I)(Ta - u)$ with
-    the mean $\bar S$ of n = Nm samples and the mean T: at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S
-    - I)u\|)$, whether or not T is from the same samples. Let both norms be at most $\epsilon_3$ and $|T| \le
-    \epsilon'$; then $|\bar s| \le 1 + \epsilon'$ gives (76). For a fixed unit vector v the square of $\|(\bar S -
-    I)v\|$ is $(\frac{\chi^2_n}n - 1)^2 + \frac{\chi^2_n\chi^2_{d-1}}{n^2}$ with independent variables: at most
+    The deviation of the gradient is $2(\bar S - I)(\bar sa - a^*)\bar s = 2\bar s\delta(\bar S - I)(Ta - u)$ with the
+    mean $\bar S$ of n = Nm samples and the mean T: at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S -
+    I)u\|)$, whether or not T is from the same samples. Let both norms be at most $\epsilon_3$ and $|T| \le \epsilon'$;
+    then $|\bar s| \le 1 + \epsilon'$ gives (76). For a fixed unit vector v the square of $\|(\bar S - I)v\|$ is
+    $(\frac{\chi^2_n}n - 1)^2 + \frac{\chi^2_n\chi^2_{d-1}}{n^2}$ with independent variables: at most
     $\epsilon_3^2(\alpha^2 + (1+\alpha)\beta)$ where $|\chi^2_n - n| \le \alpha\epsilon_3n$ and $\chi^2_{d-1} \le
     \beta\epsilon_3^2n$. By Chernoff's bound the first fails with probability at most $2\exp(-\frac
-    n2\epsilon_3^2(\alpha - \log(1+\alpha)))$, as $(x - \log(1+x))/x^2$ falls in x and the lower tail is lighter;
-    the second, for $n\epsilon_3^2 \ge yK/\beta$ with $K \ge d$, with at most $\exp(-\frac K2(y - 1 - \log y))$,
-    which is largest at d = K. Here $n\epsilon_3^2 \ge C\log2\,K$: with K = d for $Nm \ge CdL/\epsilon_3^2$, and
-    with K = Q for $m \ge Cq$ and $\epsilon_3 = \epsilon_2$. What is left to see is that $4e^{-\kappa K} +
-    2e^{-\lambda K} \le K^{-10}$ for $K \ge 2$.
+    n2\epsilon_3^2(\alpha - \log(1+\alpha)))$, as $(x - \log(1+x))/x^2$ falls in x and the lower tail is lighter; the
+    second, for $n\epsilon_3^2 \ge yK/\beta$ with $K \ge d$, with at most $\exp(-\frac K2(y - 1 - \log y))$, which is
+    largest at d = K. Here $n\epsilon_3^2 \ge C\log2\,K$: with K = d for $Nm \ge CdL/\epsilon_3^2$, and with K = Q for
+    $m \ge Cq$ and $\epsilon_3 = \epsilon_2$. For C = 100, $\alpha = \frac35$ and $\beta = \frac7{20}$, where $\alpha^2
+    + (1+\alpha)\beta = 0.92$, that makes $y \ge 24$ and probabilities of at most $2e^{-\kappa K}$ and $e^{-\lambda K}$
+    for each vector with $\kappa > 4.5$ and $\lambda > 9.9$. And $4e^{-\kappa K} + 2e^{-\lambda K} \le 5e^{-\kappa K}
+    \le K^{-10}$ for $K \ge 2$, as $\kappa K - 10\log K$ is least at $K = 10/\kappa$, where it is more than $\log5$.
     """
     C, alpha, beta = (interval(values[name]) for name in ("samples", "alpha", "beta"))
     whole = C * LOG_2
@@ -124,7 +126,7 @@ def lem_A_10(values: Values) -> Proof:
 
     The deviation of the gradient is at most $2|\bar s|\delta(|T|\,\|(\bar S - I)a\| + \|(\bar S - I)u\|)$ in
     which both norms are at most $\epsilon_3$ but for a probability of $4e^{-\kappa K} + 2e^{-\lambda
-    K}$, which is at most $K^{-10}$ for C = 100 and the $\alpha$ and $\beta$ of the certificate.
+    K} \le K^{-10}$. With K = d for this and Q for the minimisers both fail with at most $2d^{-10}$, as $Q \ge d$.
     """
     flaw = normal_quotient() or enough_for_minimisers(values["factor"]) or enough_for_gradient(values)
     return Proof(not flaw, flaw or "Lemma A.9 as corrected and Chernoff's bounds for two fixed vectors, for any number "

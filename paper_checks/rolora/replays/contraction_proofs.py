@@ -4,30 +4,37 @@ Units: $\|b^*\| = 1$, so that $\eta$ is s; $a^{*\top}a = c > 0$ (else change the
 \delta u$ with a unit vector u across a, $D = 1 - (\delta^0)^2 \le c^2$, $S_i = X_i^\top X_i/m$. A client's minimiser
 is $s_ib^*$, $s_i = c + \delta T_i$ with $T_i = a^\top S_iu/a^\top S_ia$; their mean is $\bar s = c + \delta T$.
 
-On the events. $\|\bar b - g\| \le \epsilon'\delta$ gives $\beta = \|\bar b\|^2$ between $(c - \epsilon'\delta)^2 \ge
-D - \epsilon'$ and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$. With (88), (76), (106) and (115) the quotient
+On the events. $\|\bar b - g\| \le \epsilon'\delta$ gives $\beta = \|\bar b\|^2$ between $(c - \epsilon'\delta)^2 \ge D
+- \epsilon'$ and $(c + \epsilon'\delta)^2 \le 1 + \epsilon'^2$. With (88), (76), (106) and (115) the quotient
 $\delta^{t+1}/\delta^t$ is at most $(|1 - 2s\beta| + 2s\tilde\epsilon(1+\epsilon')^2)$ over the root of $1 -
-4s(\tilde\epsilon(1+\epsilon')^2 + \epsilon'^2 + \epsilon')$. With the thresholds at most $\tau D$ the numerator is at
-most $1 - sD$ for either sign of $1 - 2s\beta$ (where it is negative, the left side grows with s and the right one
-falls, so that the largest s decides), and what is under the root is at least $1 - sD$. So the quotient is at most
-$\sqrt{1 - sD}$, and $\delta^{t+1} \le \delta^t \le \delta^0$ keeps $D \le c^2$.
+4s(\tilde\epsilon(1+\epsilon')^2 + \epsilon'^2 + \epsilon')$. Let $s \le \frac12$, let both thresholds be at most $\frac
+D{10}$ and $\sigma = \tilde\epsilon(1+\epsilon')^2 \le 0.121D$. Where $1 - 2s\beta \ge 0$ the numerator is at most $1 -
+2s(D - \epsilon') + 2s\sigma \le 1 - sD$, as $2\epsilon' + 2\sigma \le 0.442D$. Where it is negative, $2s\beta - 1 +
+2s\sigma$ grows with s and $1 - sD$ falls, so that $s = \frac12$ decides: $\epsilon'^2 + \sigma \le 0.131D \le 1 - \frac
+D2$. Under the root is at least $1 - sD$, as $4(\sigma + \epsilon'^2 + \epsilon') \le 0.924D$. So the quotient is at
+most $\sqrt{1 - sD}$, and $\delta^{t+1} \le \delta^t \le \delta^0$ keeps $D \le c^2$.
 
-Unlimited samples. With u the squared cosine, $(1 - sD)(1 + 4s^2u(1-u)) - (1 - 2su)^2 = s\,h(u)$, and h is concave in
-u: its ends D and 1 decide. $h(1) = 4 - D - 4s$ gives the bound on s; $h(D)/D$ is concave in s, where the ends decide
-again.
+Unlimited samples. With u the squared cosine, $(\delta^{t+1}/\delta^t)^2 = (1 - 2su)^2/(1 + 4s^2u(1-u))$, and $(1 -
+sD)(1 + 4s^2u(1-u)) - (1 - 2su)^2 = s\,h(u)$ with $h(u) = 4u - D - 4su^2 + 4s(1 - sD)u(1-u)$, concave in u: its ends D
+and 1 decide. $h(1) = 4 - D - 4s$ gives the bound on s, $\frac14(4 - D)$, beyond which h is negative near u = 1. $h(D)/D
+= 3 - 4sD + 4s(1 - sD)(1-D)$ is concave in s, where the ends decide again: 3 at s = 0, and at the bound at least $3 - (4
+- D)D = (1-D)(3-D) \ge 0$.
 
 Fixed samples, the same in both halves and in all iterations: let every $\|S_i - I\| \le \rho = k\sqrt D$ (a smaller
 norm satisfies that too), and $e = \rho/\sqrt{1 - \rho^2}$. $(S_i - I)a$ lies in a ball of radius $\rho$, so that the
 angle of $S_ia$ with a has a sine of at most $\rho$: $|T_i| \le e$. The gradient is $2\bar s\delta\bar S(Ta - u)$, and
 $Ta - u$ has the component $\bar s$ along the unit vector w across a* with $a = ca^* + \delta w$. So the part of $a -
 s\nabla$ across a* is at most $\delta(|1 - 2s\bar s^2| + 2s\bar s\,\rho\sqrt{1 + e^2})$, and $\rho\sqrt{1 + e^2} = e$.
-Along a the gradient is $2\bar s\delta\,\mathrm{mean}((T - T_i)(a^\top S_ia - 1))$, because $a^\top S_ia^* =
-s_i\,a^\top S_ia$: at most $2\bar s\delta \rho e$, so that $\|a - s\nabla\| \ge 1 - 2s\bar s\rho e$. Further $\bar s
-\ge c - \delta e \ge \sqrt D - e\sqrt{1 - D} \ge p\sqrt D$ with $p = 1 - r(1 - D/2)$ for any $r \ge e/\sqrt D$, as c
-grows where $\delta$ falls, and $\bar s^2 \le 1 + e^2$. Let $2s\bar s^2 \le 1$. $(1 - 2s\bar s(\bar s - e))/(1 -
-2s\bar s\rho e)$ falls in $\bar s$ wherever $\bar s \ge e(\frac12 + \rho)$, so that $\bar s = p\sqrt D$ decides: a
-polynomial in $\sqrt D$ and s must be positive. Let $2s\bar s^2 > 1$: the numerator is at most $e^2 + e\sqrt{1 + e^2}$
-for $s \le \frac12$, the other side at least $\sqrt{1/2}$.
+Along a the gradient is $2\bar s\delta\,\mathrm{mean}((T - T_i)(a^\top S_ia - 1))$, because $a^\top S_ia^* = s_i\,a^\top
+S_ia$: at most $2\bar s\delta \rho e$ (the mean of $|T - T_i|$ is at most the root of the variance of the $T_i$, at most
+e), so that $\|a - s\nabla\| \ge 1 - 2s\bar s\rho e$. Further $\bar s \ge c - \delta e \ge \sqrt D - e\sqrt{1 - D} \ge
+p\sqrt D$ with $p = 1 - r(1 - D/2)$ for any $r \ge e/\sqrt D$, as c grows where $\delta$ falls, and $\bar s^2 \le 1 +
+e^2$. Let $2s\bar s^2 \le 1$. $(1 - 2s\bar s(\bar s - e))/(1 - 2s\bar s\rho e)$ falls in $\bar s$ wherever $\bar s \ge
+e(\frac12 + \rho)$, so that $\bar s = p\sqrt D$ decides. For $k = \frac3{10}$ one has $e \le r\sqrt D$ with $r = k(1 +
+\frac D{20})$, and what has to be positive is the polynomial $(1 - sD)(1 - 2skprD^{3/2})^2 - (1 - 2sp(p-r)D)^2$ over sD,
+in $\sqrt D$ from 0 to 1 and s from 0 to $\frac12$. Let $2s\bar s^2 > 1$: the numerator is at most $e^2 + e\sqrt{1 +
+e^2}$ for $s \le \frac12$, which is less than 0.44, and the other side at least $\sqrt{1/2}$ times $1 - \rho e\sqrt{1 +
+e^2} > 0.9$.
 """
 
 from __future__ import annotations
@@ -179,7 +186,9 @@ def lem_5_3(values: Values) -> Proof:
 def thm_5_4(values: Values) -> Proof:
     r"""Every iteration contracts, by Lemma 5.3 as corrected.
 
-    So $\delta^T \le \delta^0(1 - y)^{T/2} \le \delta^0e^{-yT/2} \le \epsilon$ with $y = s(1 - (\delta^0)^2)$.
+    On fresh samples both events of an iteration fail with probability at most $2\max\{\log N, d\}^{-10}$, that of Lemma
+    A.9 at $a^T$ with half of that; the probabilities add up. So $\delta^T \le \delta^0(1 - y)^{T/2} \le
+    \delta^0e^{-yT/2} \le \epsilon$ with $y = s(1 - (\delta^0)^2)$.
     $a^T(b^{T+1} - g)^\top$ and $(I - a^Ta^{T\top})a^*b^{*\top}$ are orthogonal, of norms at most $\epsilon'\delta^T$
     (the event of Lemma A.9 at $a^T$; e in the place of $\epsilon'$ for fixed samples) and $\delta^T$: together at
     most $\sqrt{1 + \epsilon'^2}\,\epsilon \le (1 + \epsilon')\epsilon$. Normal samples: the singular values of $X_i$

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
 from paper_checks.enclosures import enclosed, rational_root
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.rolora.replays.gradient import learning_rate
+from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values, fractions
 
 
@@ -18,14 +20,18 @@ def first_step(values: Values) -> Violation:
     = c + delta T. P(|T| > r) <= (1 + r^2)^(-m/2), and by Chebyshev R is within r of 1 but for 2 (m-1) / (m r - 1)^2.
     With T within 1/50 of 0 and R within 1/75 of 1 every step fails: the new squared sine grows with the move.
     """
-    s, sine, q = fractions(values, "s", "sine", "q")
-    m = int(values["samples"])
+    s, sine = fractions(values, "s", "sine")
+    at = thresholds(values)
+    m, (e_0, e_1, e_2) = at.m, at.e
     assumes = assuming(
+        *at.assumes,
         *learning_rate(s),
         Hypothesis("delta_0", sine, ">", 0),
         Hypothesis("delta_0", sine, "<", 1),
-        Hypothesis("q", q, ">", 2),
-        Hypothesis("samples, against q", m, ">=", q),
+        Hypothesis("eps', against (1 - delta_0^2)/16", e_2 / ((1 - e_0) * (1 - e_1)), "<", (1 - sine**2) / 16),
+        Hypothesis("eps~ of eps_3 = eps_2, likewise", e_2 / (1 - e_0), "<", (1 - sine**2) / 16),
+        Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1),
+        Hypothesis("d", int(values["d"]), "=", 2),
         Hypothesis("samples, for Chebyshev", m, ">", 75),
     )
     cosine = rational_root(1 - sine**2)
@@ -40,19 +46,35 @@ def first_step(values: Values) -> Violation:
         Hypothesis("least move, beyond the minimiser", cosine * low, ">=", sine),
         Hypothesis("least squared sine after the step, against both bounds", least, ">", most),
     )
-    return Violation(1 - missed, 2 * q**-10, assumes=assumes,
-                     reads="s = eta |b*|^2, delta_0 = sine, one client; at least this share of first steps is too "
-                     "small, and 2 q^-10")  # fmt: skip
+    return Violation(1 - missed, 2 * at.q[0] ** -10, assumes=assumes, given={"m": m},
+                     reads="s = eta |b*|^2, |b*| = 1, delta_0 = sine, eps_3 = eps_2, one client, m = C q samples; a "
+                     "lower bound of the probability that delta_1 is above the bound, which tends to 1 with more "
+                     "samples, and 2 q^-10")  # fmt: skip
 
 
 lem_5_3 = replay("rolora/lem-5.3")(first_step)
 as_in_80 = replay("rolora/lem-5.3@as-in-80")(first_step)
 
-UNLIMITED = "s = eta |b*|^2, delta_0 = sine, eps = target, unlimited samples, the least T for c"
+
+@dataclass(frozen=True)
+class End:
+    """A run of the least T for infinitely many samples.
+
+    Attributes:
+        square: squared sine after T iterations.
+        eps: the accuracy.
+        assumes: what is assumed.
+        reads: how the stored values are read, and T.
+    """
+
+    square: Fraction
+    eps: Fraction
+    assumes: tuple[Hypothesis, ...]
+    reads: str
 
 
-def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
-    """Squared sine after T iterations for infinitely many samples, eps, and what is assumed."""
+def end(values: Values) -> End:
+    """The end of the run, by the exact recursion of the squared tangent."""
     s, c, sine, eps = fractions(values, "s", "c", "sine", "target")
     assumes = assuming(
         *learning_rate(s),
@@ -68,41 +90,52 @@ def end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
     tangent = sine**2 / (1 - sine**2)  # squared
     for _ in range(most):
         tangent *= ((1 + tangent - 2 * s) / (1 + tangent + 2 * s * tangent)) ** 2
-    return tangent / (1 + tangent), eps, assumes
+    return End(
+        tangent / (1 + tangent), eps, assumes,
+        "s = eta |b*|^2, delta_0 = sine, eps = target; in the limit of many samples; the theorem asks "
+        f" for T >= 2 log(delta_0/eps) / (c (1 - delta_0^2)): T = {most}",
+    )  # fmt: skip
 
 
-def angle_at_the_end(values: Values) -> Violation:
-    """The exact recursion of the squared tangent."""
-    square, eps, assumes = end(values)
-    return Violation(square, eps**2, assumes=assumes, reads=f"{UNLIMITED}; squares of sin theta(a^T, a*) and of eps")
-
-
-thm_5_4 = replay("rolora/thm-5.4")(angle_at_the_end)
-
-
-def tied_end(values: Values) -> tuple[Fraction, Fraction, tuple[Hypothesis, ...]]:
+def tied_end(values: Values) -> End:
     """The same where c is that of the step."""
-    square, eps, assumes = end(values)
+    found = end(values)
     s, c = fractions(values, "s", "c")
-    return square, eps, (*assumes, Hypothesis("c, against eta |b*|^2", c, "=", s))
+    return replace(found, assumes=(*found.assumes, Hypothesis("c, against eta |b*|^2", c, "=", s)))
+
+
+def missed_angle(found: End) -> Violation:
+    """Squares of the angle distance and of the accuracy."""
+    return Violation(found.square, found.eps**2, assumes=found.assumes,
+                     reads=f"{found.reads}; squares of sin theta(a^T, a*) and of eps")  # fmt: skip
+
+
+def missed_loss(found: End) -> Violation:
+    """The loss in expectation over the data is the squared sine, in units of |b*|^2."""
+    return Violation(found.square, (1 + found.eps) * found.eps**2, assumes=found.assumes,
+                     reads=f"{found.reads}; loss over |b*|^2, which is sin^2 theta(a^T, a*), and its bound (1 + eps) "
+                     "eps^2")  # fmt: skip
+
+
+@replay("rolora/thm-5.4")
+def thm_5_4(values: Values) -> Violation:
+    """The angle after T iterations."""
+    return missed_angle(end(values))
 
 
 @replay("rolora/thm-5.4@c-of-the-step")
 def thm_5_4_tied(values: Values) -> Violation:
-    """The same where c is that of the step."""
-    square, eps, assumes = tied_end(values)
-    return Violation(square, eps**2, assumes=assumes, reads=f"{UNLIMITED}; squares of sin theta(a^T, a*) and of eps")
+    """The angle after T iterations, where c is that of the step."""
+    return missed_angle(tied_end(values))
 
 
 @replay("rolora/s5-rolora-loss")
 def s5_rolora_loss(values: Values) -> Violation:
-    """The loss in expectation over the data is the squared sine, in units of |b*|^2."""
-    square, eps, assumes = end(values)
-    return Violation(square, (1 + eps) * eps**2, assumes=assumes, reads=f"{UNLIMITED}; loss and its bound")
+    """The loss after T iterations."""
+    return missed_loss(end(values))
 
 
 @replay("rolora/s5-rolora-loss@c-of-the-step")
 def s5_rolora_loss_tied(values: Values) -> Violation:
-    """The same loss where c is that of the step."""
-    square, eps, assumes = tied_end(values)
-    return Violation(square, (1 + eps) * eps**2, assumes=assumes, reads=f"{UNLIMITED}; loss and its bound")
+    """The loss after T iterations, where c is that of the step."""
+    return missed_loss(tied_end(values))

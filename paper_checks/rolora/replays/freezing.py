@@ -96,8 +96,8 @@ def prop_5_5_every(values: Values) -> Violation:
     )  # fmt: skip
     least = (m - 1 + (1 - Fraction(1, N)) ** 2 + Fraction((N - 1) * m * k, 5 * N**2)) / m
     return Violation(least, 1 + constant / (N * m), assumes=assumes,
-                     reads="constant = K; expected loss over |b*|^2 delta_0^2, from below, and 1 + K/(Nm); more "
-                     "halvings pass any K")  # fmt: skip
+                     reads="constant = K; expected loss over |b*|^2 delta_0^2, from below, with 1/chi^2_2 cut off "
+                     "where chi^2_2 < 2^-halvings, and 1 + K/(Nm); more halvings pass any K")  # fmt: skip
 
 
 @replay("rolora/s5-saturate")
@@ -117,4 +117,5 @@ def s5_saturate(values: Values) -> Violation:
         Hypothesis("|b*|^2", sum(b * b for b in b_star), ">", 0),
     )
     return Violation(0, value, assumes=assumes, strict=True, given={"X": X, "s": s},
-                     reads="0 < the objective at b = s b*")  # fmt: skip
+                     reads=f"X one sample, a = a^0, target = a*, b = b*; 0, against the objective at {s} b*, printed "
+                     "as larger")  # fmt: skip

@@ -14,9 +14,10 @@ from paper_checks.stored_values import Values, fractions
 def lem_A_10(values: Values) -> Violation:
     """One client, delta = 3/5: a lower bound of the probability that the printed bound fails, against 2 q^-10.
 
-    Across a, in the plane of a and a*, the deviation is 2 delta s |R - 1| |b*|^2, m R a chi-square of m - 1 degrees of
-    freedom independent of s; and |s - 4/5| <= eps' 3/5 but for a probability of at most (1 + eps'^2)^(-m/2), which is
-    at most 1 / (1 + m eps'^2 / 2).
+    Across a, in the plane of a and a*, the gradient is -2 delta s R |b*|^2, m R a chi-square of m - 1 degrees of
+    freedom independent of s, and its expectation a number, or by (49) -2 delta s |b*|^2. Given s, they are that near
+    for a range of R, whose density is bounded; and |s - 4/5| <= eps' 3/5 but for a probability of at most (1 +
+    eps'^2)^(-m/2), which is at most 1 / (1 + m eps'^2 / 2).
     """
     at = thresholds(values)
     enough = assuming(Hypothesis("samples, for the mode", at.m, ">=", 5))
@@ -35,7 +36,8 @@ def lem_A_10(values: Values) -> Violation:
     )
     return Violation(
         1 - within - outside, 2 * at.q[0] ** -10, assumes=assumes,
-        reads="eps_3 = eps_2, m = C q samples, delta = 3/5; a lower bound of the probability of failure, and 2 q^-10",
+        reads="one client, eps_3 = eps_2, m = C q samples, delta = 3/5; a lower bound of the probability of failure, "
+        "whether (49) or the mean over all samples is meant, which for every C tends to 1 as eps_2 to 0, and 2 q^-10",
     )  # fmt: skip
 
 
@@ -43,7 +45,9 @@ def lem_A_10(values: Values) -> Violation:
 def eq_77(values: Values) -> Violation:
     """The last inequality, of (79): d^-10 < q^-10, that is q < d."""
     at = thresholds(values)
-    return Violation(at.q[0], int(values["d"]), assumes=at.assumes, strict=True, reads="q, from below, against d")
+    return Violation(
+        at.q[0], int(values["d"]), assumes=at.assumes, strict=True, reads="q, from below, against d: (79) needs q < d"
+    )
 
 
 @replay("rolora/eq-48")
@@ -61,8 +65,11 @@ def eq_48(values: Values) -> Violation:
         Hypothesis("cosine of the angle", abs(cosine), "<", 1),
     )
     return Violation(2 * (1 - cosine**2) / (m - 2), 0, assumes=assumes,
-                     reads="one client, cosine alpha of the angle of a and a*, m samples; mean along a of the right "
-                     "side of (49), where the left side is 0")  # fmt: skip
+                     reads="one client, cosine alpha of the angle of a and a*, |b*| = 1, m samples; mean along a of "
+                     "the right side of (49), 2 (1 - alpha^2) / (m - 2), where the left side is 0")  # fmt: skip
+
+
+PLANE = "one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u, b* = 1"
 
 
 def own_samples(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fraction]]:
@@ -102,8 +109,9 @@ def eq_50(values: Values) -> Violation:
     right = at["off along"] ** 2 + at["off across"] ** 2
     assumes += (Hypothesis("b, for which (51) is 0", at["b"], "=", 0),)
     return Violation(left, right, assumes=assumes,
-                     reads="one client, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; "
-                     "|grad - mean grad|^2 and the square of (51)")  # fmt: skip
+                     reads=f"{PLANE}; b = cosine + sine au/aa = 0, so that the gradient is 0, and its mean over all "
+                     "samples is -2 cosine sine (1 - 1/m) along u; |grad - mean grad|^2 and the square of "
+                     "(51)")  # fmt: skip
 
 
 @replay("rolora/eq-52")
@@ -118,8 +126,8 @@ def eq_52(values: Values) -> Violation:
     assumes += (Hypothesis("b, for which (58) is 0", at["b"], "=", 0),)
     return Violation(
         abs(at["mean"] + 2 * cosine * sine) / 2, 0, assumes=assumes,
-        reads="one client, w = u, aa, au, uu: entries of X'X/m in the basis of a and u, a* = cosine a + sine u; the "
-        "norm of (52) from below, and (58) for any constant",
+        reads=f"{PLANE}; w = u; the norm of (52) from below, by the size of the mean of a summand, cosine sine / m, "
+        "and (58) for any constant, where b = cosine + sine au/aa = 0",
     )  # fmt: skip
 
 
@@ -148,7 +156,8 @@ def eq_62(values: Values) -> Violation:
     right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * m / 30)[1]
     return Violation(1 - missed, right, assumes=assumes,
                      reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
-                     "probability and the last bound")  # fmt: skip
+                     "probability, and (64) for c_5 = 1/30; a smaller cosine and more samples do the same for any "
+                     "c_5")  # fmt: skip
 
 
 @replay("rolora/eq-65")
@@ -165,5 +174,6 @@ def eq_65(values: Values) -> Violation:
         Hypothesis("|b - g| over delta |b*|, against eps'", abs(kappa), "<=", level),
     )
     return Violation((kappa**2 + 1) * sine**2, sine**2, assumes=assumes,
-                     reads="b* of length 1 across a, b - g = kappa delta b*; squares of the operator norm of (67) and "
-                     "of the bracket of (68)")  # fmt: skip
+                     reads="b* of length 1 across a, delta = sine, level = eps', b - g = kappa delta b*; squares of "
+                     "the operator norm of (67), delta^2 (1 + kappa^2), and of the bracket of (68), "
+                     "delta^2")  # fmt: skip

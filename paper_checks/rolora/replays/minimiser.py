@@ -61,7 +61,8 @@ def eq_26(values: Values) -> Violation:
     )
     return Violation(
         cosine**-2 - 1, 0, assumes=assumes,
-        reads="exponent of (28) for w at that angle over that along b*, less the same for (29)",
+        reads="the exponent of (28) for w at that angle to b* over that for w along b* is cosine^-2; that less 1, "
+        "which is the same for (29), whose exponent is c_3 eps_2^2 m for every w",
     )  # fmt: skip
 
 
@@ -78,7 +79,9 @@ def lem_A_9(values: Values) -> Violation:
     x = at.e[2] / ((1 - at.e[0]) * (1 - at.e[1])) * enclosed("sqrt", Fraction(at.m, 2))[1]
     return Violation(
         enclosed("exp", -((x + 1) ** 2))[0], at.q[0] ** -10, assumes=(*at.assumes, one),
-        reads="m = C q samples; a lower bound of the probability of failure, and q^-10",
+        reads="one client, m = C q samples; exp(-(x + 1)^2) with x = eps' (m/2)^(1/2), which the probability of "
+        "failure is at least, and q^-10; a smaller eps_2 leaves x as it is, whatever C is, and makes q as large as one "
+        "likes",
     )  # fmt: skip
 
 
@@ -94,5 +97,6 @@ def eq_43(values: Values) -> Violation:
     net = int(values["d"]) * enclosed("ln", 1 + 2 / at.e[0])[0] - c3 * at.e[2] ** 2 * at.m
     return Violation(
         enclosed("ln", 2 * int(values["N"]))[0] + net, -4 * at.q[0], assumes=at.assumes,
-        reads="m = C q samples; logarithms of N p_0, from below, and of exp(-4 q)",
+        reads="m = C q samples, c_3 at its largest; logarithms of N p_0, from below, and of exp(-4 q): a smaller "
+        "eps_2 leaves the first and makes the second as small as one likes, whatever C is",
     )  # fmt: skip
