@@ -145,32 +145,52 @@ def weights(parameters: Any) -> Mapping[str, Tensor]:
     return parameters
 
 
-def differentiated(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[list[Tensor], Any]:
+Slopes = list[Tensor | None]
+"""Gradients in several tensors; none in those on which a loss does not depend."""
+
+
+def differentiated(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[Slopes, Any]:
     """The gradient of a loss in every tensor of its argument, and what the loss gives beside its value.
 
     Plain autograd; within `torch.func`, that.
     """
     if torch._C._are_functorch_transforms_active():
-        return torch.func.grad(loss, has_aux=True)(at)
+        return _differentiated_within(loss, at)
     with torch.enable_grad():
         variables = [leaf.detach().requires_grad_() for leaf in at]
         value, beside = loss(variables)
         if not value.requires_grad:  # a loss that does not depend on them
-            return [torch.zeros_like(leaf) for leaf in at], beside
+            return [None] * len(at), beside
         try:
             slopes = torch.autograd.grad(value, variables, allow_unused=True)
         except RuntimeError as error:
             if "for sparse tensors" not in str(error):
                 raise
             raise FederationError("a factorised layer has sparse gradients; make it with sparse=False") from error
-    return [_plain(slope, leaf) for slope, leaf in zip(slopes, at, strict=True)], beside
+    return [None if slope is None else _plain(slope) for slope in slopes], beside
 
 
-def _plain(slope: Tensor | None, leaf: Tensor) -> Tensor:
+def _differentiated_within(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[Tensor]) -> tuple[Slopes, Any]:
+    """`torch.func.grad` gives zeros for what a loss does not depend on; hooks are called on the others alone."""
+    reached: set[int] = set()
+
+    def watched(leaves: list[Tensor]) -> tuple[Tensor, Any]:
+        for place, leaf in enumerate(leaves):
+            leaf.register_hook(lambda slope, place=place: reached.add(place))
+        return loss(leaves)
+
+    slopes, beside = torch.func.grad(watched, has_aux=True)(at)
+    return [slope if place in reached else None for place, slope in enumerate(slopes)], beside
+
+
+def _plain(slope: Tensor) -> Tensor:
     """A gradient as a dense tensor; that of an embedding may be sparse, which few optimisers take."""
-    if slope is None:
-        return torch.zeros_like(leaf)
     return slope.to_dense() if slope.is_sparse else slope
+
+
+def _filled(slopes: Slopes, like: Sequence[Tensor]) -> list[Tensor]:
+    """Gradients with zeros in place of none."""
+    return [torch.zeros_like(leaf) if slope is None else slope for slope, leaf in zip(slopes, like, strict=True)]
 
 
 def pulled_back(slope: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any:
@@ -184,7 +204,7 @@ def pulled_back(slope: Callable[[Any], Any], at: Any, assemble: Assemble) -> Any
         variables = [leaf.detach().requires_grad_() for leaf in leaves]
         made, structure = pytree.tree_flatten(assemble(form.unflatten(variables)))
     slopes = structure.flatten_up_to(slope(structure.unflatten([entry.detach() for entry in made])))
-    slopes = [_plain(change, entry) for change, entry in zip(slopes, made, strict=True)]
+    slopes = [_plain(change) for change in slopes]
     pairs = [(entry, change) for entry, change in zip(made, slopes, strict=True) if entry.requires_grad]
     entries, changes = zip(*pairs, strict=True)
     found = torch.autograd.grad(entries, variables, changes, allow_unused=True, materialize_grads=True)
@@ -198,7 +218,7 @@ def gradient(client: Client, at: Any, assemble: Assemble = weights, batch: Any =
     samples in the client's `passes`, where it has such: parts with their shares, each of which fits in memory.
     """
     split = Split(at, statistics_of(client))
-    slopes, _ = _summed(client, split, split.trained, {}, assemble, batch, together=False)
+    slopes = _filled(_summed(client, split, split.trained, {}, assemble, batch, together=False)[0], split.trained)
     return Split(pytree.tree_map(torch.zeros_like, at), split.names).whole(slopes)
 
 
@@ -214,7 +234,8 @@ def descend(
     """Local steps along ``gradient + correction`` from given parameters; plainly ``w - rate (gradient + correction)``.
 
     Statistics of a network, such as running means, follow what the client observes at each step; no step is taken in
-    them.
+    them. A parameter on which the loss of a step does not depend stays as it is, with what the optimiser remembers of
+    it, as in `torch.optim`: nothing decays; a correction takes it along.
 
     Args:
         client: Whose loss it is.
@@ -240,8 +261,10 @@ def descend(
     steps = settings.count(memory.drawn)
     for step in range(steps):
         batch = None if memory.drawn is None else memory.drawn[step]
-        slopes, new = _summed(client, split, w, observed, assemble, batch, together=True)
+        found, new = _summed(client, split, w, observed, assemble, batch, together=True)
         observed = {**observed, **new}
+        idle = [place for place, slope in enumerate(found) if slope is None and added is None]
+        slopes = _filled(found, w)
         if added is not None:
             slopes = [one + other for one, other in zip(slopes, added, strict=True)]
         if settings.clip is not None:
@@ -250,9 +273,25 @@ def descend(
         if settings.optimiser is None:
             w = descended(w, slopes, rate)
         else:
+            before = w, state
             w, state = settings.optimiser.step(w, slopes, state, rate)
+            if idle:
+                w, state = _unmoved(idle, before, (w, state))
     personal = {slot: state} if settings.optimiser_state == "personal" and state is not None else {}
     return Descended(split.whole(w, observed), personal)
+
+
+def _unmoved(places: Sequence[int], before: Any, after: Any) -> Any:
+    """Lists of a tensor for each parameter, wherever they stand, with those of some parameters as they were before."""
+    count = len(before[0])
+
+    def is_list(part: Any) -> bool:
+        return isinstance(part, list) and len(part) == count
+
+    def mixed(old: Any, new: Any) -> Any:
+        return [old[at] if at in places else new[at] for at in range(count)] if is_list(old) else new
+
+    return pytree.tree_map(mixed, before, after, is_leaf=is_list)
 
 
 def takes_values(client: Client) -> bool:
@@ -275,23 +314,25 @@ def clipped(slopes: Sequence[Tensor], most: float) -> list[Tensor]:
 def _summed(
     client: Any, split: Split, w: list[Tensor], observed: Mapping[str, Tensor], assemble: Assemble, batch: Any,
     together: bool,
-) -> tuple[list[Tensor], Mapping[str, Tensor]]:  # fmt: skip
+) -> tuple[Slopes, Mapping[str, Tensor]]:  # fmt: skip
     """`_slopes` of a batch; of all samples in the client's passes, which keep together what statistics are of."""
     passes = getattr(client, "passes", None)
     parts = [] if batch is not None or passes is None else passes(together)
     if len(parts) < 2:
         return _slopes(client, split, w, observed, assemble, batch)
-    total: list[Tensor] = []
+    total: Slopes = [None] * len(w)
     for share, part in parts:
         slopes, _ = _slopes(client, split, w, observed, assemble, part)
-        slopes = [share * wide(slope) for slope in slopes]
-        total = [one + other for one, other in zip(total, slopes, strict=True)] if total else slopes
-    return [narrow(slope, entry.dtype) for slope, entry in zip(total, w, strict=True)], {}
+        for place, slope in enumerate(slopes):
+            if slope is not None:
+                term, sum_so_far = share * wide(slope), total[place]
+                total[place] = term if sum_so_far is None else sum_so_far + term
+    return [None if slope is None else narrow(slope, entry.dtype) for slope, entry in zip(total, w, strict=True)], {}
 
 
 def _slopes(
     client: Any, split: Split, w: list[Tensor], observed: Mapping[str, Tensor], assemble: Assemble, batch: Any
-) -> tuple[list[Tensor], Mapping[str, Tensor]]:
+) -> tuple[Slopes, Mapping[str, Tensor]]:
     """The gradient in what is trained, and what statistics become."""
     own = getattr(client, "gradient", None)
     if own is not None:

@@ -1,0 +1,104 @@
+"""Parameters on which the loss of a step does not depend stay as they are, as in `torch.optim`, whoever executes."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from algorithms.descent import Descent
+from algorithms.executors.processes import Processes
+from algorithms.fedavg import FedAvg
+from algorithms.fedlin import FedLin
+from algorithms.optimisers import Adam, AdamW, Sgd
+from algorithms.rounds import rounds
+from algorithms.vmap import Vmap
+from runs.network_problem import network_problem
+from workloads.partition import Even
+
+SAMPLES, RATE, DTYPE = 14, 0.2, torch.float64
+OPTIMISERS = [
+    (Sgd(weight_decay=0.1), torch.optim.SGD, {"weight_decay": 0.1}),
+    (Sgd(0.9, 0.1, nesterov=True), torch.optim.SGD, {"momentum": 0.9, "weight_decay": 0.1, "nesterov": True}),
+    (Adam(weight_decay=0.1), torch.optim.Adam, {"weight_decay": 0.1}),
+    (AdamW(weight_decay=0.1), torch.optim.AdamW, {"weight_decay": 0.1}),
+]
+SGDS = [case for case in OPTIMISERS if isinstance(case[0], Sgd)]
+
+
+class Pooled(nn.Module):
+    """Has a layer that nothing uses, as pre-trained networks have for other tasks."""
+
+    def __init__(self):
+        super().__init__()
+        self.head, self.pooler = nn.Linear(4, 3, dtype=DTYPE), nn.Linear(4, 2, dtype=DTYPE)
+
+    def forward(self, x):
+        return self.head(x)
+
+
+class Sometimes(Pooled):
+    """The second layer is used for whole batches only, not for the last one of an epoch."""
+
+    def forward(self, x):
+        return self.head(x) + (self.pooler(x).sum(1, keepdim=True) * self.head.bias if len(x) > 2 else 0.0)
+
+
+def data():
+    x = torch.randn(SAMPLES, 4, generator=torch.Generator().manual_seed(1), dtype=DTYPE)
+    return x, torch.arange(SAMPLES) % 3
+
+
+def made(kind, clients=1, rows=1000):
+    torch.manual_seed(0)
+    x, y = data()
+    return network_problem(kind(), (x, y), Even().parts(y.numpy(), clients, 0), (x, y), rows=rows)
+
+
+def by_torch(kind, optimiser, options, settings):
+    torch.manual_seed(0)
+    module, (x, y) = kind(), data()
+    own = optimiser(module.parameters(), lr=RATE, **options)
+    (client,) = made(kind).clients
+    for batch in settings.draw(client, np.random.default_rng([0, 1, 1, 0])):
+        own.zero_grad()
+        nn.functional.cross_entropy(module(x[batch.samples]), y[batch.samples]).backward()
+        own.step()
+    return {name: value.detach() for name, value in module.named_parameters()}
+
+
+def trained(kind, settings, executor=None, algorithm=FedAvg, **of):
+    return list(rounds(algorithm(settings), made(kind, **of), rounds=1, executor=executor))[-1].state.algorithm
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "optimiser", "options"),
+    [(Pooled, *case) for case in OPTIMISERS] + [(Sometimes, *case) for case in SGDS],
+)
+def test_they_are_those_of_torch_optim(kind, own, optimiser, options):
+    settings = Descent(epochs=3, batch=4, learning_rate=RATE, optimiser=own)
+    expected, found = by_torch(kind, optimiser, options, settings), trained(kind, settings)
+    torch.testing.assert_close(dict(found), expected, rtol=0, atol=1e-14)
+    assert torch.equal(found["pooler.weight"], made(kind).start["pooler.weight"]) is (kind is Pooled)
+
+
+@pytest.mark.parametrize("batch", [4, None])
+@pytest.mark.parametrize("own", [case[0] for case in OPTIMISERS], ids=repr)
+def test_all_executors_leave_them(own, batch):
+    settings = Descent(steps=3, batch=batch, learning_rate=RATE, optimiser=own)
+    start, of = made(Pooled).start, {"clients": 2, "rows": 5}  # all samples of a client are two parts
+    for executor in (None, Vmap()):
+        found = trained(Pooled, settings, executor, **of)
+        torch.testing.assert_close(found["pooler.weight"], start["pooler.weight"], rtol=1e-15, atol=0)
+        assert not torch.equal(found["head.weight"], start["head.weight"])
+    several = Processes(2)
+    there, here = (trained(Pooled, settings, executor, **of)["pooler.bias"] for executor in (several, None))
+    several.close()
+    assert torch.equal(there, here)
+
+
+@pytest.mark.parametrize("executor", [None, Vmap()])
+def test_a_correction_takes_them_along(executor):
+    """The gradient that it corrects is 0 there, and the formula has the decay of the weights."""
+    settings = Descent(steps=2, batch=4, learning_rate=RATE, optimiser=Sgd(weight_decay=0.1))
+    found, start = trained(Pooled, settings, executor, FedLin)["pooler.bias"], made(Pooled).start["pooler.bias"]
+    torch.testing.assert_close(found, (1 - RATE * 0.1) ** 2 * start, rtol=1e-14, atol=0)
