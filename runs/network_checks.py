@@ -132,22 +132,26 @@ def _require_mean(loss: Loss, outputs: Tensor, targets: Tensor) -> None:
 def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: int) -> None:
     """A buffer that training changes, other than running statistics, would leak from client to client.
 
-    So would the global random state, where the module draws from it without its drop-out. Looks at a few samples, at
-    most ``rows`` at a time (two for batch norm).
+    So would a number that the module counts by itself, such as its calls, and the global random state, where the module
+    draws from it without its drop-out. Looks at a few samples, at most ``rows`` at a time (two for batch norm).
 
     Raises:
-        FederationError: Names the buffer, or says what draws.
+        FederationError: Names the buffer or the attribute, or says what draws.
     """
     if len(data.x) < 2:
         return
     # A call of the prepared module would undo the change.
-    module = copy.deepcopy(network.quiet.module)
+    module, testing = copy.deepcopy(network.quiet.module), copy.deepcopy(network.testing.module)
     before = {name: value.detach().clone() for name, value in (*module.named_parameters(), *module.named_buffers())}
     few = torch.arange(min(len(data.x), 16), device=data.x.device)  # RReLU draws for what is negative only
     parts = few.tensor_split(-(-len(few) // max(rows, 2)))
     with torch.no_grad(), drawn_from(0, data.x.device):
         undrawn = _random_states(data.x.device)
-        twice = [[module(network.taken(data, Batch(part)).x) for part in parts] for _ in range(2)]
+        twice, counts = [], []
+        for _ in range(2):
+            twice.append([module(network.taken(data, Batch(part)).x) for part in parts])
+            testing(network.taken(data, Batch(parts[0])).x)
+            counts.append((_plain_attributes(module), _plain_attributes(testing)))
         if _random_states(data.x.device) != undrawn:
             raise FederationError(
                 "training draws random numbers outside of nn.Dropout modules, as F.dropout, RReLU, numpy, and the "
@@ -181,6 +185,23 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
             "the network makes other outputs of the same inputs when it is called again: what it remembers would go "
             "from client to client"
         )
+    counted = [name for one, two in zip(*counts, strict=True) for name, value in two.items() if one.get(name) != value]
+    if counted:
+        raise FederationError(
+            f"calls of the network change its attribute {counted[0]}, which would count on over clients and "
+            "evaluations, and anew in every worker: leave that out of forward"
+        )
+
+
+def _plain_attributes(module: nn.Module) -> dict[str, str]:
+    """Numbers and words that a module and its layers hold, by name."""
+    kinds = bool, int, float, str
+    return {
+        f"{prefix}.{name}".lstrip("."): repr(value)
+        for prefix, part in module.named_modules()
+        for name, value in vars(part).items()
+        if type(value) in kinds
+    }
 
 
 def is_of_classes(loss: Loss) -> bool:

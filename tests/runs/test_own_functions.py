@@ -269,6 +269,10 @@ class Leaky(nn.Module):
         if self.way == "an attribute":
             self.calls += 1
             return out * self.calls
+        if self.way == "a count" or (self.way == "a count of tests" and not self.training):
+            self.calls += 1  # of which nothing is made, maybe after a hundred calls
+        if self.way == "a cache":
+            self.last, self.size = out, len(x)
         if self.way == "weights":
             with torch.no_grad():
                 self.layer.weight.mul_(0.5)
@@ -282,10 +286,13 @@ class Leaky(nn.Module):
 @pytest.mark.parametrize(("way", "message"), [
     ("an attribute", "makes other outputs of the same inputs when it is called again"),
     ("weights", r"change its weights layer\.weight in place"),
+    ("a count", "calls of the network change its attribute calls, which would count on over clients and evaluations"),
+    ("a count of tests", "calls of the network change its attribute calls"),
     ("random", "random numbers outside of"), ("numpy", "random numbers outside of"),
 ])  # fmt: skip
 def test_what_a_network_remembers_or_draws_by_itself_is_refused(way, message):
     problem(Leaky("not at all"))
+    problem(Leaky("a cache"))  # what is made anew by every call
     with pytest.raises(FederationError, match=message):
         problem(Leaky(way))
 
