@@ -2,7 +2,8 @@ r"""Proofs about eigenvectors of the spiked model, Gaussian noise of scale $n = 
 
 $H_N = V\Theta V^T + \epsilon_N$ with (W), (B), (I) as for the limits of eigenvalues. $u_i$ belongs to the outlier of
 the i-th spike, $|\theta_i| > n$, and w to an eigenvalue of the bulk; $\phi_i^2 = 1 - n^2/\theta_i^2$. Clients draw
-their noise independently.
+their noise independently. Where rotations are used the noise has twice the variance on the diagonal, which makes its
+law invariant; with one variance for all entries nothing changes in the limit for $u_i$, whose eigenvalue is isolated.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ def away_from_spikes() -> Steps:
     r"""$V^Tw \to 0$ in probability for every bulk eigenvector w, uniformly over its index.
 
     $(\lambda - \epsilon_N)w = V\Theta V^Tw$, so $1 = |w|^2 = y^TV^T(\lambda - \epsilon_N)^{-2}Vy$ with $y = \Theta
-    V^Tw$. Cut the eigenvalues of $\epsilon_N$ into windows of cR consecutive ones. By Weyl's inequalities $\lambda$ is
-    in a window or within a vanishing distance of one. By (W) a window is at most $\delta(c) + o(1)$ wide, and widest at
-    an edge, where it has $\frac{\sqrt2}{3\pi}(\delta/n)^{3/2}$ of the mass or more: $\delta(c) \le Cc^{2/3}$. The
-    projection on its eigenvectors P has $V^TPV \to cI$, as they are independent of the eigenvalues and uniformly
-    random. Hence $1 \ge |y|^2c/(\delta(c)^2 + o(1))$: $|y|^2$ is at most a multiple of $c^{1/3}$ in the limit, for
-    every c > 0. The same holds for the extreme eigenvector of a spike with $|\theta| \le n$, whose eigenvalue tends to
-    the edge.
+    V^Tw$. Cut $[L, U]$ into windows of mass c of the semicircle. By (B) and Weyl's inequalities $\lambda$ is in a
+    window or within a vanishing distance of one. A window is at most $\delta(c)$ wide, and widest at an edge, where it
+    has $\frac{\sqrt2}{3\pi}(\delta/n)^{3/2}$ of the mass or more: $\delta(c) \le Cc^{2/3}$. The projection P on the
+    eigenvectors of $\epsilon_N$ with eigenvalues in the window has $V^TPV \to cI$ by (I), as the semicircle has no
+    atoms. Hence $1 \ge |y|^2(c - o(1))/(\delta(c)^2 + o(1))$: $|y|^2$ is at most a multiple of $c^{1/3}$ in the limit,
+    for every c > 0. The same holds for the extreme eigenvector of a spike with $|\theta| \le n$, whose eigenvalue tends
+    to the edge.
     """
     c, width, x = sympy.symbols("c w x", positive=True)
     # Near the upper edge the density sqrt(x (4 n - x)) / (2 pi n^2) is at least sqrt(2 n x) / (2 pi n^2) for x <= 2 n.
@@ -150,7 +151,7 @@ def lem_A_6(values: Values) -> Proof:
     """By independence the expectation of a product is that of the two limits; parts across the spikes vanish."""
     return concluded(
         inner_products(values["power"], values["cross"]),
-        "(5) along the spikes, rotations that fix the spikes across them",
+        "(5) along the spikes, rotations that fix the spikes across them; Gaussian noise",
     )
 
 
@@ -164,7 +165,7 @@ def eq_49_50(values: Values) -> Proof:
     """
     return concluded(
         [*away_from_spikes(), *across_the_spikes(values["bulk"]), *across_the_spikes(values["mixed"])],
-        "rotations that fix the spikes; bulk eigenvectors along them",
+        "rotations that fix the spikes; bulk eigenvectors along them; Gaussian noise",
     )
 
 
@@ -233,8 +234,10 @@ def mean_cosine() -> Steps:
 def own_errors(noise: Any) -> Steps:
     r"""Slopes $\langle\gamma + e, u_i\rangle \to m_i + \sqrt b\,z_i$ with $m_i = \phi_i\gamma_i$; 0 for the bulk.
 
-    $\langle\gamma, u_i\rangle \to \phi_i\gamma_i$ by (5), and tends to 0 for the bulk and across the spikes. The errors
-    are independent of the noise, of variance b in every direction, so that z is Gaussian along orthonormal vectors.
+    $\gamma$ is one vector of bounded norm. Along the spikes $\langle\gamma, u_i\rangle \to \phi_i\gamma_i$ by (5) for
+    $u_i$ oriented towards $v_i$, and 0 for the bulk; the part of $\gamma$ across the spikes adds at most its norm over
+    the root of $R - p - q$ in the mean square, by rotations. The own errors e are Gaussian, independent of the noise
+    and of variance b in every direction, so that their components along orthonormal vectors are $\sqrt b\,z_i$.
     """
     b = sympy.Symbol("b", positive=True)
     scale = sympy.sqrt(rational(noise) * b)
@@ -262,15 +265,17 @@ def cosine(noise: Any) -> Steps:
 
 @proof("fedloru-v2/eq-52-53", power="2", cross="0")
 def eq_52_53(values: Values) -> Proof:
-    r"""In the model of a common gradient and own errors: slopes times inner products, of two independent clients.
+    r"""Any slopes $a_i$, $a_j'$ of bounded mean square, whatever they depend on at their own client.
 
-    The numerator is $\sum_{i,j}a_ia_j'\langle u_i, u_j'\rangle$; by independence its mean is that of $\sum_{i,j}m_im_j
-    \langle u_i, u_j'\rangle$ up to a vanishing amount, since own errors have mean 0. The parts tend to
-    $\sum m_i^2\phi_i^2$ and to 0.
+    The numerator is $\sum_{i,j}a_ia_j'\langle u_i, u_j'\rangle$, which (52) sorts. Clients are independent, so that
+    $a_ia_j'$ has a bounded mean square, and $E[a_ia_j'] = \alpha_i\alpha_j$. The inner product is at most 1 and tends
+    to $\phi_i^21\{i = j\}$ in probability, and so in the mean square; by the inequality of Cauchy and Schwarz
+    $E[a_ia_j'\langle u_i, u_j'\rangle] - \alpha_i\alpha_j\phi_i^21\{i = j\} \to 0$.
     """
     return concluded(
-        [*inner_products(values["power"], values["cross"]), *own_errors(1)],
-        "inner products of the eigenvectors of two clients, and slopes with errors of mean 0",
+        inner_products(values["power"], values["cross"]),
+        "inner products of the eigenvectors of two clients, which converge in the mean square, times slopes of bounded "
+        "mean square; Gaussian noise",
     )
 
 

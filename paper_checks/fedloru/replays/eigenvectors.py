@@ -19,6 +19,26 @@ def def_phi(values: Values) -> Violation:
                      reads="|limit of the squared overlap by eq. (5) - square of the printed limit|")  # fmt: skip
 
 
+@replay("fedloru-v2/claim-overlap-mono@sets-by-condition")
+def claim_overlap_mono(values: Values) -> Violation:
+    r"""A spike below both thresholds: it meets $g_N^{-1}(\theta) > U_N$, and no eigenvector leans towards it.
+
+    For $|\theta| \le \sigma s$ the overlap of the extreme eigenvector tends to 0, by the stored proof of eq. (5).
+    """
+    theta, sigma, s_M, s_N = fractions(values, "theta", "sigma", "s_M", "s_N")
+    known = assuming(*noise(sigma, s_N), Hypothesis("theta", theta, ">", 0))
+    assumes = [
+        *known,
+        Hypothesis("s_N, against s_M", s_N, "<", s_M),
+        Hypothesis("s_M", s_M, "<", 1),
+        Hypothesis("theta, against sigma s_N", theta, "<", sigma * s_N),
+        Hypothesis("g_N^{-1}(theta), against U_N", theta + (sigma * s_N) ** 2 / theta, ">", 2 * sigma * s_N),
+    ]
+    at_M, at_N = (max(1 - (sigma * s / theta) ** 2, Fraction(0)) for s in (s_M, s_N))
+    return Violation(at_M, at_N, strict=True, assumes=assumes,
+                     reads="limit of the squared overlap at M against that at N, which should be greater")  # fmt: skip
+
+
 @replay("fedloru-v2/assump-bulk")
 def assump_bulk(values: Values) -> Violation:
     r"""Weighted moments of the bulk, unit noise: those of the spike's direction v less the part of its outlier.

@@ -3,10 +3,13 @@ r"""Proofs of limits of eigenvalues, transforms and norms, for noise $\epsilon_N
 $n = \sigma s_N$, $H_N = V\Theta V^T + \epsilon_N$ with p positive and q negative spikes, $L = -2n$, $U = 2n$. Three
 classical theorems are used, each almost surely. (W) The eigenvalues of $\epsilon_N$ have the semicircle of variance
 $n^2$ as their limit law (Wigner). (B) $\|\epsilon_N\| \to 2n$ for a fixed law of the entries with a finite fourth
-moment (Bai and Yin). (I) For Gaussian entries $V^Tf(\epsilon_N)V \to \int f\,d\mu\,I$ for bounded continuous f: the
-eigenvectors are independent of the eigenvalues and uniformly random, and a quadratic form in a uniformly random unit
-vector concentrates about its mean. Shares of the spectrum need (W) alone, fixed indices at the edges (W) and (B), and
-only outliers (I).
+moment, where one infinite matrix has the entries for all R (Bai and Yin); for Gaussian entries, whose norm
+concentrates, always, and for others always in probability. (I) For Gaussian entries
+$V^Tf(\epsilon_N)V \to \int f\,d\mu\,I$ for bounded continuous f. With twice the variance on the diagonal the
+eigenvectors are independent of the eigenvalues and uniformly random, and a quadratic form in uniformly random unit
+vectors concentrates about its mean; with one variance for all entries the matrix differs from such a one by a diagonal
+matrix whose norm tends to 0, which changes $f(\epsilon_N)$ by an amount that tends to 0. Shares of the spectrum need
+(W) alone, fixed indices at the edges (W) and (B), and only outliers (I).
 """
 
 from __future__ import annotations
@@ -310,9 +313,9 @@ def claim_scaling_var(values: Values) -> Proof:
     r"""Entries of variance $\sigma^2$ are $\sqrt R$ times entries of variance $\sigma^2/R$.
 
     By Weyl's inequality $|\lambda_i(H_N) - \lambda_i(\epsilon_N)| \le \|H_{\mathrm{true}}\|$, which does not depend on
-    R, while $\lambda_k(\epsilon_N)/\sqrt R$ tends to $2\sigma s_N$ for fixed k, to its negative for indices counted
-    from the other end. The mean square of all eigenvalues diverges as well, since $\|\epsilon_N\|_F^2/R$ has the mean
-    $\sigma^2s_N^2R$.
+    R, while $\lambda_k(\epsilon_N)/\sqrt R$ has a lower limit of at least $2\sigma s_N$ for fixed k by (W), and an
+    upper one of at most $-2\sigma s_N$ for indices counted from the other end. The mean square of all eigenvalues
+    diverges as well, since $\|\epsilon_N\|_F^2/R$ has the mean $\sigma^2s_N^2R$.
     """
     R = sympy.Symbol("R", positive=True)
     scaled = (R ** rational(values["exponent"])) ** 2 * sigma**2 / R

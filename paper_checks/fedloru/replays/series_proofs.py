@@ -6,6 +6,7 @@ Exponents and indices are symbols here, so that one identity stands for all orde
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import sympy
@@ -173,14 +174,81 @@ def fj2(values: Values) -> Proof:
     )
 
 
+def scaling(outer: int, inner: int, power_shift: int) -> Steps:
+    r"""$g_{\mu_N}(z) = g_\mu(z/s)/s$, so that $R_{\mu_N}(w) = sR_\mu(sw)$ and $C_n^{(\mu_N)} = s^nC_n^{(\mu)}$.
+
+    $w = g_{\mu_N}(z)$ gives $R_{\mu_N}(w) = z - 1/w = s(R_\mu(sw) + 1/(sw)) - 1/w = sR_\mu(sw)$; then by coefficients.
+    """
+    s, w, R = sympy.symbols("s w R", positive=True)
+    scaled = s * (R + 1 / (s * w)) - 1 / w
+    return [
+        (sympy.expand(scaled - s**outer * R) == 0, "the R-transform of scaled noise"),
+        (zero(s**outer * (s**inner * w) ** (n - 1) - s ** (n + power_shift) * w ** (n - 1)), "its cumulants"),
+    ]
+
+
+@proof("fedloru-v2/eq-33", offset=0, least=0, first_block=1)
+def eq_33(values: Values) -> Proof:
+    r"""For every n: at $g = g_\mu(1/z) = zM(z)$, $M = \sum_{i \ge 0}m_iz^i$, the definition of R is $R(g) + 1/g = 1/z$.
+
+    So $M = 1 + gR(g) = 1 + \sum_{r \ge 1}C_rz^rM^r$, and the coefficient of $z^n$ in $z^rM^r$ is the sum of
+    $m_{i_1}\cdots m_{i_r}$ over all $i_j \ge 0$ with $i_1 + \cdots + i_r = n - r$. Moments of every law fix the
+    $C_n$ in this way, as formal series; for a law of compact support they converge for small z.
+    """
+    offset, least, first = (int(values[name]) for name in ("offset", "least", "first_block"))
+    z, M, order = sympy.Symbol("z"), sympy.Symbol("M"), 4
+    C, moments = sympy.symbols(f"C1:{order + 1}"), [sympy.Integer(1)]
+    for size in range(1, order + 1):
+        blocks = ((r, places) for r in range(first, size + 1) for places in product(range(least, size), repeat=r)
+                  if sum(places) == size - r + offset)  # fmt: skip
+        moments.append(
+            sum((C[r - 1] * sympy.prod(moments[i] for i in places) for r, places in blocks), sympy.Integer(0))
+        )
+    series = sum(m * z**power for power, m in enumerate(moments))
+    composed = 1 + sum(c * (z * series) ** r for r, c in enumerate(C, start=1))
+    apart = sympy.Poly(sympy.expand(series - composed), z)
+    return concluded(
+        [
+            (sympy.expand(z * M * (1 / z - 1 / (z * M)) - (M - 1)) == 0, "M = 1 + g R(g)"),
+            (all(apart.coeff_monomial(z**power) == 0 for power in range(order + 1)), "the recursion to fourth order"),
+        ],
+        "the coefficients of M = 1 + g R(g), for every n",
+    )
+
+
+@proof("fedloru-v2/eq-34", power_shift=0, outer=1, inner=1)
+def eq_34(values: Values) -> Proof:
+    """The definition of R at scaled points, for every law of compact support and every n."""
+    steps = scaling(int(values["outer"]), int(values["inner"]), int(values["power_shift"]))
+    return concluded(steps, "the definition of R at scaled points; the power of s as a symbol")
+
+
+@proof("fedloru-v2/eq-35", s_power=2, sign=1, third=0)
+def eq_35(values: Values) -> Proof:
+    r"""(34) at $x = 1/\theta$, and R of the semicircle.
+
+    $\sigma^2g^2 - zg + 1 = 0$ is $z = \sigma^2g + 1/g$, so that $R(w) = z - 1/w$ at $w = g$ is $\sigma^2w$.
+    """
+    sigma, s, theta, g, z = sympy.symbols("sigma s theta g z", positive=True)
+    of_semicircle = sympy.solve(sigma**2 * g**2 - z * g + 1, z)[0] - 1 / g
+    outlier = s * of_semicircle.subs(g, s / theta) + theta
+    stated = theta + int(values["sign"]) * sigma**2 * s ** int(values["s_power"]) / theta
+    return concluded(
+        [
+            *scaling(1, 1, 0),
+            (sympy.expand(of_semicircle - sigma**2 * g) == 0, "R of the semicircle"),
+            (sympy.expand(outlier + int(values["third"]) / theta**2 - stated) == 0, "the outlier"),
+        ],
+        "the R-transform of the semicircle from the equation of its Stieltjes transform",
+    )
+
+
 @proof("fedloru-v1/eq-29-32", beyond="1", coefficient="1", outer=1, inner=1, power_shift=0)
 def v1_eq_29_32(values: Values) -> Proof:
     r"""For every law of compact support, by the definition of R: $R_\mu(g_\mu(z)) + 1/g_\mu(z) = z$.
 
-    Scaling. $g_{\mu_N}(z) = g_\mu(z/s)/s$, so that $w = g_{\mu_N}(z)$ gives $R_{\mu_N}(w) = z - 1/w = s(R_\mu(sw) +
-    1/(sw)) - 1/w = sR_\mu(sw)$, and by coefficients $C_n^{(\mu_N)} = s^nC_n$. Moments. $zg = 1 + gR(g) = 1 +
-    \sum_rC_rg^r$ with $g = \sum_nm_nz^{-n-1}$; the coefficient of $z^{-n}$ is the recursion, since $g^r$ contributes
-    $m_{i_1}\cdots m_{i_r}$ for $r + i_1 + \cdots + i_r = n$.
+    Moments. $zg = 1 + gR(g) = 1 + \sum_rC_rg^r$ with $g = \sum_nm_nz^{-n-1}$; the coefficient of $z^{-n}$ is the
+    recursion, since $g^r$ contributes $m_{i_1}\cdots m_{i_r}$ for $r + i_1 + \cdots + i_r = n$.
 
     Inverse. Beyond the upper end of the support $k = 1/g$ grows continuously from $1/g(U^+)$ to infinity, since g falls
     to 0. For $\theta > 1/g(U^+)$ there is one z with $k(z) = \theta$, and $z = R(1/\theta) + \theta$ by the definition
@@ -196,8 +264,7 @@ def v1_eq_29_32(values: Values) -> Proof:
     at = rational(values["beyond"]) * noise + more
     return concluded(
         [
-            (sympy.expand(scaled - s**outer * R) == 0, "the R-transform of scaled noise"),
-            (zero(s**outer * (s**inner * w) ** (n - 1) - s ** (n + shift) * w ** (n - 1)), "its cumulants"),
+            *scaling(outer, inner, shift),
             (sympy.expand((scaled + 1 / w).subs(w, 1 / theta) - inverse) == 0, "z by the definition of R"),
             (non_negative(sympy.numer(sympy.together(at - noise**2 / at))), "the root beyond the threshold"),
         ],

@@ -61,11 +61,11 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     measure=measure_clear,
     control=Form("The statement for gradients without own errors.", {"scenes": ("no own errors",)}),
     correction=Form(
-        r"With independent own errors of mean square b in every direction, the slopes $m + \sqrt b\,z$ are random: the "
-        r"denominator tends to $(E\|m + \sqrt b z\|)^2$, and the expected quotient is no quotient of expectations: "
-        r"$E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = "
-        r"E\cos\angle(m + \sqrt b z, m) < 1$. The printed limits hold if and only if $b = 0$ ($A_r = 1$ also for "
-        "slopes that vary in size only).",
+        "With one gradient for all clients and independent Gaussian own errors of variance b in every direction, the "
+        r"slopes $m + \sqrt b\,z$ are random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, and the expected "
+        r"quotient is no quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le "
+        r"r}\alpha_i^2$ with $A_r = E\cos\angle(m + \sqrt b z, m) < 1$. The printed limits hold if and only if $b = 0$ "
+        "($A_r = 1$ also for slopes that vary in size only).",
         {"form": "direction"},
         mutants=({"noise": 2.0}, {"noise": 0.5}),
     ),
@@ -285,10 +285,10 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
     ),
     correction=Form(
         r"$E[C_{N,r}] \to A_r^2\,S/A$ with $A_r = E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, m the slopes along "
-        r"the outliers and b the mean square of the clients' own errors in every direction. For $b > 0$ it decreases "
-        r"strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors change nothing. What enters is the mean square "
-        r"$E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$, is 0, and $2b/\pi$ if each $w_i$ is "
-        r"oriented by the gradient.",
+        "the outliers and b the variance of the clients' independent Gaussian own errors in every direction. For $b > "
+        "0$ it decreases strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors change nothing. What enters is the "
+        r"mean square $E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$, is 0, and $2b/\pi$ if each "
+        "$w_i$ is oriented by the gradient.",
         {"form": "direction"},
         mutants=({"noise": 3.0}, {"form": "expectations", "beta_square": 0.6366197723675814}),
     ),

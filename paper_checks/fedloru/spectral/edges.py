@@ -84,18 +84,19 @@ def measure_edges(context: Context) -> dict[str, NDArray[np.float64]]:
         Reading(
             "for Wigner matrices",
             r"(26) and (27) for entries that are $R^{-1/2}$ times a fixed law of mean 0, variance $\sigma^2$ and "
-            "finite fourth moment.",
+            "finite fourth moment, taken from one infinite matrix for all R.",
             {"converging": FIXED_LAWS},
             r"Appendix A calls $X^R$ a Wigner matrix.",
             ({"edge": 2.5}, {"edge": 1.4}, {"share": 0.1}),
         ),
     ),
     correction=Form(
-        r"Eq. (26) follows from the limiting density; eq. (27) does not, it holds for entries $R^{-1/2}$ times a fixed "
-        r"law of mean 0 and finite fourth moment (Bai and Yin). Independent entries from one law that is $\pm3\sigma$ "
-        r"with probability $R^{-3/2}/9$ and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting "
-        r"density, since they differ from a Gaussian matrix in $O(\sqrt{R})$ entries, but "
-        r"$\max(\lambda_1, -\lambda_R) \ge 3\sigma s_N$ with probability tending to 1.",
+        "Eq. (26) follows from the limiting density; eq. (27) does not, it holds for entries $R^{-1/2}$ times a fixed "
+        "law of mean 0 and finite fourth moment (Bai and Yin; almost surely where one infinite matrix has them all, "
+        r"else in probability). Independent entries from one law that is $\pm3\sigma$ with probability $R^{-3/2}/9$ "
+        r"and else Gaussian have mean 0, variance $\sigma^2/R$ and the same limiting density, since they differ from a "
+        r"Gaussian matrix in $O(\sqrt{R})$ entries, but $\max(\lambda_1, -\lambda_R) \ge 3\sigma s_N$ with probability "
+        "tending to 1.",
         {"converging": FIXED_LAWS},
         mutants=({"converging": ("rare",)}, {"edge": 2.5}, {"edge": 1.4}, {"share": 0.1}),
     ),
@@ -246,7 +247,7 @@ def far_probability(R: int, positive: int, negative: int) -> float:
         Reading(
             "for Wigner matrices",
             r"(29) for entries that are $R^{-1/2}$ times a fixed law of mean 0, variance $\sigma^2$ and finite fourth "
-            "moment.",
+            "moment, taken from one infinite matrix for all R.",
             {"laws": ("gaussian",)},
             r"Appendix A calls $X^R$ a Wigner matrix.",
             ({"first": 0}, {"edge": 2.005}, {"edge": 1.995}),

@@ -82,8 +82,9 @@ def star_probability(R: int, degree: int) -> float:
         LITERAL,
         Reading(
             "Wigner matrix",
-            r"The limits of Proposition 3.1 hold for entries that are $R^{-1/2}$ times a fixed law of mean 0, variance "
-            r"$\sigma^2$ and finite fourth moment.",
+            r"The limits of Proposition 3.1, with the condition $|\theta| > \sigma s_N$ as corrected there, hold in "
+            r"probability for entries that are $R^{-1/2}$ times a fixed law of mean 0, variance $\sigma^2$ and finite "
+            "fourth moment.",
             {"laws": FIXED_LAWS},
             r"Appendix A calls $X^R$ a Wigner matrix, whose entries have laws that do not change with R but for their "
             "scale (Bai and Yin).",

@@ -158,8 +158,10 @@ CLOSE = 0.01
     "fedloru-v1/eq-3-4",
     where="v1 Section 3.1, eqs. (3) and (4); iclr Section 3.1, eq. (1)",
     says=r"$H_N = H_{\mathrm{true}} + \epsilon(N)$, $H_M = H_{\mathrm{true}} + \epsilon(M)$ with $\epsilon(N) = "
-    r"s(N)X^R$, s decreasing, where $X^R$ has a limiting spectral density $\mu$; matrices that have one include "
-    "Wigner matrices, Wishart matrices and Gaussian ensembles.",
+    r"s(N)X^R$, s decreasing, where $X^R$ is random, real and symmetric and has a limiting spectral density $\mu$ "
+    "(weakly, almost surely); matrices that have one include Wigner matrices, Wishart matrices and Gaussian "
+    r"ensembles. $\mu$ is assumed to have a compact support and a smooth density, and the eigenvectors of $X^R$ to "
+    "obey QUE.",
     measure=named_laws,
     mutants=[{"scale": 1.1}, {"conditions": (*LIMITS, "mean 0")}, {"conditions": (*LIMITS, "no atom")},
              {"conditions": (*LIMITS, "bounded density")}],
@@ -170,7 +172,10 @@ CLOSE = 0.01
 )  # fmt: skip
 def eq_3_4(ensembles: dict[str, tuple[Law, NDArray[np.float64]]], scale: float = 1.0,
            conditions: tuple[str, ...] = LIMITS) -> Evidence:  # fmt: skip
-    """The conditions on every named ensemble; ``scale`` stretches the laws."""
+    """A limiting law of compact support for every named ensemble; ``scale`` stretches the laws.
+
+    The assumption of a density narrows them: a Wishart matrix of fewer samples than weights has an atom at 0.
+    """
     rows = []
     for name, (law, spectrum) in ensembles.items():
         met = _conditions(law.scaled(scale), spectrum)

@@ -75,8 +75,9 @@ def draw_cumulants(context: Context) -> list[Point]:
 @identities(
     "fedloru-v2/eq-33",
     where="Appendix A.3, eq. (33)",
-    says=r"$m_n = \sum_{r=1}^{n} \sum_{0 \le i_1, \ldots, i_r \le n-r,\ i_1+\cdots+i_r=n-r} C_r "
-    r"\left[\prod_{j=1}^{r} m_{i_j}\right]$.",
+    says=r"$m_n = \sum_{r=1}^{n} \sum_{0 \le i_1, \ldots, i_r \le n-r,\ i_1+\cdots+i_r=n-r} C_r \left[\prod_{j=1}^{r} "
+    r"m_{i_j}\right]$ for the moments $m_n$ ($m_0 = 1$) and the cumulants $C_n$ whose series is the "
+    r"$\mathcal{R}$-transform.",
     measure=draw_cumulants,
     mutants=[{"offset": 1}, {"least": 1}, {"first_block": 2}],
     expect=("holds", "proof"),
