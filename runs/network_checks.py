@@ -20,7 +20,17 @@ from torch.nn.modules.batchnorm import _NormBase
 from algorithms.federation import FederationError
 from algorithms.layers import call
 from algorithms.tree import Tree
-from runs.network_function import Batch, Labelled, Loss, Network, are_classes, drawn_from
+from runs.network_function import (
+    TESTING,
+    Batch,
+    Labelled,
+    Loss,
+    Network,
+    are_classes,
+    drawn_from,
+    pieces,
+    several_at_once,
+)
 
 
 def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
@@ -53,8 +63,10 @@ def require_fit(network: Network, start: Tree, split: str, data: Labelled) -> No
     few = torch.arange(min(2, len(data.x)), device=data.x.device)
     inputs, targets = network.taken(data, Batch(few))
     try:
-        with torch.no_grad():
+        with torch.no_grad(), several_at_once(TESTING):
             outputs = call(network.testing, start, inputs)
+    except FederationError as error:
+        raise FederationError(f"the {split} data: {error}") from error
     except (RuntimeError, ValueError, TypeError) as error:
         raise FederationError(
             f"the network cannot take the {split} data, of shape {tuple(inputs.shape)} on {inputs.device}: "
@@ -144,7 +156,7 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
     module, testing = copy.deepcopy(network.quiet.module), copy.deepcopy(network.testing.module)
     before = {name: value.detach().clone() for name, value in (*module.named_parameters(), *module.named_buffers())}
     few = torch.arange(min(len(data.x), 16), device=data.x.device)  # RReLU draws for what is negative only
-    parts = few.tensor_split(-(-len(few) // max(rows, 2)))
+    parts = few.tensor_split(pieces(len(few), rows, 2))
     with torch.no_grad(), drawn_from(0, data.x.device):
         undrawn = _random_states(data.x.device)
         twice, counts = [], []

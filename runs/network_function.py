@@ -100,7 +100,7 @@ class Network:
         drawn: AbstractContextManager[None] = nullcontext()
         if batch.noise is not None:
             module, drawn = self.training, drawn_from(batch.noise, inputs.device)
-        with drawn, _several_at_once():
+        with drawn, several_at_once(_TRAINING):
             outputs, statistics = observe(module, w, inputs)
         return self.loss(outputs, targets), statistics
 
@@ -119,7 +119,7 @@ class Network:
         total, scored = torch.zeros(2, dtype=torch.float64, device=data.x.device), self.accuracy and are_classes(data.y)
         for part in self._parts(len(data.x), rows):
             x, y = data.x[part].clone(), data.y[part].clone()  # networks and losses may write into them
-            with _several_at_once():
+            with several_at_once(TESTING):
                 outputs = call(self.testing, w, x if self.preparation is None else self.preparation(x))
             total[0] += wide(self.loss(outputs, y)) * len(x)
             scored = scored and outputs.ndim == 2 and outputs.shape[1] > 1  # one logit is no output by class
@@ -131,7 +131,7 @@ class Network:
     def _parts(self, count: int, rows: int) -> list[slice]:
         """Samples in parts; of about the same size where each part is normalised by itself, so that none is of one."""
         if any(isinstance(layer, _BatchNorm) and layer.running_mean is None for layer in self.testing.module.modules()):
-            parts = -(-count // rows)
+            parts = pieces(count, rows, 2)
             return [slice(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
         return [slice(first, first + rows) for first in range(0, count, rows)]
 
@@ -200,8 +200,12 @@ def _prepared(module: nn.Module) -> Factorable:
     return factorable(module, "*" if matrices else None)
 
 
+_TRAINING = "another batch (the last one of an epoch is what is left), fewer clients"
+TESTING = "more samples, statistics 'averaged'"
+
+
 @contextmanager
-def _several_at_once() -> Iterator[None]:
+def several_at_once(remedies: str) -> Iterator[None]:
     """Says what to do where batch norm is given one sample."""
     try:
         yield
@@ -209,9 +213,17 @@ def _several_at_once() -> Iterator[None]:
         if "more than 1 value per channel" not in str(error):
             raise
         raise FederationError(
-            "batch norm cannot normalise a batch of one sample; choose another size of batches or rows, statistics "
-            "'averaged', or a group norm"
+            f"batch norm cannot normalise a batch of one sample; choose {remedies}, or a group norm"
         ) from error
+
+
+def pieces(count: int, rows: int, least: int = 1) -> int:
+    """Into how many parts samples are divided, each of at most `rows` of them, but of `least` at least if that may be.
+
+    >>> pieces(5, 2), pieces(5, 2, least=2)
+    (3, 2)
+    """
+    return max(1, min(-(-count // rows), count // least))
 
 
 def are_classes(y: Tensor) -> bool:

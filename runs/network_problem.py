@@ -18,7 +18,7 @@ from algorithms.federation import Federation, FederationError
 from algorithms.tree import Tree
 from algorithms.weights import Weight
 from runs.network_checks import is_of_classes, labelled, require_fit, require_no_other_state, require_trainable
-from runs.network_function import Batch, Labelled, Loss, Network, Statistics, network_of
+from runs.network_function import Batch, Labelled, Loss, Network, Statistics, network_of, pieces
 from workloads.augmentation import Offsets, Preparation
 from workloads.partition import Indices, PartitionError, Parts
 
@@ -92,12 +92,13 @@ class NetworkClient:
     def passes(self, together: bool) -> Sequence[tuple[float, Tensor]]:
         """All samples in parts of at most `rows`, with their shares of the mean; the loss of all is theirs to rounding.
 
-        Batch norm normalises each part by itself.
+        Batch norm normalises each part by itself, and no part is of one sample there, if the client has more.
 
         Args:
             together: Leave them in one part where batch norm would tell the difference.
         """
-        count = 1 if together and self.network.joint else -(-self.samples // self.rows)
+        joint = self.network.joint
+        count = 1 if together and joint else pieces(self.samples, self.rows, 2 if joint else 1)
         places = torch.arange(self.samples, device=self.indices.device)
         return [(len(part) / self.samples, part) for part in places.tensor_split(count)]
 

@@ -473,10 +473,28 @@ def test_more_that_does_not_serve():
 
 def test_one_sample_has_no_statistics():
     module = nn.Sequential(nn.Flatten(), nn.Linear(64, 4, dtype=torch.float64), nn.BatchNorm1d(4, dtype=torch.float64))
+    needed = r"batch norm cannot normalise a batch of one sample; choose "
+    for statistics in ("averaged", "batch"):  # both normalise batches by themselves in training
+        for clients, local in ((SAMPLES, {"batch": 1}), (4, {"batch": 5, "epochs": 1})):
+            message = needed + r"another batch \(the last one of an epoch .*\), fewer clients, or a group norm$"
+            with pytest.raises(FederationError, match=f"round 1, local_descent: {message}"):
+                trained(problem(module, clients=clients, statistics=statistics), **local)
+    (x, y), parts = images(1), [range(SAMPLES)]
     with pytest.raises(
-        FederationError, match="round 1, local_descent: batch norm cannot normalise a batch of one sample"
+        FederationError, match=rf"the test data: {needed}more samples, statistics 'averaged', or a group norm$"
     ):
-        trained(problem(module, clients=SAMPLES), batch=1)
+        network_problem(module, images(), parts, (x[:1], y[:1]), statistics="batch")
+    assert "loss" in trained(network_problem(module, images(), parts, (x[:1], y[:1]))).metrics
+
+
+@pytest.mark.parametrize("samples", [3, 5])
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_parts_for_batch_norm_are_of_two_samples_at_least(samples, rows):
+    (x, y), local = images(samples=samples), Descent(learning_rate=0.1)
+    made = network_problem(convnet(), (x, y), [range(samples)], (x, y), statistics="batch", rows=rows)
+    for algorithm in (FedLin(local), FedAvg(local)):
+        assert list(rounds(algorithm, made, rounds=1))[-1].metrics["loss"] > 0.0
+    assert min(len(part) for _, part in made.clients[0].passes(together=False)) > 1
 
 
 def test_it_works_beside_another_default_device():
