@@ -91,10 +91,11 @@ def most_successes(c: float, delta_0: float) -> float:
         LITERAL,
         Reading(
             "c of the step",
-            r"For steps up to $\frac1{2L_{max}^2}$ and $c = \eta\|b^*\|^2$, with probability at least $1 - 2q^{-10}$, "
-            r"$q = \max\{\log N, d\}$: $\delta^{t+1} \le \delta^t\sqrt{1 - c(1 - (\delta^0)^2)}$. (With unlimited "
-            "samples "
-            r"it is so for every c, by the step $\min(c, \frac12)/\|b^*\|^2$.)",
+            r"For steps up to $\frac1{2L_{max}^2}$, $c = \eta\|b^*\|^2$, thresholds as in Lemma 5.3, and an $a^t$ "
+            r"that is independent of the samples, of which there are at least K times the q of Lemma 5.3 (K = 100 is "
+            r"enough): with probability at least $1 - 2q^{-10}$, $q = \max\{\log N, d\}$, $\delta^{t+1} \le "
+            r"\delta^t\sqrt{1 - c(1 - (\delta^0)^2)}$. (With unlimited samples it is so for every c, by the step "
+            r"$\min(c, \frac12)/\|b^*\|^2$.)",
             {"each": False},
             "It is said to have been shown in Lemma 5.3, whose factor has this c.",
             ({"cap": 1.0}, {"cap": 0.4}, {"strength": 1.1}, {"rate": 2.0}),
@@ -186,14 +187,14 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     control=Form(r"The statement for $\eta \le 1/(2L_{max}^2)$.", {"longest": 0.5}),
     correction=Form(
         r"With unlimited samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) "
-        r"+ 4s(2x - 1) \le 3$; in particular for every $s \le 3/4$, the best such bound for all $\delta_0$. (With "
-        r"samples: rolora/lem-A.11.)",
+        r"+ 4s(2x - 1) \le 3$; in particular for every $s \le 3/4$, and for no larger s at all $\delta_0$. (With "
+        r"samples it holds for $\eta \le 1/(2L_{max}^2)$, see rolora/lem-A.11.)",
         {"exactly": True},
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),
     vary=("bound",),
-    because=r"A step near $1/\|b^*\|^2$ overshoots: already with unlimited samples it is longer than half the way "
-    "round.",
+    because=r"A step near $1/\|b^*\|^2$ passes $a^*$: already with unlimited samples the angle behind it is above the "
+    r"bound.",
     expect=("corrected", "proof"),
 )
 def a4_first_step(cases: Searched, exactly: bool = False, bound: float = 3.0, longest: float = 1.0) -> Evidence:
@@ -298,21 +299,27 @@ def lines_of(data: Steps, widest: float) -> dict[str, tuple[NDArray[np.float64],
 
 @claim(
     "rolora/eq-124",
-    where="Appendix A.4, the first iteration, eqs. (124) to (166)",
-    says=r"From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $E_2 \le 2\eta\tilde\epsilon(\epsilon' + "
-    r"1)^2\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ and $\eta \le "
-    r"\frac1{L_{max}^2}$ every line follows, up to $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
+    where="Appendix A.4, the first iteration, eqs. (124) to (166); the text before them quotes the factor of Lemma "
+    r"A.10, (134) has that of (76); (157) has one $\delta^t$ for $\delta^0$",
+    says=r"(124) to (165) repeat (81) to (122) with $\delta^0$ for $\delta^t$, and with $\tilde\epsilon$ in (152) for "
+    r"the first $\epsilon'$ of (109). From $\|\bar b - g\| \le \epsilon'\delta^0\|b^*\|$, $E_2 \le "
+    r"2\eta\tilde\epsilon(\epsilon' + 1)^2\delta^0\|b^*\|^2$, $\epsilon', \tilde\epsilon < \frac{1-(\delta^0)^2}{16}$ "
+    r"and $\eta \le \frac1{L_{max}^2}$ every line follows, among them (144), $E_1 = \delta^0|1 - 2\eta\bar b^\top\bar "
+    r"b| \le \delta^0|1 - 2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2|$, and (160), $\frac{E_1 + E_2}{\|\hat a^+\|} "
+    r"\le \delta^0C$ with the C of (117); so $\delta^1 \le \delta^0\sqrt{1 - \eta(1-(\delta^0)^2)\|b^*\|^2}$.",
     measure=draw_steps,
     control=Form(r"The statement for $\eta \le 1/(4L_{max}^2)$.", {"longest": 0.25}),
     correction=Form(
-        r"With (49) for $E[\nabla_al]$, as (126) has it, and for $\eta \le 1/(2L_{max}^2)$, where $2\eta\|\bar b\|^2 "
-        r"\le 1$ up to $\epsilon'^2$: beyond it, what stands between the bars in (143) and (144) changes its sign, "
-        "and (160) leaves the bars out.",
+        r"Every line holds with (49) for $E[\nabla_al]$, as (126) has it, and for $\eta \le 1/(2L_{max}^2)$, where $1 "
+        r"- 2\eta\|\bar b\|^2 \ge -\epsilon'^2$. For longer steps it can be much below 0: then a lower bound of "
+        r"$\|\bar b\|$ does not bound its modulus, as (144) has it, and (160) leaves the bars out.",
         {"longest": 0.5},
         mutants=({"longest": 0.55}, {"widest": 0.16}),
     ),
     best={"widest": Best(0.1, "proved; searched up to 0.15")},
-    because="(144) and (160) bound a modulus by what stands in it, which is negative for long steps.",
+    because=r"(144) bounds $|1 - 2\eta\|\bar b\|^2|$ by a lower bound of $\|\bar b\|$, which fails for long steps; "
+    r"(160) "
+    "drops the bars.",
     expect=("corrected", "proof"),
 )
 def eq_124(data: Steps, longest: float = 1.0, widest: float = 0.0625) -> Evidence:

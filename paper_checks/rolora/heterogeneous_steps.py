@@ -305,7 +305,7 @@ def eq_274(
         mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2}),
         asks="neither",
     ),
-    because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
+    because=r"(291) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
     expect=("corrected", "proof"),
 )
 def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0, root_log: int = 1) -> Evidence:

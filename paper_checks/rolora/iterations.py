@@ -96,7 +96,7 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
         asks="neither",
     ),
     uses=("rolora/eq-168",),
-    because=r"$\log(\epsilon/\delta^0)$ is negative, so that dividing it turns $\log(1 - x) < -x$ the other way round.",
+    because=r"(173) prints > for <: $\log(\epsilon/\delta^0)$ and both denominators are negative.",
     expect=("corrected", "proof"),
 )
 def eq_172(counts: list[Count], sense: int = 1, beyond: bool = False, size: float = 1.0) -> Evidence:
@@ -154,9 +154,11 @@ def draw_endings(context: Context) -> list[Ending]:
 @promises(
     "rolora/eq-175",
     where="Appendix A.4, eqs. (175) to (181)",
-    says=r"$\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1} - g^T)^\top\| + \|(I_d - a^T(a^T)^\top)a^*\|\|b^*\| "
-    r"\le \epsilon'\delta^T\|b^*\| + \delta^T\|b^*\| = (1 + \epsilon')\epsilon\|b^*\| = (1 + "
-    r"\epsilon')\epsilon\|a^*b^{*\top}\|$ after $\delta^T \le \epsilon$.",
+    says=r"Where $\delta^T \le \epsilon$ and, by Lemma A.9, $\|b^{T+1} - g^T\| \le \epsilon'\delta^T\|b^*\|$ with "
+    r"$(g^T)^\top = (a^T)^\top a^*b^{*\top}$: $\|a^T(b^{T+1})^\top - a^*b^{*\top}\| \le \|a^T(b^{T+1} - g^T)^\top\| + "
+    r"\|(a^T(a^T)^\top - I_d)a^*b^{*\top}\| = \|a^T\|\|b^{T+1} - g^T\| + \|(I_d - a^T(a^T)^\top)a^*\|\|b^*\| \le "
+    r"\epsilon'\delta^T\|b^*\| + \delta^T\|b^*\| = (1 + \epsilon')\epsilon\|b^*\| = (1 + "
+    r"\epsilon')\epsilon\|a^*b^{*\top}\|$.",
     measure=draw_endings,
     vary=("sharp", "second"),
     stands_in={"second": ("(179)",)},  # in (180) it is on the left side

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import sympy
 
 from paper_checks.proof_steps import first_flaw, non_negative, rational
@@ -13,6 +15,53 @@ from paper_checks.stored_values import Values
 
 T, y, c, delta = sympy.symbols("T y c delta", positive=True)
 level, more = sympy.symbols("level more", nonnegative=True)
+
+
+@proof("rolora/a4-first-step", bound="3")
+def a4_first_step(values: Values) -> Proof:
+    r"""In the plane, $a = (\sqrt x, \delta_0)$ and $a^* = (1, 0)$, in units in which $\|b^*\| = 1$: $\eta$ is s.
+
+    With unlimited samples $\bar b = \sqrt xb^*$. The step $a - 2s(ax - a^*\sqrt x)$ has the components $\sqrt x(1 +
+    2s(1 - x))$ along $a^*$ and $\delta_0(1 - 2sx)$ across it, and the square length $1 + 4s^2x(1 - x)$. So $(\delta_1 /
+    \delta_0)^2 = \frac{(1 - 2sx)^2}{1 + 4s^2x(1 - x)}$, and $(1 - sx)(1 + 4s^2x(1 - x)) - (1 - 2sx)^2 = sx(3 - f)$ with
+    $f = 4s^2x(1 - x) + 4s(2x - 1)$: (166) holds if and only if $f \le 3$. For $0 < s \le 1$ f grows with x in (0, 1),
+    as its slope is $4s^2(1 - 2x) + 8s > 0$, towards 4s at x = 1: so $f \le 3$ for all $\delta_0$ if and only if $s \le
+    \frac34$.
+    """
+    s, x = sympy.symbols("s x", positive=True)
+    bound = rational(values["bound"])
+    f = 4 * s**2 * x * (1 - x) + 4 * s * (2 * x - 1)
+    along, across = x * (1 - 2 * s * x + 2 * s) ** 2, (1 - 2 * s * x) ** 2  # squares, the second over delta_0^2
+    length = along + (1 - x) * across
+    room = (1 - s * x) * length - across - s * x * (bound - f)
+    # The slope is at least 8 s - 4 s^2: s = 1/(1 + c), x = 1/(1 + y).
+    slope = (f.diff(x)).subs({s: 1 / (1 + c), x: 1 / (1 + y)})
+    flaw = first_flaw(
+        "" if sympy.expand(length - 1 - 4 * s**2 * x * (1 - x)) == 0 else "the length of the step",
+        "" if sympy.expand(room) == 0 else "the bound",
+        "" if non_negative(sympy.cancel(slope * (1 + c) ** 2 * (1 + y))) and f.subs(x, 1) == 4 * s else "f grows",
+    )
+    return Proof(not flaw, flaw or "the step in coordinates, and its bound as an identity")
+
+
+@proof("rolora/eq-167", factor="2", power=10)
+def eq_167(values: Values) -> Proof:
+    r"""Let $F_t$ be the event that contraction t fails. Where some $F_t$ occur, they number at least 1.
+
+    So the indicator of their union is at most the sum of their indicators, and $P(\bigcup F_t) \le \sum_tP(F_t) \le T
+    \cdot 2q^{-10}$, whatever their joint law is; there is equality for failures that exclude one another. Where the
+    bound of a contraction is only known given that those before it hold (Lemma 5.3 assumes $\delta^t \le \cdots \le
+    \delta^0$), the same sum bounds it: $P(\bigcup F_t)$ is the sum over t of the probabilities that the first failure
+    is at t.
+    """
+    q = sympy.Symbol("q", positive=True)
+    outcomes = [outcome for T in (1, 2, 3, 4) for outcome in product((0, 1), repeat=T)]
+    stated = rational(values["factor"]) * T / q ** values["power"]
+    flaw = first_flaw(
+        "" if all(max(outcome) <= sum(outcome) for outcome in outcomes) else "the union",
+        "" if sympy.simplify(T * (2 / q**10) - stated) == 0 else "failures that exclude one another",
+    )
+    return Proof(not flaw, flaw or "the indicator of a union against a sum, and failures that exclude one another")
 
 
 @proof("rolora/eq-168", root_log="2", power="2")

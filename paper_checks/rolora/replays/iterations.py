@@ -24,8 +24,8 @@ def iteration_count(values: Values) -> Violation:
                        Hypothesis("factor of the logarithm", root, ">=", 1))  # fmt: skip
     low, high = enclosed("ln", 1 / quotient)
     return Violation(root * low / y, root * high / enclosed("ln", 1 / (1 - y))[0], assumes=assumes,
-                     reads="quotient = epsilon / delta_0; simple number of iterations, from below, against the exact "
-                     "one, from above, which is printed to be larger")  # fmt: skip
+                     reads="quotient = epsilon / delta_0, y = c (1 - delta_0^2); root log(1/quotient)/y, from below, "
+                     "against root log(quotient)/log(1 - y), from above, which is printed to be larger")  # fmt: skip
 
 
 @replay("rolora/eq-172")
@@ -95,6 +95,12 @@ def a4_c(values: Values) -> Violation:
     )
     length = Fraction(202, 100) * bound / ((1 - 2 * bound) * (1 - 4 * delta_0**2))
     within = enclosed("sqrt", Fraction(at.m - 1, 12))[1] * length
-    return Violation(1 - within, Fraction(2, 2**10), assumes=assumes,
-                     reads="m = C q samples, any step; a lower bound of the probability that the first iteration "
-                     "misses the factor, and 2 max{log N, d}^-10")  # fmt: skip
+    return Violation(
+        1 - within, Fraction(2, 2**10), assumes=assumes,
+        given={"sqrt(1 - c (1 - delta_0^2)), from above": bound, "length of the interval, from above": length},
+        reads="one client, d = 2, m = C q samples, any step: it turns a by an angle whose tangent is a number times "
+        "R, m R a chi-square of m - 1 degrees of freedom, and keeps the factor only if log R is in an interval of "
+        "length 2.02 f /((1 - 2 f)(1 - 4 delta_0^2)), f = sqrt(1 - c (1 - delta_0^2)); the density of log R is at "
+        "most ((m - 1)/12)^(1/2). Probability that the first iteration misses the factor, from below, and 2 max{log "
+        "N, d}^-10",
+    )  # fmt: skip
