@@ -310,8 +310,8 @@ def eq_59_60(means: list[Mean], begins: int = 1, scale: float = 1.0, far: bool =
     measure=measure_means,
     control=Form("The sum from 1 to E for losses of constant gradient, in the first order of the step.", {"far": True}),
     correction=Form(
-        r"The same with $\tilde\Delta$ over $i = 0, \ldots, E-1$ and weights that sum to 1 over the clients. (If only a "
-        r"cohort trains, with the sums over it and weights that sum to 1 over it.)",
+        r"The same with $\tilde\Delta$ over $i = 0, \ldots, E-1$ and weights that sum to 1 over the clients. (If only "
+        "a cohort trains, with the sums over it and weights that sum to 1 over it.)",
         {"begins": 0, "over": "cohort"},
         ({"begins": 1}, {"over": "all"}, {"scale": 1.001}, {"normalised": False}),
     ),
@@ -345,8 +345,8 @@ def eq_61_62(means: list[Mean], begins: int = 1, over: str = "printed", scale: f
     "fedloru-v2/claim-reinit",
     where="Appendix B, before Section B.1",
     says=r"Whenever $t \bmod \tau = 0$, $W_{t+1} = W_t + A_{t+1}B_{t+1}$, and then the factors are reinitialised so "
-    r"that $\bar A_{t+1}\bar B_{t+1} = 0$; then $f(W_t + A_{t+1}B_{t+1}) = f(W_{t+1} + \bar A_{t+1}\bar B_{t+1})$, and the re-initialisation does "
-    "not affect the loss.",
+    r"that $\bar A_{t+1}\bar B_{t+1} = 0$; then $f(W_t + A_{t+1}B_{t+1}) = f(W_{t+1} + \bar A_{t+1}\bar B_{t+1})$, "
+    "and the re-initialisation does not affect the loss.",
     measure=follow_all,
     mutants=[{"accumulated": 0.999}],
     hypotheses=(Dropped(r"$\bar A_{t+1}\bar B_{t+1} = 0$", {"restarts": ("momentum",)}),),

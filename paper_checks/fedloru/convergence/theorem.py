@@ -144,6 +144,7 @@ def _raw_cohort() -> tuple[float, float]:
             r"clients in each round and the printed weights $p^{(k)}$ of sum 1 over all clients.",
             {"form": "some", "raw": True},
             "The theorem is about the iterates produced by FedLoRU, and Algorithm 1 selects M clients for each round.",
+            ({"power": 2},),
         ),
     ),
     control=Form(r"The bound in runs with $C_B \le 1$ and $L \le 1$.", {"comparable": True}),
@@ -154,9 +155,9 @@ def _raw_cohort() -> tuple[float, float]:
         r"GC_B)^2]$; for $E \ge 2$ neither is the smaller one throughout. The constants do not depend on $\sigma^2$ or "
         r"$\eta$, and keep under changes of units. Factors restart at $AB = 0$; the cohort is chosen independently of "
         r"the samples, by any rule, with weights of at least 0 that sum to 1 over it and have mean $p^{(k)}$. With the "
-        r"printed weights $p^{(k)}$ over a part of the clients, which sum to less than 1, both bounds fail even from "
-        r"the minimum, at $T = 2$. The first holds with $f(\tilde W_1) - \mathbb{E}[f(\tilde W_{T+1})]$ for $\Delta_0$ "
-        r"too, and then no factor below $2E-1$ serves as $\eta \to 0$.",
+        r"printed weights $p^{(k)}$ over a part of the clients, which sum to less than 1, no constants serve: from "
+        r"the minimum the mean can be 9/64 at $T = 2$ for every $\eta$. The first holds with $f(\tilde W_1) - "
+        r"\mathbb{E}[f(\tilde W_{T+1})]$ for $\Delta_0$ too, and then no factor below $2E-1$ serves as $\eta \to 0$.",
         {"form": "corrected"},
         ({"first": 0.99}, {"curvature": 0.99}, {"power": 2}, {"raw": True}),
     ),

@@ -160,8 +160,9 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
     where="Appendix C.2, Algorithm 2",
     says=r"Client k trains $L^{(k)}$, $U^{(k)}$ and then A, B in $W + \alpha_gAB + \alpha_pL^{(k)}U^{(k)}$ and sends "
     r"A and B only; the server averages them, $A_t \leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}A_t^{(k)}$ and $B_t$ "
-    r"likewise; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha_gA_tB_t$. Returned is $W + \sum_{\tau|t}A_tB_t + "
-    r"L_T^{(k)}U_T^{(k)}$. The text: inference is based on $W + \alpha_pL_T^{(k)}U_T^{(k)}$.",
+    r"likewise; every $\tau$ rounds each client assigns $W \leftarrow W + \alpha_gA_tB_t$. Returned is $W + "
+    r"\sum_{\tau|t}A_tB_t + L_T^{(k)}U_T^{(k)}$. The text: inference is based on $W + "
+    r"\alpha_pL_T^{(k)}U_T^{(k)}$.",
     measure=run_personal,
     control=COPIES,
     correction=Form(

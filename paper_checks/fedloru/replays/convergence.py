@@ -141,7 +141,8 @@ def eq_63_66(values: Values) -> Violation:
     s2, square = one.s2, one.rate**2 * one.E**2
     bound = 12 * square * one.C_A**2 * one.C_B**2 * s2 * (1 + square * s2)
     return Violation((one.slope(1) - one.slope(0)) ** 2, bound, assumes=one.assumes,
-                     reads=ONE_WEIGHT + "squared change of the gradient in W in the first step, against (66)")  # fmt: skip
+                     reads=ONE_WEIGHT + "squared change of the gradient in W in the first step, against the end of "
+                     "(66)")  # fmt: skip
 
 
 @dataclass
@@ -252,9 +253,9 @@ def thm_4_2(values: Values) -> Violation:
 def thm_4_2_as_listed(values: Values) -> Violation:
     """Eq. (9) from the minimum, for one client of a few equal ones a round, with its share of all as its weight.
 
-    The loss of every client is x^2/2 up to |x| = zone, x = AB - 1, W = 0, E = 1. At the start AB = 1: nothing moves, and
-    the server multiplies both factors by the share. What follows does not fall with the step size, and K_1 eta +
-    K_2 eta^2 does, whatever K_1 and K_2 are; compared is the corrected bound.
+    The loss of every client is x^2/2 up to |x| = zone, x = AB - 1, W = 0, E = 1. At the start AB = 1: nothing moves,
+    and the server multiplies both factors by the share. The gradient of the second round does not depend on the step
+    size, and K_1 eta + K_2 eta^2 vanishes with it, whatever K_1 and K_2 are; compared is the corrected bound.
     """
     share, A, B, zone, rate = fractions(values, "share", "A", "B", "zone", "rate")
     T = followed(values, "rounds")
@@ -263,8 +264,9 @@ def thm_4_2_as_listed(values: Values) -> Violation:
         Hypothesis("clients of this share, whose sum of shares is 1", (1 / share).denominator, "=", 1),
         Hypothesis("zone", zone, ">", 0),
         Hypothesis("learning rate", rate, ">", 0),
-        Hypothesis("A B at the start, for the minimum", A * B, "=", 1),
-        Hypothesis("T", T, ">=", 1),
+        Hypothesis("A at the start", A, "=", 1),
+        Hypothesis("B at the start, for the minimum", B, "=", 1),
+        Hypothesis("T, for a value that is the same for every rate", T, "=", 2),
     )
     total, C_A, C_B = Fraction(0), A, B
     for _ in range(T):
@@ -276,9 +278,10 @@ def thm_4_2_as_listed(values: Values) -> Violation:
     Q = zone * C_A * C_B + (C_A**2 + C_B**2) ** 2 / 2
     return Violation(total / T, Fraction(4, 3) * zone**2 * Q * rate, assumes=assumes,
                      reads="one of the equal clients a round, loss (AB - 1)^2/2, linear beyond |AB - 1| = zone, from "
-                     "its minimum, one step; the server multiplies the factors by the share; mean squared gradient "
-                     "in the factors, which does not vanish with the rate, against the bound of the corrected theorem, "
-                     "which does: Delta_0 = 0, L = 1, G = zone, C_A and C_B the largest of the run")  # fmt: skip
+                     "its minimum, one step, no accumulation yet; the server multiplies the factors by the share; mean "
+                     "squared gradient in the factors, the same for every rate, against K_1 eta + K_2 eta^2, here of "
+                     "the corrected theorem, which vanishes with the rate for any K_1 and K_2; Delta_0 = 0, L = 1, "
+                     "G = zone, C_A = C_B = 1")  # fmt: skip
 
 
 @replay("fedloru-v2/thm-4.2-rate")

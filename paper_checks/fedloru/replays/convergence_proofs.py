@@ -1,11 +1,17 @@
 r"""Proofs of Theorem 4.2 in its corrected form, of its rate, and of the lines of Appendix B.2 that lead to (9).
 
-One round, in the notation and with the bounds of `step_proofs`: $A_+ = A + u$, $B_+ = B + v$ are means over the cohort
-with weights $\ge 0$ of sum 1, $S = \nabla f(W + AB)$, $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ in root mean
-square, $\|B_+\| \le C_B$.
-The cohort does not depend on the samples and its weights have mean $p^{(k)}$, given the past, so that
-$-\mathbb{E}[u]/(\eta E)$ is $\nabla_Af$ plus the mean drift over all clients, of norm at most $\frac12(E-1)\eta Gd_A$;
-likewise for B. A restart with $AB = 0$ changes the factors and not the model, so that the rounds telescope.
+$\|\cdot\|$ of a random matrix is the root of its mean square, for which the triangle inequality holds; norms are
+submultiplicative. A fresh sample's gradient has $\|g\| \le G$ whatever came before it, by (A.2), and so has every exact
+gradient, by (A.5). Hence, by (A.3), a local step moves A by at most $\eta GC_B$ and B by at most $\eta GC_A$, i steps
+move AB by at most $i\eta G(C_A^2+C_B^2)$, and by (A.1) the gradients in A and in B at most by $i\eta Gd_A$ and
+$i\eta Gd_B$, with $d_A = LC_B(C_A^2+C_B^2)+GC_A$ and $d_B = LC_A(C_A^2+C_B^2)+GC_B$ (Lemma B.8 as corrected).
+
+One round from W, A, B: $S = \nabla f(W + AB)$, $\nabla_A = SB^T$, $\nabla_B = A^TS$; $A_+ = A + u$ and $B_+ = B + v$
+are means over the cohort with weights $\ge 0$ of sum 1, so that $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and
+$\|B_+\| \le C_B$. The cohort does not depend on the samples and its weights have mean $p^{(k)}$, given the past, so
+that $-\mathbb{E}[u]/(\eta E)$ is $\nabla_A$ plus the mean drift over all clients and i = 0..E-1, of norm at most
+$\frac12(E-1)\eta Gd_A$; likewise for B. A restart with $AB = 0$ changes the factors and not the model, so that the
+rounds telescope.
 """
 
 from __future__ import annotations
@@ -67,16 +73,19 @@ def thm_4_2(values: Values) -> Proof:
     r"""Smoothness along $A_+B_+ - AB = uB + Av + uv = uB_+ + Av$, and two ways with the drift.
 
     $f_+ \le f + \langle S, uB + Av\rangle + \langle S, uv\rangle + \frac L2\|uB_+ + Av\|^2$. The last two have means of
-    at most $\eta^2E^2G^3C_AC_B$ and, by Cauchy and Schwarz, $\frac L2\eta^2E^2G^2(C_A^2+C_B^2)^2$: together
-    $\eta^2E^2G^2Q$. The linear part is $\langle\nabla_A, u\rangle + \langle\nabla_B, v\rangle$. First bound:
+    at most $\eta^2E^2G^3C_AC_B$, by Cauchy and Schwarz, and, by the triangle inequality,
+    $\frac L2\eta^2E^2G^2(C_A^2+C_B^2)^2$: together $\eta^2E^2G^2Q$ with $Q = GC_AC_B + \frac12L(C_A^2+C_B^2)^2$. The
+    linear part is $\langle\nabla_A, u\rangle + \langle\nabla_B, v\rangle$. First bound:
     $\|\nabla_A\| \le GC_B$ and $\|\nabla_B\| \le GC_A$ times the drift, and $C_Bd_A + C_Ad_B = 2Q$, so that its mean is
     at most $-\eta E(\|\nabla_A\|^2 + \|\nabla_B\|^2) + \eta^2E(E-1)G^2Q$; in all $E + E - 1 = 2E-1$. Second bound:
     $-\langle x, x+y\rangle \le -\frac34|x|^2 + |y|^2$ instead. Then the sum over the rounds, $f \ge f^\star$, and
     division by $\eta ET$. For $E \ge 2$ the second has the smaller factor before $\eta$, $\frac43E < 2E-1$, and the
     larger one before $\Delta_0$.
 
-    No smaller factor than 2E-1: gradient descent has $f_+ = f - \eta E|g|^2 + \frac12\eta^2E(2E-1)g^THg + O(\eta^3)$,
-    and one weight on $\frac12Lw^2$ has $g^THg = 2G^2Q$ with $G = LC_AC_B$, where its loss becomes linear.
+    No smaller factor than 2E-1: E steps of gradient descent in the pair (A, B), with gradient g and Hessian H of $f(W +
+    AB)$ in it, have $f_+ = f - \eta E|g|^2 + \frac12\eta^2E(2E-1)g^THg + O(\eta^3)$, so that at T = 1 the factor c in
+    $|g|^2 \le (f - f_+)/(\eta E) + cG^2Q\eta$ must have $cG^2Q \ge \frac12(2E-1)g^THg$ as $\eta \to 0$. One weight on
+    $\frac12Lw^2$ up to the start $w = AB$, and linear beyond, has $g^THg = 2G^2Q$ there, with $G = LC_AC_B$.
     """
     A, B, U, V = sympy.symbols("A B U V", commutative=False)
     k = sympy.Symbol("k", positive=True)
@@ -120,7 +129,10 @@ def thm_4_2(values: Values) -> Proof:
 
 @proof("fedloru-v2/thm-4.2@with-some-constants", start="4/3", first_factor="4/3", second_factor="1/3")
 def some_constants(values: Values) -> Proof:
-    """The second bound of the theorem as corrected, with the constants that stand there."""
+    """The second bound of the theorem as corrected, with the constants that stand there, or with any larger ones.
+
+    For E = 1 its second constant is 0, and any positive one serves.
+    """
     stated = {name: values[name] for name in ("start", "first_factor", "second_factor")}
     whole = thm_4_2.evaluate({**stated, "steps_factor": "2", "z": "2", "eta": "1/1000"})
     flaws = [(isinstance(whole, Proof) and whole.verified, str(whole))]
@@ -131,9 +143,9 @@ def some_constants(values: Values) -> Proof:
 def thm_4_2_rate(values: Values) -> Proof:
     r"""The least of T numbers is at most their mean.
 
-    With $\eta = \eta_0T^{-1/2}$ the first bound of the corrected theorem is
-    $(\Delta_0/(\eta_0E) + (2E-1)G^2Q\eta_0)T^{-1/2}$. The gradient in W need not fall: at
-    $A = B = 0$ that in the factors is 0 and nothing moves.
+    With $\eta = \eta_0T^{-1/2}$ the first bound of the corrected theorem (proved as fedloru-v2/thm-4.2),
+    $\Delta_0/(\eta TE) + (2E-1)G^2Q\eta$, is $(\Delta_0/(\eta_0E) + (2E-1)G^2Q\eta_0)T^{-1/2}$. The gradient in W need
+    not fall: at $A = B = 0$ that in the factors is 0 and nothing moves.
 
     No larger power for all losses with the same constants: take one weight, E = 1 and a restart at A = 1, B = 0 after
     each round, and a loss that falls with slope s over a length $d = \eta sT$ and then levels with curvature L. A round
@@ -204,10 +216,12 @@ def _changes(cross: sympy.Rational) -> sympy.Expr:
 
 @proof("fedloru-v2/eq-67-70@averages-of-the-local-steps", kept="3/4", square="1", change="1/4", cross="1/2", drift="1")
 def eq_67_70(values: Values) -> Proof:
-    r"""Smoothness in B at $A_+$: $\langle\nabla_B + \delta, v\rangle + \frac12LC_A^2\|v\|^2$.
+    r"""Smoothness in B at $A_+$: $f(A_+B_+) \le f(A_+B) + \langle\nabla_B + \delta, v\rangle + \frac12LC_A^2\|v\|^2$.
 
-    $\langle\delta, v\rangle \le \frac14\|\delta\|^2 + \|v\|^2$, Lemma B.6 for $\delta$, and $-\langle x, x+y\rangle
-    \le -\frac34|x|^2 + |y|^2$ for the mean of v.
+    Here $\delta$ is the gradient in B at $A_+B$ less that at AB, $\nabla_B$. $\langle\delta, v\rangle \le
+    \frac14\|\delta\|^2 + \|v\|^2$, and $\|\delta\|^2 \le 2(L^2C_A^2C_B^2+G^2)\|u\|^2$ by Lemma B.6. Given the past, the
+    mean of v is $-\eta E$ times $x + y$ with $x = \nabla_B$ and the drift y, and $-\langle x, x+y\rangle \le
+    -\frac34|x|^2 + |y|^2$.
     """
     kept, square, change, cross, drift = (rational(values[n]) for n in ("kept", "square", "change", "cross", "drift"))
     half = sympy.Rational(1, 2)
@@ -226,7 +240,12 @@ def eq_67_70(values: Values) -> Proof:
     "fedloru-v2/eq-71-75@averages-of-the-local-steps", kept="3/4", smooth="1/2", change="1/4", cross="1/2", drift="1"
 )
 def eq_71_75(values: Values) -> Proof:
-    """Smoothness in A at B, the mean of u as in (70), and the sum with (70)."""
+    r"""Smoothness in A at B, the mean of u as in (70), and the sum with (70).
+
+    $f(A_+B) \le f(AB) + \langle\nabla_A, u\rangle + \frac12LC_B^2\|u\|^2$; the mean of u, given the past, is $-\eta E$
+    times $x + y$ with $x = \nabla_A$ and the drift y, and $-\langle x, x+y\rangle \le -\frac34|x|^2 + |y|^2$: this is
+    (74). (70) adds $\frac12(L^2C_A^2C_B^2+G^2)\|u\|^2$ to $\frac12LC_B^2\|u\|^2$.
+    """
     kept, smooth, change, cross, drift = (rational(values[n]) for n in ("kept", "smooth", "change", "cross", "drift"))
     derived = L * b**2 / 2 + change * 2 * _changes(sympy.Integer(1))
     stated = smooth * L * b**2 + _changes(cross)
@@ -270,7 +289,12 @@ def eq_76(values: Values) -> Proof:
 
 @proof("fedloru-v2/eq-77-K", first="8/3", second="16/3")
 def eq_77_K(values: Values) -> Proof:
-    r"""The last terms of (76) times $4/(3\eta E)$, with the largest step size $\eta + h$ in D."""
+    r"""The last terms of (76) times $4/(3\eta E)$, with the largest step size $\bar\eta = \eta + h$ in D.
+
+    (76) moved to the other side and multiplied by $4/(3\eta E)$ is (77): $2\eta^2(\sigma^2+G^2)E^2$ times the brace
+    becomes $K_1\eta$ and $4\eta^3ED(C_A^2+C_B^2)$ becomes $\frac{16}3D(C_A^2+C_B^2)\eta^2$. D grows with the step, so
+    that D at $\bar\eta \ge \eta$ serves for all steps up to $\bar\eta$.
+    """
     first, second = rational(values["first"]), rational(values["second"])
     s2 = sympy.Symbol("s2", positive=True)  # sigma^2 + G^2
     brace = (L * b**2 + L**2 * a**2 * b**2 + G**2) / 2 + (1 + L * a**2 / 2) * a**2
