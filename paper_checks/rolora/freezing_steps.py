@@ -92,13 +92,13 @@ def judge_moments(data: Moments, formulas: Mapping[str, Callable[[int], Any]], s
 @claim(
     "rolora/eq-vv",
     where="Appendix A.4.1, before eq. (189)",
-    says=r"$E[v^\top v] = E\|X_1a^*\|^2 = m$.",
+    says=r"$E[v^\top v] = E\|X_1a^*\|^2 = m$ for $v = X_1a^*$.",
     measure=measure_moments("v'v"),
     mutants=[{"shift": -1.0}, {"factor": 0.5}],
     expect=("holds", "proof"),
 )
 def eq_vv(data: Moments, shift: float = 0.0, factor: float = 1.0) -> Evidence:
-    """The second moment of a normal vector."""
+    """The entries of a normal vector have the second moment 1."""
     return judge_moments(data, {"v'v": lambda N: rational(factor) * (M + rational(shift))})
 
 
@@ -110,7 +110,8 @@ def first_square(weight: float, noise: float) -> sympy.Expr:
 @claim(
     "rolora/eq-189",
     where="Appendix A.4.1, eqs. (189) to (204)",
-    says=r"$E[u_1^\top u_1] = \frac1{N^2}E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = \frac{\alpha^2m + (1 - "
+    says=r"With $u_1 = \frac{s_1}NX_1a$, $\alpha = a^\top a^*$, $r_1 = \|x_{1,1}\|^2$ and $r_2 = x_{1,1}^\top "
+    r"x_{1,2}$: $E[u_1^\top u_1] = \frac1{N^2}E[\frac{((X_1a)^\top(X_1a^*))^2}{\|X_1a\|^2}] = \frac{\alpha^2m + (1 - "
     r"\alpha^2)}{N^2}$, with $E[r_2^2/r_1] = 1$.",
     measure=measure_moments("u1'u1", "r2^2/r1"),
     mutants=[{"power": 1}, {"noise": 2.0}, {"weight": 0.5}],
@@ -125,7 +126,8 @@ def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.
 @claim(
     "rolora/eq-227",
     where="Appendix A.4.1, eqs. (227) to (229)",
-    says=r"$E[v^\top u_1] = \frac1NE[s_1(X_1a^*)^\top(X_1a)] = \frac{\alpha^2m + (1 - \alpha^2)}N$.",
+    says=r"With v and $u_1$ as before, $E[v^\top u_1] = \frac1NE[s_1(X_1a^*)^\top(X_1a)] = \frac{\alpha^2m + (1 - "
+    r"\alpha^2)}N$.",
     measure=measure_moments("v'u1"),
     mutants=[{"power": 2}, {"noise": 2.0}, {"weight": 0.5}],
     uses=("rolora/eq-189",),
@@ -153,7 +155,8 @@ def without_mean(name: str, share: float) -> Evidence:
 @claim(
     "rolora/eq-230",
     where="Appendix A.4.1, eqs. (230) to (236); the factor $z_2$ before the second term of (232) multiplies 0",
-    says=r"$E[v^\top u_2] = \alpha mE[z_2] = \frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2$.",
+    says=r"With $z_2 = \frac1N(s_2 + \ldots + s_N)$ and $u_2 = z_2X_1a$: $E[v^\top u_2] = \alpha mE[z_2] = "
+    r"\frac{\alpha m}N\sum_{i=2}^NE[s_i] = \frac mN(N - 1)\alpha^2$.",
     measure=measure_moments("v'u2"),
     control=Form(r"For $m \ge 3$.", {"fewest": 3}),
     correction=Form(
@@ -256,7 +259,8 @@ FEW = "1 to 4 clients, every m >= 3, every angle"
 @claim(
     "rolora/eq-205",
     where="Appendix A.4.1, eqs. (205) to (226)",
-    says=r"$E[u_2^\top u_2] = mE[z_2^2] = \frac m{N^2}[(N - 1)^2\alpha^2 + (N - 1)\frac{1 - \alpha^2}{m - 2}]$, with "
+    says=r"With $z_2 = \frac1N(s_2 + \ldots + s_N)$, $u_2 = z_2X_1a$ and $R = x_{i,1}^\top x_{i,2}/\|x_{i,1}\|^2$: "
+    r"$E[u_2^\top u_2] = mE[z_2^2] = \frac m{N^2}[(N - 1)^2\alpha^2 + (N - 1)\frac{1 - \alpha^2}{m - 2}]$, with "
     r"$E[s_i] = \alpha$, $E[s_i^2] = \alpha^2 + (1 - \alpha^2)\frac1{m - 2}$ and $E[R^2] = E[\frac1{\|x_{i,1}\|^2}] = "
     r"\frac1{m - 2}$.",
     measure=measure_moments("u2'u2", "s", "s^2", "R^2"),
@@ -298,12 +302,13 @@ def corrected_loss(N: Any, four: float, two: float, power: int) -> sympy.Expr:
 @claim(
     "rolora/eq-241",
     where="Appendix A.4.1, eqs. (241) to (243)",
-    says=r"$\frac1m(v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top u_2 + 2u_1^\top u_2) = "
-    r"(1 - \alpha^2)[1 + \frac{N(4 - m) - 2}{N^2m(m - 2)}] = (\delta^0)^2(1 + \tilde c)$.",
+    says=r"$\frac1m\|X_1a^* - \bar sX_1a\|^2 = \frac1m(v^\top v + u_1^\top u_1 + u_2^\top u_2 - 2v^\top u_1 - 2v^\top "
+    r"u_2 + 2u_1^\top u_2) = (1 - \alpha^2)[1 + \frac{N(4 - m) - 2}{N^2m(m - 2)}] = (\delta^0)^2(1 + \tilde c)$, with "
+    r"$\tilde c = \frac{N(4 - m) - 2}{N^2m(m - 2)} = O(\frac1{Nm})$ as N and m approach infinity.",
     measure=measure_moments("loss", "v'v", "u1'u1", "u2'u2", "v'u1", "v'u2", "u1'u2"),
     control=Form("The expectations of both sides.", {"mean": True}),
     correction=Form(
-        r"In expectation, for $m \ge 3$.",
+        r"With E before the first two sides and for $m \ge 3$; then $Nm|\tilde c| \le 1$, see rolora/prop-5.5.",
         {"mean": True},
         mutants=({"four": 3.9}, {"two": 1.9}, {"power": 1}, {"cross": 1.0}, {"mean": False}),
         asks="weaker",
@@ -355,7 +360,7 @@ def draw_entries(context: Context) -> list[Point]:
     expect=("holds", "proof"),
 )
 def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Equations:
-    """The loss of a client minus its value at b_i is a square, and the norm of an outer product."""
+    """What another b adds to a client's loss is a square, in each column; two vectors need two samples only."""
     s_i = rational(factor) * OURS.dot(THEIRS) / (THEIRS.dot(THEIRS) if swapped else OURS.dot(OURS))
     for number, (b, other) in enumerate(zip(B_STAR, OTHER_B, strict=True), start=1):
         at_other, at_b_i = (THEIRS * b - OURS * free for free in (other, s_i * b))
@@ -379,7 +384,7 @@ def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bo
     expect=("holds", "proof"),
 )
 def eq_187(points: list[Point], cross: float = 2.0, twice: float = 2.0) -> Evidence:
-    """The expansion in three dimensions."""
+    """The square is expanded in three dimensions, which is as many as three vectors span."""
     v, u_1, u_2 = (sympy.Matrix(sympy.symbols(f"{name}1:4")) for name in "vpq")
     whole = v - u_1 - u_2
     six = v.dot(v) + u_1.dot(u_1) + u_2.dot(u_2) - rational(twice) * (v.dot(u_1) + v.dot(u_2))

@@ -109,6 +109,19 @@ def eq_237(values: Values) -> Proof:
     return told(flaw_of_fewest(1, values["fewest"]) or found)
 
 
+@proof("rolora/eq-207", lower=2, double="1")
+def eq_207(values: Values) -> Proof:
+    r"""$(s_2 + \ldots + s_N)^2$ has the $N - 1$ squares and each product $s_is_j$ of two different ones of them.
+
+    These are $(N - 1)(N - 2)$, of mean $\alpha^2$ each; with both indices from 1 there would be $N(N - 1)$. For $m \ge
+    3$ all means are finite.
+    """
+    number = N + 1 - values["lower"]
+    whole = (N - 1) * mean(SCALE**2) + (N - 1) * (N - 2) * mean(SCALE) ** 2
+    stated = (N - 1) * mean(SCALE**2) + rational(values["double"]) * number * (number - 1) * mean(SCALE) ** 2
+    return told(flaw(line_208=whole - stated))
+
+
 @proof("rolora/eq-205", two="2", others="1", fewest=3)
 def eq_205(values: Values) -> Proof:
     r"""For $m \ge 3$: $R = g/h$, and $Ez_2^2 = \frac1{N^2}((N-1)Es^2 + (N-1)(N-2)(Es)^2)$; $h_1$ is independent of it.
