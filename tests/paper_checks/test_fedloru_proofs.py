@@ -46,6 +46,10 @@ TAMPERED = {
     "eq-83": [{"factor": "99/100"}],
     "sec-4-jointly": [{"scale": "99/100"}, {"accumulated": "99/100"}, {"power": "1"}, {"sizes": []}],
     "claim-noextra": [{"kept": "5"}, {"beside": "5"}, {"formed": "4"}, {"alone": "5"}, {"merging": "1"}],
+    "eq-33": [{"offset": 1}, {"least": 1}, {"first_block": 2}],
+    "eq-34": [{"power_shift": -1}, {"outer": 0}, {"inner": 0}],
+    "eq-35": [{"s_power": 1}, {"sign": -1}, {"third": 1}],
+    "eq-52-53": [{"power": "1"}, {"cross": "1/10"}],
     "claim-rank-growth": [{"per": "1/2"}, {"per": "2"}, {"fewer": 1}, {"sizes": []}],
 }  # fmt: skip
 FILES = {label: next(file for file in stored(PAPER.folder, f"fedloru-v2/{label}") if file.kind == "certificate")

@@ -86,4 +86,9 @@ def eq_29_32(values: Values) -> Violation:
         Hypothesis("ratio", ratio, "<", 1),
         Hypothesis("(z - a)(z - b) at z = k^-1(theta), off the support", square, ">", 0),
     )
-    return Violation(abs(1 / g - theta), 0, assumes=assumes, reads="Marchenko-Pastur noise: |k(k^-1(theta)) - theta|")
+    return Violation(
+        abs(1 / g - theta),
+        0,
+        assumes=assumes,
+        reads="Marchenko-Pastur noise, R(w) = 1/(1 - ratio w): |k(k^-1(theta)) - theta|",
+    )

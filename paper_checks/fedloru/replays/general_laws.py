@@ -26,7 +26,8 @@ def v1_prop_3_2(values: Values) -> Violation:
         Hypothesis("ratio", ratio, ">", 0),
     )
     return Violation(printed, theta + edge, assumes=assumes,
-                     reads="Marchenko-Pastur noise, printed limit of lambda_1 against Weyl's theta + U_N")  # fmt: skip
+                     reads="one spike theta, Marchenko-Pastur noise, R(w) = 1/(1 - ratio w): printed limit of lambda_1 "
+                     "against Weyl's bound theta + U_N for it")  # fmt: skip
 
 
 @replay("fedloru-iclr/prop-3.1")
@@ -55,7 +56,8 @@ def iclr_prop_3_1(values: Values) -> Violation:
         min(apart),
         spacing,
         assumes=assumes,
-        reads=f"one spike, uniform law: lambda_i, i = {float(share):g} R, from {{0, L, U}} against the level spacing",
+        reads="one positive spike, uniform law on [-half_width, half_width]: distance of lambda_i, "
+        f"i = {float(share):g} R, from {{0, L, U}} against the level spacing",
     )
 
 
@@ -85,5 +87,6 @@ def v1_thm_3_3(values: Values) -> Violation:
         (client - server) / R,
         0,
         assumes=assumes,
-        reads=f"lower bound on gap/R (sure but for probability {float(fails):.1g}) against its limit 0",
+        reads="one spike theta, uniform law on [-half_width, half_width]: (srank(H_M) - srank(H_N))/R, from below but "
+        f"for a probability of {float(fails):.1g}, against 0, the limit of S/R",
     )

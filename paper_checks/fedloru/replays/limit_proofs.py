@@ -120,7 +120,6 @@ def eq_28(values: Values) -> Proof:
     r"""The lower limit by $\lambda_i(H_N) \ge \lambda_{i+q}(\epsilon_N)$, for every fixed i; mirrored from below.
 
     $\liminf\lambda_{i+q}(\epsilon_N) \ge U$ needs (W) alone. Equality past the outliers is eq. (29), and needs (B).
-    With one spike of either sign ``past`` is p and q.
     """
     steps = past_the_outliers(rational(values["edge"]), int(values["past"]))
     return concluded(steps, "indices as symbols; the edge of the semicircle from its variance")

@@ -29,4 +29,5 @@ def claim_ill(values: Values) -> Violation:
         Hypothesis("difference of the expressions (36)", rest * (at_M**2 - at_N**2), "<", 0),
     )
     return Violation(abs(theta), most, assumes=assumes,
-                     reads="one spike, gap of the expressions (36) < 0; |theta_0| against a fixed number")  # fmt: skip
+                     reads="one spike, rest eigenvalues at the edges, difference of the expressions (36) below 0; "
+                     "|theta_0| against the fixed number most")  # fmt: skip

@@ -14,8 +14,9 @@ from paper_checks.stored_values import Values, expression
 def lem_A_1a(values: Values) -> Proof:
     r"""$f(x) = 1/(x - z)$ is bounded by $1/v$ and Lipschitz with constant $1/v^2$, so weak convergence applies to it.
 
-    The certificate writes $1/v^2 - |f(x)|^2$ and $|x-y|^2/v^4 - |f(x) - f(y)|^2$ as sums of terms that are products
-    and quotients of squares.
+    $|x - z| \ge v$, and $|f(x) - f(y)| = |x - y|/(|x - z||y - z|)$; real and imaginary part of f are bounded and
+    continuous. The certificate writes $1/v^2 - |f(x)|^2$ and $|x-y|^2/v^4 - |f(x) - f(y)|^2$ as sums of terms that are
+    products and quotients of squares.
     """
     x, y, u = sympy.symbols("x y u", real=True)
     v = sympy.symbols("v", positive=True)

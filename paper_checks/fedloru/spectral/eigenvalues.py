@@ -202,8 +202,9 @@ def limiting_overlap(
         ),
     ),
     correction=Form(
-        r"The limits hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the printed sets contain "
-        r"as well, the overlap of the extreme eigenvector tends to 0 (the printed limit would be negative).",
+        r"For Gaussian noise the limits hold for $|\theta_i| > \sigma s_N$. For $|\theta_i| < \sigma s_N$, which the "
+        "printed sets contain as well, the overlap of the extreme eigenvector tends to 0 (the printed limit would be "
+        "negative).",
         {"everywhere": False},
         mutants=({"coefficient": 1.05}, {"power": 1.0}, {"squared": False}),
     ),

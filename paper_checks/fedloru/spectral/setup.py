@@ -180,7 +180,7 @@ def measure_matrices(context: Context) -> tuple[list[Decomposed], list[Point]]:
 )
 def def_srank(data: tuple[list[Decomposed], list[Point]], n_shift: int = 0, power: int = 2, largest: bool = True,
               factor: float = 1.0) -> Evidence:  # fmt: skip
-    """Both forms for matrices with known singular values; then 1 <= srank <= n at exact points."""
+    """Both forms by the singular value decomposition, whose rotations leave both norms alone; then 1 <= srank <= n."""
     matrices, points = data
     lines = []
     for matrix in matrices:
