@@ -173,7 +173,7 @@ def _show(options: argparse.Namespace) -> int:
     from paper_checks.card import card_text
     from paper_checks.ledger import Ledger
 
-    run = _checked(Ledger.of(), options)
+    run = _checked(Ledger.around(options.ids), options)
     print("\n\n".join(card_text(result, sys.stdout.encoding or "utf-8") for result in run.results))
     return AS_EXPECTED if run.as_expected else DIFFERENT
 
@@ -190,7 +190,7 @@ def _replay(options: argparse.Namespace) -> int:
     filtered = options.all or options.paper or options.verdict
     if not options.ids and not filtered:
         raise LedgerError("name a claim or a paper, or --all; `rankproof claims` lists all ids")
-    ledger = Ledger.of()
+    ledger = Ledger.of() if filtered else Ledger.around(options.ids)
     files = {}
     for claim in _chosen(ledger, options):
         files[claim.id] = stored(ledger.home[claim.id].folder, claim.id)

@@ -79,8 +79,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         ]
         lines += [f"- {_found(folder, id)} `rankproof figure {id} --scale laptop`" for id in seen]
     for listing in page.listings:
-        rows = [listing.columns, tuple("---" for _ in listing.columns), *listing.rows]
-        lines += ["", f"## {listing.title}", "", *(f"| {' | '.join(row)} |" for row in rows)]
+        lines += ["", f"## {listing.title}", "", *listing.lines()]
     return "\n".join(lines) + "\n"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from graphlib import CycleError, TopologicalSorter
@@ -29,11 +29,13 @@ class Ledger:
         papers: the papers, in order.
         claims: their claims, in order.
         home: paper of each claim, by id.
+        whole: whether these are all claims of the papers.
     """
 
     papers: tuple[Paper, ...]
     claims: tuple[Claim, ...]
     home: dict[str, Paper]
+    whole: bool = True
 
     @classmethod
     def of(cls, papers: Sequence[Paper] = PAPERS) -> Ledger:
@@ -58,6 +60,20 @@ class Ledger:
         if circle:
             raise LedgerError(f"claims that rest on themselves: {' -> '.join(circle)}")
         return cls(tuple(papers), tuple(claims), home)
+
+    @classmethod
+    def around(cls, ids: Collection[str], papers: Sequence[Paper] = PAPERS) -> Ledger:
+        """The themes that declare these claims, or the whole ledger where there are none or one is not found so.
+
+        A command about one claim is spared most of the libraries that other themes load. What the claims use is not
+        looked up.
+        """
+        parts = {paper: [one for theme in paper.declaring(ids) for one in paper.told(theme)[1]] for paper in papers}
+        claims = tuple(claim for part in parts.values() for claim in part)
+        if not ids or not {*ids} <= {id for claim in claims for id in (claim.id, *claim.also)}:
+            return cls.of(papers)
+        home = {claim.id: paper for paper, part in parts.items() for claim in part}
+        return cls(tuple(paper for paper, part in parts.items() if part), claims, home, whole=False)
 
     def select(self, ids: Iterable[str] = (), paper: str = "", verdict: Verdict | None = None) -> tuple[Claim, ...]:
         """Claims whose id (or an ``also`` id) is given, in the order of the papers; what is no id is taken as a prefix.

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from paper_checks.claim import Claim
+
+Rows = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -19,11 +23,19 @@ class Headline:
 
 @dataclass(frozen=True)
 class Listing:
-    """A table at the end of a page: its heading, its columns and its rows, all text."""
+    """A table at the end of a page: its heading, its columns and its rows, all text.
+
+    Rows that take time or torch to compute are given by a function, called when the page is written.
+    """
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: Rows | Callable[[], Rows]
+
+    def lines(self) -> list[str]:
+        """The table in Markdown."""
+        rows = self.rows() if callable(self.rows) else self.rows
+        return [f"| {' | '.join(row)} |" for row in (self.columns, tuple("---" for _ in self.columns), *rows)]
 
 
 @dataclass(frozen=True)
@@ -73,6 +85,13 @@ class Paper:
         for theme in self.themes:
             found += self.told(theme)[1]
         return tuple(found)
+
+    def declaring(self, ids: Collection[str]) -> tuple[str, ...]:
+        """Themes whose source declares one of these ids, first in a call; none of them is imported."""
+        sources = {theme: self.folder.joinpath(*theme.split(".")).with_suffix(".py") for theme in self.themes}
+        texts = {theme: source.read_text(encoding="utf-8") for theme, source in sources.items()}
+        declared = re.compile(rf'\w\(\s*"({"|".join(map(re.escape, ids))})"')
+        return tuple(theme for theme, text in texts.items() if declared.search(text))
 
     def told(self, theme: str) -> tuple[str, list[Claim]]:
         """What a theme is about, in one line, and its claims in the order of their declaration."""

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from itertools import groupby, islice
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paper_checks.claim import GRADES, VERDICTS, Claim, Dropped, Evidence, Grade
 from paper_checks.context import SUITE_LEVEL, Budget, Context
 from paper_checks.judging import Judged, judge
-from paper_checks.ledger import Ledger, Paper
+from paper_checks.paper import Paper
 from paper_checks.processes import uninterrupted, workers
 from paper_checks.replay import (
     Replayed,
@@ -33,6 +33,9 @@ from paper_checks.replay import (
 from paper_checks.sensitivity import NoticedChange, noticed_changes
 from paper_checks.verdict import Decision, decide
 from workloads.files import write_whole
+
+if TYPE_CHECKING:
+    from paper_checks.ledger import Ledger  # brings every paper, of which a worker needs some themes
 
 Progress = Callable[[str], None]
 OUTCOME = {True: "holds", False: "does not hold", None: "undecided"}
@@ -200,12 +203,8 @@ def run(
     began = time.perf_counter()
     papers = tuple(dict.fromkeys(ledger.home[claim.id] for claim in claims))
     files = {claim.id: stored(ledger.home[claim.id].folder, claim.id) for claim in claims}
-    themes = [
-        _Theme(ledger.home[some[0].id], some, seed, budget)
-        for some in (
-            tuple(found) for _, found in groupby(claims, key=lambda claim: ledger.home[claim.id].piece(claim.module))
-        )
-    ]
+    pieces = groupby(claims, key=lambda claim: ledger.home[claim.id].piece(claim.module))
+    themes = [_Theme(ledger.home[some[0].id], some, seed, budget) for some in (tuple(found) for _, found in pieces)]
     on_file = _on_file(claims, ledger, files, tuple(search_path), jobs)
     measured: list[_Measured] = []
     replayed = defaultdict[str, tuple[Replayed, ...]](tuple)
@@ -230,12 +229,11 @@ def run(
         if decision is None:
             assert answer.judged is not None
             decision = decide(claim, answer.judged, (*replayed[claim.id], *lost[claim.id]), answer.changes)
-        result = Result(
+        results.append(Result(
             claim, decision, answer.judged, files[claim.id], replayed[claim.id],
             answer.changes, answer.seconds, claim.expected_grade(budget),
-        )  # fmt: skip
-        results.append(result)
-    return Run(tuple(results), seed, budget, time.perf_counter() - began, _of_no_claim(papers))
+        ))  # fmt: skip
+    return Run(tuple(results), seed, budget, time.perf_counter() - began, _of_no_claim(papers if ledger.whole else ()))
 
 
 def _answers(work: Sequence[_Theme | _OnFile], jobs: int) -> Generator[_Measured | Replayed, None, None]:
@@ -279,20 +277,23 @@ class _Theme:
         return (_measure(one, self.paper, Context(one.id, self.seed, self.budget)) for one in self.claims)
 
     def named(self) -> _Named:
-        return _Named(self.paper, tuple(claim.id for claim in self.claims), self.seed, self.budget)
+        ids = tuple(claim.id for claim in self.claims)
+        themes = dict.fromkeys(claim.module.removeprefix(f"{self.paper.package}.") for claim in self.claims)
+        return _Named(self.paper, tuple(themes), ids, self.seed, self.budget)
 
 
 @dataclass(frozen=True)
 class _Named:
-    """The same by the ids of the claims, for a worker to find them again."""
+    """The same by the names of themes and the ids of the claims, for a worker to find them again."""
 
     paper: Paper
+    themes: tuple[str, ...]
     ids: tuple[str, ...]
     seed: int
     budget: Budget
 
     def done(self) -> Iterator[_Measured]:
-        known = {claim.id: claim for claim in self.paper.claims()}
+        known = {claim.id: claim for theme in self.themes for claim in self.paper.told(theme)[1]}
         return _Theme(self.paper, tuple(known[id] for id in self.ids), self.seed, self.budget).done()
 
 

@@ -390,10 +390,13 @@ def test_help_helps(capsys):
         assert f"example: rankproof {command}".rstrip() in out
 
 
-def test_the_console_command_runs_and_help_needs_no_torch():
-    program = "import sys, rankproof; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.rstrip() == "False"
+def test_the_console_command_runs_and_what_few_commands_need_is_loaded_by_these():
+    """Help needs no numpy, a worker no paper, and the list of the papers neither torch nor scipy."""
+    steps = (("rankproof", "numpy"), ("paper_checks.run", "paper_checks.ledger"), ("paper_checks.ledger", "scipy"),
+             ("paper_checks.ledger", "torch"))  # fmt: skip
+    program = "import sys\n" + "".join(f"import {name}; print({other!r} in sys.modules)\n" for name, other in steps)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.split() == ["False"] * len(steps)
     command = Path(sys.executable).with_name("rankproof")
     if command.exists():
         done = subprocess.run([command, "data", "list"], capture_output=True, text=True, check=True)

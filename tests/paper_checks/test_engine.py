@@ -332,6 +332,37 @@ def test_a_ledger_that_contradicts_itself_is_an_error(monkeypatch, ledger):
         of(replace(true, uses=(fixable.id,)), fixable)
 
 
+THEME = """
+from paper_checks.claim import Evidence, claim
+@claim(
+    "tiny/{name}", where="", says="", measure=lambda context: None, mutants=[{{"K": 0.0}}], also=("tiny/also-{name}",),
+    uses=("tiny/{other}",), expect=("holds", "search"),
+)
+def of_{name}(data, K=1.0):
+    return Evidence(K >= 1, "one number", margin=K - 1)
+"""
+
+
+def test_a_command_about_some_claims_loads_the_themes_that_declare_them(tmp_path, monkeypatch):
+    package = tmp_path / "tiny"
+    package.mkdir()
+    for name, text in (("__init__", ""), ("replays", ""), ("one", THEME.format(name="one", other="two")),
+                       ("two", THEME.format(name="two", other="three")), ("three", "1 / 0")):  # fmt: skip
+        (package / f"{name}.py").write_text(text)
+    (package / "witnesses").mkdir()
+    (package / "witnesses" / "tiny--gone.json").write_text("{}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    papers = [INVENTED, Paper("tiny", "Tiny", "tiny", ("three", "two", "one"))]
+    part = Ledger.around(["tiny/one"], papers)
+    assert ([one.id for one in part.claims], part.papers, part.whole) == (["tiny/one"], (papers[1],), False)
+    assert "tiny.two" not in sys.modules
+    assert run(part.select(["tiny/one"]), part).as_expected  # files of no claim are the business of the whole paper
+    assert [one.id for one in Ledger.around(["tiny/one", "tiny/two"], papers).claims] == ["tiny/two", "tiny/one"]
+    for ids in ([], ["tiny/"], ["tiny/also-one"], ["tiny/one", "tiny/four"]):
+        with pytest.raises(ZeroDivisionError):  # all of it is loaded
+            Ledger.around(ids, papers)
+
+
 def test_slack_and_sensitivity_are_measured(results):
     assert results["loose"].evidence.slack == pytest.approx(5.0, rel=0.05)
     change = results["true"].changes[0]
