@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 
 from algorithms.descent import Assemble, takes_values
-from algorithms.federation import Client, FederationError
+from algorithms.federation import Client, FederationError, require_whole
 from algorithms.kernels import CONVOLUTIONS, Convolution, from_matrix, layer_names, matrix_shape
 from algorithms.tree import Tree
 from algorithms.weights import Added
@@ -57,10 +56,10 @@ class Adapter:
     cap: bool = False
 
     def __post_init__(self) -> None:
-        if self.rank < 1 or not np.isfinite(self.scale) or self.scale == 0.0:
-            raise FederationError(f"rank must be at least 1 and scale not 0, got {self.rank} and {self.scale}")
-        if not isinstance(self.seed, Integral) or self.seed < 0:
-            raise FederationError(f"the seed must be a whole number of at least 0, got {self.seed!r}")
+        require_whole(1, rank=self.rank)
+        require_whole(0, seed=self.seed)
+        if not np.isfinite(self.scale) or self.scale == 0.0:
+            raise FederationError(f"scale must be finite and not 0, got {self.scale}")
         if self.convolution not in CONVOLUTIONS or self.rest not in ("trained", "frozen"):
             raise FederationError(
                 f"convolution must be one of {CONVOLUTIONS} and rest 'trained' or 'frozen', got {self.convolution!r} "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils import _pytree as pytree
 
-from algorithms.federation import Client, FederationError, Memory
+from algorithms.federation import Client, FederationError, Memory, require_whole
 from algorithms.optimisers import Optimiser, descended
 from algorithms.schedules import Schedule
 from algorithms.tree import Split, narrow, wide
@@ -52,16 +51,12 @@ class Descent:
     def __post_init__(self) -> None:
         given = self.learning_rate
         right = callable(given) or 0.0 < given < float("inf")
-        for name in ("steps", "batch", "epochs"):
-            if not isinstance(getattr(self, name), Integral | None):
-                raise FederationError(f"{name} must be a whole number, got {getattr(self, name)!r}")
-        if self.steps < 1 or not right or (self.batch is not None and self.batch < 1):
-            raise FederationError(
-                "steps and batch must be at least 1 and the learning rate positive, got "
-                f"{self.steps}, {self.batch} and {self.learning_rate}"
-            )
-        if (self.epochs is not None and self.epochs < 1) or (self.clip is not None and not self.clip > 0.0):
-            raise FederationError(f"epochs must be at least 1 and clip positive, got {self.epochs} and {self.clip}")
+        named = {"batch": self.batch, "epochs": self.epochs}
+        require_whole(1, steps=self.steps, **{name: value for name, value in named.items() if value is not None})
+        if not right:
+            raise FederationError(f"the learning rate must be positive and finite, got {given}")
+        if self.clip is not None and not self.clip > 0.0:
+            raise FederationError(f"clip must be positive, got {self.clip}")
         if callable(given) and not hasattr(given, "per"):
             raise FederationError("a learning rate that changes must say what it counts: give it `per`, round or step")
         if self.optimiser is not None and not (hasattr(self.optimiser, "start") and hasattr(self.optimiser, "step")):

@@ -33,11 +33,13 @@ from algorithms.trip import (
     Trip,
     Work,
     first_that_is_not_finite,
+    is_whole,
+    require_whole,
 )
 
 __all__ = [
     "Client", "Clients", "Cohort", "Draw", "Each", "Executor", "Federation", "FederationError", "FederationState",
-    "Memory", "Receipt", "Reply", "Sequential", "Then", "Trip", "Work",
+    "Memory", "Receipt", "Reply", "Sequential", "Then", "Trip", "Work", "require_whole",
 ]  # fmt: skip
 
 
@@ -92,8 +94,7 @@ class Federation:
         Raises:
             FederationError: No client, one without data, or weights or a seed that do not serve.
         """
-        if not hasattr(seed, "__index__") or seed < 0:
-            raise FederationError(f"seed must be a whole number of at least 0, got {seed!r}")
+        require_whole(0, seed=seed)
         if not len(clients):
             raise FederationError("a federation needs at least one client")
         lazy = hasattr(clients, "sizes")
@@ -143,10 +144,12 @@ class Federation:
         Raises:
             FederationError: A size that is not between 1 and the number of clients.
         """
-        if size is None or size == len(self.clients):
+        if size is None:
             return self.everyone
-        if isinstance(size, bool) or not 1 <= size <= len(self.clients):
-            raise FederationError(f"a cohort has between 1 and {len(self.clients)} clients, got {size}")
+        if not is_whole(size) or not 1 <= size <= len(self.clients):
+            raise FederationError(f"a cohort has between 1 and {len(self.clients)} clients, got {size!r}")
+        if size == len(self.clients):
+            return self.everyone
         rng = np.random.default_rng([self.seed, self._round])
         return tuple(sorted(rng.choice(len(self.clients), size, replace=False).tolist()))
 
@@ -252,7 +255,8 @@ class Federation:
         return trip
 
     def _require_cohort(self, to: Cohort) -> None:
-        if not to or min(to) < 0 or max(to) >= len(self.clients) or len(set(to)) < len(to):
+        right = len(to) > 0 and all(map(is_whole, to)) and len(set(to)) == len(to)
+        if not right or min(to) < 0 or max(to) >= len(self.clients):
             raise FederationError(
                 f"round {self._round}: a cohort is some of the clients 0 to {len(self.clients) - 1}, each once, got "
                 f"{list(to)[:10]}"

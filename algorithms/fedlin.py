@@ -66,7 +66,6 @@ def local_gradient(client: Client, memory: Memory, w: Tree) -> Reply:
 def corrected_descent(client: Client, memory: Memory, G: Tree, settings: Descent, as_printed: bool) -> Reply:
     """Local steps with the difference of the mean and the client's own gradient added."""
     V = G - memory.kept["G_c"]
-    # Outside the bracket, + V is - rate * (- V / rate).
     if as_printed:
         rate = settings.rate(memory.round)
         if rate == 0.0:
@@ -74,6 +73,6 @@ def corrected_descent(client: Client, memory: Memory, G: Tree, settings: Descent
                 "the learning rate is 0, and line 9 as printed adds its correction beside the step; give the schedule "
                 "a minimum"
             )
-        V = V * (-1.0 / rate)
+        V = V * (-1.0 / rate)  # outside the bracket, + V is - rate * (- V / rate)
     trained, personal = descend(client, memory.kept["w"], settings, memory, correction=V)
     return Reply(upload=trained, personal=personal)

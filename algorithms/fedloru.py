@@ -18,7 +18,7 @@ from torch import Tensor
 
 from algorithms.adapter import AB
 from algorithms.descent import OPTIMISER
-from algorithms.federation import Cohort, Federation, FederationError
+from algorithms.federation import Cohort, Federation, FederationError, require_whole
 from algorithms.fedlora import LoRA
 from algorithms.tree import Tree
 
@@ -50,10 +50,9 @@ class FedLoRU(LoRA):
     restart: Restart = "random"
 
     def __post_init__(self) -> None:
-        if self.tau < 1 or self.restart not in RESTARTS:
-            raise FederationError(
-                f"tau must be at least 1 and restart one of {RESTARTS}, got {self.tau}, {self.restart!r}"
-            )
+        require_whole(1, tau=self.tau)
+        if self.restart not in RESTARTS:
+            raise FederationError(f"restart must be one of {RESTARTS}, got {self.restart!r}")
 
     def start(self, fed: Federation, w: Tree) -> FedLoRUState:  # type: ignore[override]
         """The state before the first round; every client is told the weights."""

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from algorithms.adapter import factorised, fitting
 from algorithms.descent import gradient, statistics_of, takes_values
-from algorithms.federation import Client, FederationError
+from algorithms.federation import Client, FederationError, require_whole
 from algorithms.kernels import CONVOLUTIONS, Convolution, as_matrix
 from algorithms.tree import Tree
 from algorithms.weights import Factored
@@ -178,10 +178,11 @@ class Truncation:
     most: int | None = None
 
     def __post_init__(self) -> None:
-        if not self.tau >= 0.0 or self.rule not in TRUNCATIONS or self.least < 0:
-            raise FederationError(f"expected tau >= 0, a rule of {TRUNCATIONS} and least >= 0, got {self}")
-        if self.most is not None and self.most < max(self.least, 1):
-            raise FederationError(f"most must be at least 1 and at least least, got {self.most}")
+        if not self.tau >= 0.0 or self.rule not in TRUNCATIONS:
+            raise FederationError(f"expected tau >= 0 and a rule of {TRUNCATIONS}, got {self}")
+        require_whole(0, least=self.least)
+        if self.most is not None:
+            require_whole(max(self.least, 1), most=self.most)
 
     def rank(self, sigma: Tensor) -> int:
         """The rank that stays of singular values in decreasing order.

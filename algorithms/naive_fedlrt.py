@@ -28,6 +28,7 @@ from algorithms.low_rank import (
     values,
 )
 from algorithms.moving_bases import following, kept_with_bases
+from algorithms.schedules import Constant
 from algorithms.tree import Tree
 
 
@@ -98,15 +99,11 @@ def own_bases(client: Client, memory: Memory, U: Tree, S: Tree, V: Tree, local: 
     return Reply(upload=factors, personal=kept if personal else {})
 
 
-@dataclass(frozen=True)
-class _Rate:
+class _Rate(Constant):
     """The rate of one step, which may be 0 at the end of a schedule."""
 
-    rate: float
-    per: str = "step"
-
-    def __call__(self, index: int) -> float:
-        return self.rate
+    def __post_init__(self) -> None:
+        """Whatever a schedule came to serves."""
 
 
 def _identity(w: Tree, side: int) -> Tree:

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from algorithms.alignment import Watched, alignment, require_models
-from algorithms.federation import Clients, Cohort, Executor, Federation, FederationError, FederationState
+from algorithms.federation import Clients, Cohort, Executor, Federation, FederationError, FederationState, require_whole
 from algorithms.ledger import Ledger
 from algorithms.low_rank import USV
 from algorithms.tree import Tree
+from algorithms.trip import is_whole
 
 S = TypeVar("S")
 _REMEDY = "lower the learning rate"
@@ -109,13 +111,21 @@ def one_round(
     """
     number = fed._begin()
     try:
-        return round(fed, cohort if isinstance(cohort, Sequence) else fed.cohort(cohort), state)
+        return round(fed, fed.cohort(cohort) if cohort is None or is_whole(cohort) else _chosen(cohort), state)
     except torch.linalg.LinAlgError as error:  # what the clients sent was finite, sums or products of it are not
         raise FederationError(
             f"round {number}: a decomposition failed, as it does for numbers that overflow; {_REMEDY}"
         ) from error
     except NotImplementedError as error:
         raise _unsupported(error) from error
+
+
+def _chosen(cohort: Any) -> Cohort:
+    """The numbers of clients that are named; those of an array are Python's, as states hold them."""
+    numbers = cohort.tolist() if isinstance(cohort, np.ndarray | Tensor) else cohort
+    if not isinstance(numbers, Sequence):
+        raise FederationError(f"a cohort is how many clients, or a row of their numbers, got {cohort!r}")
+    return numbers
 
 
 def go_on(
@@ -169,14 +179,12 @@ def rounds(
     Raises:
         FederationError: The run cannot go on; or a number that the problem evaluates is not finite.
     """
-    numbers = (
-        ("rounds", rounds, 0),
-        ("evaluate_every", evaluate_every, 1),
-        ("cohort", 1 if cohort is None else cohort, 1),
-    )
-    for what, value, least in numbers:
-        if not hasattr(value, "__index__") or value < least:
-            raise FederationError(f"{what} must be a whole number of at least {least}, got {value!r}")
+    require_whole(0, rounds=rounds)
+    require_whole(1, evaluate_every=evaluate_every, cohort=1 if cohort is None else cohort)
+    if resume and resume[0].round > rounds:
+        raise FederationError(
+            f"the run stands at round {resume[0].round}, after the last one that is asked for, {rounds}; raise rounds"
+        )
     ledger = resume[1] if resume else Ledger()
     clients, shares = problem.clients, problem.weights
     if hasattr(algorithm, "gathered"):  # central training: one client in place of all

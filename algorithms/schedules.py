@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from algorithms.federation import FederationError
+from algorithms.federation import FederationError, require_whole
 
 PER = ("round", "step")
 
@@ -78,10 +78,9 @@ class Step:
 
     def __post_init__(self) -> None:
         _check(self.rate, self.per)
-        if self.every < 1 or not 0.0 < self.factor < math.inf:
-            raise FederationError(
-                f"every must be at least 1 and the factor positive, got {self.every} and {self.factor}"
-            )
+        require_whole(1, every=self.every)
+        if not 0.0 < self.factor < math.inf:
+            raise FederationError(f"the factor must be positive and finite, got {self.factor}")
 
     def __call__(self, index: int) -> float:
         """The rate of a round or step, counted from 0."""
@@ -119,11 +118,9 @@ class Cosine:
 
     def __post_init__(self) -> None:
         _check(self.rate, self.per)
-        if self.period < 1 or not 0.0 <= self.minimum <= self.rate:
-            raise FederationError(
-                "the period must be at least 1 and the minimum between 0 and the rate, got "
-                f"{self.period} and {self.minimum} (rate {self.rate})"
-            )
+        require_whole(1, period=self.period)
+        if not 0.0 <= self.minimum <= self.rate:
+            raise FederationError(f"the minimum must be between 0 and the rate, {self.rate}, got {self.minimum}")
 
     def __call__(self, index: int) -> float:
         """The rate of a round or step, counted from 0."""

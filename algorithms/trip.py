@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
+from numbers import Integral
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import torch
@@ -23,6 +24,22 @@ Cohort = Sequence[int]
 
 class FederationError(ValueError):
     """A federation or a round that cannot go on; the message names round, client and cause."""
+
+
+def require_whole(least: int, /, **values: Any) -> None:
+    """Refuses what is no whole number, or a smaller one.
+
+    Raises:
+        FederationError: Names the first such value.
+    """
+    for name, value in values.items():
+        if not is_whole(value) or value < least:
+            raise FederationError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number, of Python or numpy; a truth is none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 class Client(Protocol):

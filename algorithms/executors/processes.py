@@ -26,7 +26,7 @@ from algorithms.executors.sharing import Packed, unpack
 from algorithms.executors.worker import Failure, Order, packed, serve
 from algorithms.federation import FederationError
 from algorithms.partial_sums import Sum, part_size
-from algorithms.trip import Cohort, Key, Receipt, Reply, Trip
+from algorithms.trip import Cohort, Key, Receipt, Reply, Trip, require_whole
 from workloads.lifeline import uninterrupted, worker_environment
 
 _UNGUARDED = 79
@@ -86,8 +86,7 @@ class Processes:
     """
 
     def __init__(self, workers: int, threads: int = 1) -> None:
-        if workers < 1 or threads < 1:
-            raise FederationError(f"expected at least one worker and one thread, got {workers} and {threads}")
+        require_whole(1, workers=workers, threads=threads)
         self.workers, self.threads = workers, threads
         self._workers: list[_Worker] = []
         self._end: Callable[[], object] | None = None

@@ -17,11 +17,12 @@ from algorithms.fedhm import FedHM
 from algorithms.fedlin import FedLin
 from algorithms.fedlrt import FeDLRT
 from algorithms.flexlora import FlexLoRA
+from algorithms.low_rank import Truncation
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.naive_fedlrt import NaiveFeDLRT
 from algorithms.optimisers import Sgd, Velocity
-from algorithms.rounds import rounds
-from algorithms.schedules import Cosine
+from algorithms.rounds import one_round, rounds
+from algorithms.schedules import Cosine, Step
 from algorithms.tree import Tree
 from toymodels.quadratic import random_quadratics
 from toymodels.regression import regression
@@ -120,7 +121,7 @@ def test_line_9_as_printed_needs_a_rate_and_naive_rounds_do_not():
     assert list(rounds(NaiveFeDLRT(still, 2), quadratics(), rounds=3))[-1].state.round == 3
 
 
-@pytest.mark.parametrize("cohort", [(3,), (-1,), (0, 0), ()])
+@pytest.mark.parametrize("cohort", [(3,), (-1,), (0, 0), (), (0.0, 1.0), "01"])
 @pytest.mark.parametrize("ask", ["mean", "gather"])
 def test_a_cohort_is_some_of_the_clients_each_once(ask, cohort):
     fed = Federation(quadratics().clients)
@@ -209,8 +210,9 @@ def test_states_that_cannot_follow_moving_bases_are_refused():
 
 
 @pytest.mark.parametrize(("given", "message"), [
-    ({"batch": 8.0}, "batch must be a whole number, got 8.0"),
-    ({"epochs": 1.5}, "epochs must be a whole number, got 1.5"),
+    ({"batch": 8.0}, "batch must be a whole number of at least 1, got 8.0"),
+    ({"steps": True}, "steps must be a whole number of at least 1, got True"),
+    ({"epochs": 1.5}, "epochs must be a whole number of at least 1, got 1.5"),
     ({"learning_rate": lambda index: 0.1}, "must say what it counts"),
     ({"optimiser": torch.optim.SGD}, "an optimiser has start and step, as those of algorithms.optimisers"),
 ])  # fmt: skip
@@ -225,9 +227,57 @@ def test_settings_of_another_kind_are_refused(given, message):
     ({"rounds": -1}, "rounds must be a whole number of at least 0, got -1"),
     ({"rounds": 1.5}, r"rounds must be a whole number of at least 0, got 1\.5"),
     ({"cohort": 1.0}, r"cohort must be a whole number of at least 1, got 1\.0"),
+    ({"cohort": True}, "cohort must be a whole number of at least 1, got True"),
     ({"cohort": 0}, "cohort must be a whole number of at least 1, got 0"),
     ({"evaluate_every": 0}, "evaluate_every must be a whole number of at least 1, got 0"),
 ])  # fmt: skip
 def test_numbers_of_the_loop_are_checked(given, message):
     with pytest.raises(FederationError, match=message):
         next(rounds(FedAvg(Descent(1, 0.1)), quadratics(2), **{"rounds": 1, **given}))
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: Adapter(2.0), "rank must be a whole number of at least 1, got 2.0"),
+    (lambda: Adapter(2, seed=None), "seed must be a whole number of at least 0, got None"),
+    (lambda: Truncation(least=1.0), "least must be a whole number of at least 0, got 1.0"),
+    (lambda: Truncation(least=2, most=1), "most must be a whole number of at least 2, got 1"),
+    (lambda: Cosine(0.1, period=1.5), "period must be a whole number of at least 1, got 1.5"),
+    (lambda: Step(0.1, every=0), "every must be a whole number of at least 1, got 0"),
+    (lambda: Processes(1.5), "workers must be a whole number of at least 1, got 1.5"),
+    (lambda: Processes(1, threads=True), "threads must be a whole number of at least 1, got True"),
+])  # fmt: skip
+def test_whole_numbers_are_checked_everywhere(make, message):
+    with pytest.raises(FederationError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("named", [np.array([0, 2]), torch.tensor([0, 2]), range(0, 3, 2), [0, 2]])
+def test_clients_of_a_round_may_stand_in_an_array(named):
+    algorithm, problem, found = FedAvg(Descent(2, 0.1)), quadratics(), []
+    for cohort in ((0, 2), named):
+        fed = Federation(problem.clients)
+        found.append(one_round(algorithm.round, fed, Tree(problem.start), cohort)["W"])
+    assert torch.equal(*found)
+    drawn = [
+        one_round(lambda fed, cohort, state: cohort, Federation(problem.clients), 0, two) for two in (2, np.int64(2))
+    ]
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == 2
+
+
+@pytest.mark.parametrize("cohort", [2.0, {0, 1}, np.array(2.0)])
+def test_what_is_no_cohort_is_named(cohort):
+    with pytest.raises(FederationError, match="a cohort is how many clients, or a row of their numbers, got"):
+        one_round(FedAvg(Descent(2, 0.1)).round, Federation(quadratics().clients), Tree(quadratics().start), cohort)
+
+
+def test_a_run_beyond_the_rounds_that_are_asked_for_does_not_end_in_silence():
+    algorithm, problem = FedAvg(Descent(2, 0.1)), quadratics()
+    last = list(rounds(algorithm, problem, rounds=3))[-1]
+    resume = last.state, last.ledger
+    with pytest.raises(
+        FederationError, match="stands at round 3, after the last one that is asked for, 2; raise rounds"
+    ):
+        list(rounds(algorithm, problem, rounds=2, resume=resume))
+    assert list(rounds(algorithm, problem, rounds=3, resume=resume)) == []
+    assert [step.state.round for step in rounds(algorithm, problem, rounds=4, resume=resume)] == [4]

@@ -100,7 +100,8 @@ def test_the_rank_is_the_largest_of_all_layers():
 
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"clip": 0.0}, {"clip": -1.0}, {"clip": float("nan")}])
 def test_epochs_and_clips_out_of_range_are_refused(wrong):
-    with pytest.raises(FederationError, match="epochs must be at least 1 and clip positive"):
+    (name,) = wrong
+    with pytest.raises(FederationError, match=f"{name} must be (a whole number of at least 1, got 0|positive)"):
         Descent(**wrong)
 
 

@@ -26,18 +26,18 @@ def test_defaults_are_the_plain_choices():
 def test_settings_are_taken_to_their_ends():
     assert Descent(1, 5e-324, 1).batch == 1
     for bad in ({"steps": 0}, {"learning_rate": 0.0}, {"learning_rate": float("inf")}, {"batch": 0}):
-        with pytest.raises(FederationError, match="steps and batch must be at least 1 and the learning rate positive"):
+        with pytest.raises(FederationError, match=r"must be a whole number of at least 1, got 0|rate must be positive"):
             Descent(**bad)
     assert Adapter(1, -5e-324).scale < 0.0
     for rank, scale in ((0, 1.0), (1, 0.0), (1, float("nan")), (1, float("inf"))):
-        with pytest.raises(FederationError, match="rank must be at least 1 and scale not 0"):
+        with pytest.raises(FederationError, match=r"rank must be .* at least 1, got 0|scale must be finite and not 0"):
             Adapter(rank, scale)
     assert Truncation(0.0, least=0, most=1).most == 1
     for bad in ({"tau": -0.1}, {"tau": float("nan")}, {"rule": "before"}, {"least": -1}):
-        with pytest.raises(FederationError, match="expected tau >= 0"):
+        with pytest.raises(FederationError, match=r"expected tau >= 0|least must be .* at least 0, got -1"):
             Truncation(**bad)
     for least, most in ((0, 0), (3, 2)):
-        with pytest.raises(FederationError, match="most must be at least 1"):
+        with pytest.raises(FederationError, match=r"most must be .* at least [13], got [02]"):
             Truncation(least=least, most=most)
 
 
