@@ -16,8 +16,6 @@ from torch import Tensor, nn
 
 from algorithms.descent import gradient
 from algorithms.federation import FederationError
-from hessian.factories import data_of, model_of
-from hessian.symmetric import CurvatureError
 from runs.network_checks import labelled
 from runs.network_function import Labelled, drawn_from
 from runs.network_problem import NetworkClient, NetworkProblem, network_problem
@@ -145,11 +143,12 @@ class ImageFederation:
             stamp = _stamp(self.data, root)
             train, test = (_images(self.data, root, split, self.side, stamp) for split in ("train", "test"))
             return train[:2], test[:2], train[2]
+        from hessian.factories import data_of  # brings much along that other runs do not need
+
+        given = data_of(self.data)
         try:
-            (x, y), (x_test, y_test) = given = data_of(self.data)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, CurvatureError):
-                raise
+            (x, y), (x_test, y_test) = given
+        except (TypeError, ValueError):
             given = ()
         if not given or not all(isinstance(part, Tensor) for split in given for part in split):
             raise RunError(f"{self.data} must return ((inputs, labels), (test inputs, test labels)), four tensors")
@@ -171,6 +170,8 @@ class ImageFederation:
 
     def _network(self, x: Tensor, classes: int, seed: int, device: torch.device) -> nn.Module:
         if ":" in self.model:
+            from hessian.factories import model_of
+
             with drawn_from(seed, device):
                 return model_of(self.model)
         if x.ndim not in (3, 4):

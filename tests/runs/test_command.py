@@ -84,11 +84,14 @@ def test_the_folder_is_named_by_the_settings(tmp_path, monkeypatch, capsys):
     assert all(folder.name.startswith("fedavg-quadratics-") for folder in folders)
 
 
-def test_the_help_is_read_without_torch():
-    program = "import sys, rankproof, runs.command; rankproof._parser(); print('torch' in sys.modules)"
+def test_the_help_is_read_without_torch_and_runs_load_no_scipy():
+    program = (
+        "import sys, rankproof, runs.command; rankproof._parser(); print('torch' in sys.modules); "
+        "import runs.folder; print('scipy' in sys.modules)"
+    )
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
-    assert done.stdout.strip() == "False"
+    assert done.stdout.split() == ["False", "False"]
 
 
 @pytest.mark.parametrize(
