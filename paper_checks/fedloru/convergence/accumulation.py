@@ -159,7 +159,7 @@ def judge_box(
     followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
     text_rounds: str = "tau", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE,
 ) -> Evidence:  # fmt: skip
-    """The four promises of Algorithm 1 and its text, in the form that the constants make.
+    """What is returned, by listing and by text, where training goes on, and what clients hold as W, in executed runs.
 
     Args:
         followings: the runs.
@@ -242,7 +242,7 @@ def judge_box_over_all_rounds(
     followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
     text_rounds: str = "all", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE,
 ) -> Evidence:  # fmt: skip
-    """The same with the printed sum of the text over all rounds."""
+    """What is returned, by listing and by text (over all rounds), where training goes on, and W, in executed runs."""
     return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep)
 
 

@@ -180,7 +180,7 @@ RETURN_MUTANTS = ({"restart": "momentum"}, {"leftover": False}, {"power": 0}, {"
 )
 def alg_2(endings: Endings, restart: str = "momentum", power: int = 0, personal_power: int = 0, leftover: bool = False,
           scale: float = 1.0, keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
-    """The return statement has neither scale; the listing has no restart."""
+    """What is returned, where training goes on, what clients hold as W, and what they send, in executed runs."""
     return judge_return(endings[restart], power=power, personal_power=personal_power, leftover=leftover, scale=scale,
                         keep=keep)  # fmt: skip
 
@@ -233,7 +233,7 @@ def _nested(run: Run, ranks: tuple[Any, ...], restart: Restart) -> Last:
 )
 def alg_3(endings: Endings, restart: str = "momentum", power: int = 0, leftover: bool = False, scale: float = 1.0,
           keep: tuple[str, ...] = PROMISES) -> Evidence:  # fmt: skip
-    """The return statement has no scale; the listing has no restart."""
+    """What is returned, where training goes on, what clients hold as W, and what they send, in executed runs."""
     scope = f"{SCOPE}; nested ranks from 1 to r - 1, and clients that opt out"
     return judge_return(endings[restart], power=power, personal_power=0, leftover=leftover, scale=scale, keep=keep,
                         scope=scope)  # fmt: skip
@@ -289,7 +289,7 @@ def run_pfedlora(context: Context) -> list[Served]:
 )
 def alg_4(runs: list[Served], personal_power: int = 0, scale: float = 1.0,
           keep: tuple[str, ...] = ("returned", "sent")) -> Promises:  # fmt: skip
-    """The return statement against the model that the local steps descend in."""
+    """What is returned against the model that the local steps descend in, and what clients send, in executed runs."""
     for one in runs:
         if "returned" in keep:
             returned = scale * (one.W + one.alpha**personal_power * one.personal)

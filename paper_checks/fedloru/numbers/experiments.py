@@ -17,6 +17,8 @@ from figures.fedloru_designs import EVALUATIONS
 from figures.fedloru_experiments import PAIRS, contrasts
 from paper_checks.claim import Claim, Evidence, Form, Reading, claim
 from paper_checks.context import Context
+from paper_checks.fedloru.numbers.accuracies import within_deviation
+from paper_checks.fedloru.tables import TABLE_1_ICLR
 from paper_checks.methods.experiments import UNDECIDED, Comparisons, StoredRuns, experiment, judge_runs, runs_of
 from paper_checks.methods.printed import Order, Rounded, judge_order
 from paper_checks.methods.promises import Promise, judge_promises
@@ -261,8 +263,8 @@ def txt_std_a(
     importance="detail",
     seen_in=("fedloru/tab-1",),
     expect=UNDECIDED,
-    expect_reason="the runs behind the averages are not printed; how many differences of Table 1 are smaller than "
-    "these deviations is told with txt-20of27",
+    expect_reason="the runs behind the averages are not printed; in Table 1 of iclr "
+    f"{within_deviation(TABLE_1_ICLR, ('FedLoRA', 'FedHM'))}",
 )
 def txt_std_b(runs: StoredRuns) -> Evidence:
     """Undecided: the deviations of stored runs stand in the scope."""
@@ -311,7 +313,7 @@ def counted_sets(context: Context) -> dict[str, tuple[int, ...]]:
     expect=("holds", "proof"),
 )
 def tab_a1(found: Mapping[str, tuple[int, ...]], classes: int = 0, of_a_class: float = 1.0) -> Evidence:
-    """Images of a class times classes; and all numbers against the files."""
+    """Images of a class times classes; and all numbers against the genuine files of the data sets at hand."""
     promises = []
     for title, (printed, *totals, train, validation) in PRINTED_SETS.items():
         number = classes or printed
@@ -343,7 +345,7 @@ STAGES = {10: (1, 1, 1, 1), 18: (2, 2, 2, 2)}
     expect=("holds", "proof"),
 )
 def tab_a2(networks: Mapping[int, nn.Module], width: float = 64.0, named: int = 0, more: int = 0) -> Evidence:
-    """The layers of the toolkit's networks; and that layers with weights, shortcuts left out, make up the name."""
+    """The layers of the networks as built here; layers with weights, but for shortcuts, number 10 and 18."""
     promises = []
     for depth, blocks in STAGES.items():
         kernels = [

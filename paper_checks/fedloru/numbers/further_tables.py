@@ -64,7 +64,7 @@ def txt_scal(
     gap_from: float = 20.0,
     shrinks: bool = False,
 ) -> Evidence:
-    """Order at every K of the tables beyond the threshold, and growth of the gap in points from row to row."""
+    """Order of the methods at every K beyond these thresholds, and growth of the gap in points from row to row."""
     orders = {}
     curves: dict[tuple[str, str], list[Ratio]] = {}
     for row in sorted(rows, key=lambda row: row.clients):

@@ -110,7 +110,7 @@ def count_trained(context: Context) -> dict[str, Network]:
 def txt_params(
     networks: Sequence[Network], million: float = 1e6, shortcuts: bool = True, norms: bool = True, stem_kernel: int = 3
 ) -> Evidence:
-    """Table A2 with one projection where the shape changes and a batch norm after every convolution."""
+    """Parameters of Table A2, with a projection where the shape changes and a batch norm after every convolution."""
     stated = {(10, 10): "4.90", (18, 10): "11.17", (18, 100): "11.22"}
     cells = {}
     for network in networks:
@@ -250,7 +250,7 @@ def txt_ratios(
     networks: Mapping[str, Network], extra: float = 0.0, factorisation: str = "", shortcuts: str = "", limit: str = "",
     counted: str = "any", rounding: str = "any", largest_fmnist: int = 44, counts: bool = False,
 ) -> Evidence:  # fmt: skip
-    """As printed, any reading may give the ratios; a named factorisation fixes the reading.
+    """All ratios of Table 1 from the ranks and the layers; a named factorisation fixes how they are counted.
 
     Args:
         networks: by data set.

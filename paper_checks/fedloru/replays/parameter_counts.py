@@ -58,7 +58,9 @@ def txt_ratios(values: Values) -> Violation:
                     distances.append(max(least - ratio, ratio - most))
     return Violation(
         min(distances), 1, assumes=assumes,
-        reads="distance in per cent of the printed ratio from every reading, against one unit for any rounding",
+        reads="distance in points of the printed ratio from what any of the ranks gives, for four factorisations, "
+        "three ways with shortcuts and three with narrow layers, stem, norms and head counted or not, against one "
+        "point for any rounding",
     )  # fmt: skip
 
 
@@ -87,5 +89,7 @@ def txt_peft(values: Values) -> Violation:
             distances.append(max(apart))
     return Violation(
         min(distances), Fraction(1, 2000), assumes=assumes,
-        reads="distance in per cent of the printed shares from the nearest model of 3 billion, against half a unit",
+        reads="models by vocabulary, width, inner width, layers, width of queries and of keys, and 1 for one matrix of "
+        "embeddings; distance of the printed shares, in per cent, by rank, from those of the nearest model, its "
+        "adapters in the denominator or not, against half a unit",
     )  # fmt: skip
