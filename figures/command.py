@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from hessian.memory import Budget
 
 
+_OF_RUNS = ("model", "data", "loss", "reduction", "count", "law", "batch_norm")
+"""Options of a spectrum that the folder of a run has its own of."""
+
+
 def declare(commands: Any) -> None:
     """Declares the commands that draw figures."""
     figure = add_command(
@@ -38,9 +42,9 @@ def declare(commands: Any) -> None:
         commands, "spectrum", _spectrum, "stable rank, density and spiked model of a network's Hessian",
         "rankproof spectrum --model workloads.example:network --data workloads.example:images",
     )  # fmt: skip
-    spectrum.add_argument("--model", required=True, metavar="MODULE:FACTORY", help="called for the torch.nn.Module")
+    spectrum.add_argument("--model", metavar="MODULE:FACTORY", help="called for the torch.nn.Module")
     spectrum.add_argument(
-        "--data", required=True, metavar="MODULE:FACTORY", help="called for (inputs, targets), a mapping, or batches"
+        "--data", metavar="MODULE:FACTORY", help="called for (inputs, targets), a mapping, or batches"
     )
     spectrum.add_argument("--out", type=named, default="results", metavar="DIR", help="default: results")
     _add_spectrum_options(spectrum)
@@ -112,7 +116,7 @@ def make_figure(figure: Figure, options: argparse.Namespace, out: Path) -> Made:
 
 def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--loss", default="cross-entropy", metavar="NAME", help="cross-entropy, mse or module:function")
+    add("--loss", metavar="NAME", help="cross-entropy, mse or module:function; default: cross-entropy")
     add("--reduction", choices=("mean", "sum"), help="of the loss over samples; default: its own, else mean")
     add("--count", metavar="MODULE:FUNCTION", help="samples or tokens of a batch; default: the length of its tensors")
     matrices = ("hessian", "gauss-newton", "residual", "fisher", "empirical-fisher")
@@ -123,8 +127,16 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
         help="stable rank of every module too, or of those at a depth: 1 for layer1, head")  # fmt: skip
     add(
         "--checkpoints",
+        type=named,
         metavar="DIR",
-        help="instead: stable rank, largest eigenvalues and overlaps at every numbered file of weights in a folder",
+        help="instead: stable rank, largest eigenvalues and overlaps at every numbered file of weights in a folder, or "
+        "at every checkpoint of a run of rankproof train, whose network, data and loss are taken",
+    )
+    add(
+        "--clients",
+        type=at_least(0),
+        metavar="N",
+        help="of a run's checkpoints: the first N clients beside the server, each on its own samples; default: 0",
     )
     add("--batch-norm", choices=("running", "batch"), help="statistics of batch norm in training mode")
     add("--trial", action="store_true",
@@ -164,9 +176,11 @@ def _spectrum(options: argparse.Namespace) -> int:
         options.width, options.confidence, options.outliers, probes=options.probes, steps=options.steps,
         seed=options.seed, products=options.products, memory=_budget(options),
     )  # fmt: skip
+    of_run = _require_names(options)
     request = SpectrumRequest(
-        options.model, options.data, options.loss, options.matrix, tuple(options.parameters), options.batch_norm,
-        options.reduction, options.double, options.device, settings, options.count, options.law,
+        *((options.checkpoints, options.checkpoints) if of_run else (options.model, options.data)),
+        "cross-entropy" if options.loss is None else options.loss, options.matrix, tuple(options.parameters),
+        options.batch_norm, options.reduction, options.double, options.device, settings, options.count, options.law,
         options.blocks, options.trial,
     )  # fmt: skip
     out = Path(options.out)
@@ -174,7 +188,7 @@ def _spectrum(options: argparse.Namespace) -> int:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())  # as `python -m` does; the installed command does not
     if options.checkpoints is not None:
-        return _checkpoints(request, Path(options.checkpoints), out)
+        return _checkpoints(request, Path(options.checkpoints), (options.clients or 0) if of_run else None, out)
     with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
         measured = measure_network(request, bar.set_postfix_str)
     paths = write_spectrum(measured, out)
@@ -183,18 +197,39 @@ def _spectrum(options: argparse.Namespace) -> int:
     return 0
 
 
-def _checkpoints(request: SpectrumRequest, folder: Path, out: Path) -> int:
+def _require_names(options: argparse.Namespace) -> bool:
+    """Whether network, data and loss are those of a run's folder; elsewhere they must be named, and there not."""
+    from hessian.symmetric import CurvatureError
+    from runs.listing import SETTINGS
+
+    if options.blocks is not None and options.checkpoints is not None:
+        raise CurvatureError("--blocks and --checkpoints are two measurements: ask for one at a time")
+    of_run = options.checkpoints is not None and (Path(options.checkpoints) / SETTINGS).is_file()
+    given = [name for name in _OF_RUNS if getattr(options, name) is not None]
+    lacking = [f"--{name}" for name in ("model", "data") if getattr(options, name) is None]
+    if of_run and given:
+        raise CurvatureError(
+            f"{options.checkpoints} is a run, which has its own network, data and loss: leave out "
+            f"{', '.join('--' + name.replace('_', '-') for name in given)}"
+        )
+    if not of_run and lacking:
+        raise CurvatureError(f"{' and '.join(lacking)} must be named, unless --checkpoints is the folder of a run")
+    if not of_run and options.clients is not None:
+        raise CurvatureError("--clients is for --checkpoints with the folder of a run of rankproof train")
+    return of_run
+
+
+def _checkpoints(request: SpectrumRequest, folder: Path, clients: int | None, out: Path) -> int:
     from tqdm import tqdm
 
-    from figures.spectrum_checkpoints import checkpoints_summary, measure_checkpoints, write_checkpoints
-    from hessian.symmetric import CurvatureError
+    from figures.spectrum_checkpoints import checkpoints_summary, measure_checkpoints, measure_run, write_checkpoints
 
-    if request.blocks is not None:
-        raise CurvatureError("--blocks and --checkpoints are two measurements: ask for one at a time")
     with tqdm(desc="spectrum", disable=None, leave=False, bar_format="{desc}: {postfix} {elapsed}") as bar:
-        table = measure_checkpoints(request, folder, bar.set_postfix_str)
-    confidence = request.settings.confidence
-    paths = write_checkpoints(table, confidence, out)
-    print(checkpoints_summary(table, confidence))
+        if clients is None:
+            table = measure_checkpoints(request, folder, bar.set_postfix_str)
+        else:
+            table = measure_run(request, folder, clients, bar.set_postfix_str)
+    paths = write_checkpoints(table, request, folder, out)
+    print(checkpoints_summary(table, request.settings.confidence))
     print(", ".join(str(path) for path in paths))
     return 0

@@ -7,15 +7,13 @@ more: noise of a Frobenius norm F raises the largest eigenvalue of the mean, lam
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from algorithms.rounds import rounds
 from figures.experiment import Design, Line, chosen_rates
@@ -24,21 +22,16 @@ from figures.fedloru_curves import COLOURS
 from figures.fedloru_designs import SIZES, tab1_design
 from figures.fedloru_experiments import TITLES, choices
 from figures.figure import Figure, Scale, Settings
+from figures.spectrum_federation import SERVER, curvatures
 from figures.style import WIDTH
 from figures.threads import few_threads
-from hessian import Curvature, stable_rank_of
+from hessian import stable_rank_of
 from hessian.through_training import rank_columns
-from runs.network_function import Batch
 from runs.network_problem import NetworkProblem
 from runs.plan import parts_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
-
-SERVER = -1
-"""Stands for the server among the numbers of clients."""
-ROWS = 500
-"""Samples at a time in a product with the server's Hessian."""
 
 
 @dataclass(frozen=True)
@@ -123,27 +116,13 @@ def measured(
     problem: NetworkProblem, weights: Mapping[str, Tensor], seed: int, number: int, sizes: RankSizes, settings: Settings
 ) -> Iterator[dict[str, Any]]:
     """The stable ranks at some weights: of the server's samples, and of the first clients'."""
-    clients = problem.clients
-    module = copy.deepcopy(clients.network.testing.module)
-    module.load_state_dict(dict(weights), strict=False)
-    every = torch.from_numpy(clients.parts.order).to(clients.data.x.device)
-    for client in (SERVER, *range(sizes.clients)):
-        samples = every if client == SERVER else clients[client].indices
-        operator = hessian_of(module, problem, samples)
+    # Double precision: trained networks have kinks within the steps by which derivatives are tested in single.
+    every = curvatures(problem, weights, (SERVER, *range(sizes.clients)), double=True, keep_graph=True)
+    for client, operator in every:
         rng = settings.rng("trained-ranks", seed, number, client)
         found = stable_rank_of(operator, rng=rng, relative_width=sizes.relative_width)
-        yield {"seed": seed, "round": number, "client": client, "samples": len(samples), **rank_columns(found),
+        yield {"seed": seed, "round": number, "client": client, "samples": operator.samples, **rank_columns(found),
                "parameters": operator.P}  # fmt: skip
-
-
-def hessian_of(module: nn.Module, problem: NetworkProblem, samples: Tensor) -> Curvature:
-    """The Hessian of the mean loss of some samples, prepared as for tests, with the running statistics.
-
-    In double precision: trained networks have kinks within the steps by which derivatives are tested in single.
-    """
-    x, y = problem.clients.network.taken(problem.clients.data, Batch(samples))
-    batches = list(zip(x.double().split(ROWS), y.split(ROWS), strict=True))
-    return Curvature(module.double(), nn.functional.cross_entropy, batches, batch_norm="running", keep_graph=True)
 
 
 def compared(table: pd.DataFrame) -> pd.DataFrame:

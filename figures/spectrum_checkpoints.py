@@ -1,38 +1,50 @@
-"""A spectrum through training, from files of weights to a table and a picture."""
+"""A spectrum through training, from files of weights or from the folder of a run to a table and a picture."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from figures.figure import Settings
 from figures.make import rendered
-from figures.spectrum_command import SpectrumRequest, operators_of, settings_of, too_little_memory_told
+from figures.provenance import machine, package_versions, sources_digest
+from figures.spectrum_command import (
+    PACKAGES,
+    SpectrumRequest,
+    operators_of,
+    plain,
+    settings_of,
+    too_little_memory_told,
+)
+from figures.spectrum_federation import SERVER, TrainedRun, curvatures
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
+from hessian.bounds import Interval
+from hessian.curvature import Curvature
 from hessian.state_files import load_state, numbered_states
 from hessian.symmetric import CurvatureError
-from hessian.through_training import overlaps, rank_columns, state_spectrum
+from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
 from workloads.files import require_writable, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
+Progress = Callable[[str], None]
 SHOWN = 6
 """Eigenvalues in the picture."""
 
 
-def measure_checkpoints(
-    request: SpectrumRequest, folder: Path, progress: Callable[[str], None] | None = None
-) -> pd.DataFrame:
+def measure_checkpoints(request: SpectrumRequest, folder: Path, progress: Progress | None = None) -> pd.DataFrame:
     """Measures a network at every file of weights in a folder.
 
     Returns:
-        One row for each eigenvalue at each state: number (in the file's name), file, loss, value, low, high (the stable
-        rank with its interval), largest (the spectral norm), frobenius, place (from 0, by decreasing eigenvalues),
-        eigenvalue, residual, and overlap, overlap_low, overlap_high with the eigenvector of the same place one state
-        before; missing at the first.
+        One row for each eigenvalue at each state: number (in the file's name), file, samples, loss, value, low, high
+        (the stable rank with its interval), largest (the spectral norm), frobenius, place (from 0, by decreasing
+        eigenvalues), eigenvalue, residual, and overlap, overlap_low, overlap_high with the eigenvector of the same
+        place one state before; missing at the first.
 
     Raises:
         CurvatureError: Names, files, a model, a loss or data that do not serve; the message names cause and remedy.
@@ -42,75 +54,154 @@ def measure_checkpoints(
     rows: list[dict[str, Any]] = []
     before = None
     for (number, path), operator in zip(files.items(), operators_of(request, states, progress), strict=True):
-        if progress is not None:
-            progress(path.name)
-        with too_little_memory_told():
-            try:
-                now = state_spectrum(operator, settings_of(request, operator), progress)
-            except CurvatureError as error:
-                raise CurvatureError(f"{path.name}: {error}") from error
-        loss = operator.loss
+        found, now = _state(request, operator, path.name, progress)
         del operator  # its graph, before the next one is built
-        same = {"number": number, "file": path.name, "loss": loss, **rank_columns(now.rank)}
-        shared = overlaps(before, now) if before is not None else (None,) * len(now.pairs)
-        for place, overlap in enumerate(shared):
-            ends = (None,) * 3 if overlap is None else (overlap.value, overlap.low, overlap.high)
-            rows.append(same | {
-                "place": place, "eigenvalue": now.pairs.values[place], "residual": now.pairs.residuals[place],
-                **dict(zip(("overlap", "overlap_low", "overlap_high"), ends, strict=True)),
-            })  # fmt: skip
+        rows += _rows({"number": number, "file": path.name, **found}, now, before)
         before = now
     return pd.DataFrame(rows)
 
 
-def write_checkpoints(table: pd.DataFrame, confidence: float, out: Path) -> list[Path]:
-    """Writes ``checkpoints.csv``, ``.png`` and ``.pdf`` to a folder, all or none.
+def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: Progress | None = None) -> pd.DataFrame:
+    """Measures the server's model of a run at its start and after every round whose checkpoint is in the folder.
+
+    Args:
+        request: Matrix, parameters, precision, device and accuracy; network, data and loss are the run's.
+        folder: Of the run.
+        clients: So many of the first clients stand beside the server, each with the matrix of its own samples.
+        progress: Told what is going on.
+
+    Returns:
+        The rows of `measure_checkpoints` for the server (client -1) and each client at each round (number). Overlaps of
+        the server are with the state before, those of a client with the server at the same round.
+
+    Raises:
+        CurvatureError, RunError, FederationError, DataError: A run, data or numbers that do not serve.
+    """
+    say = progress or (lambda text: None)
+    Settings(device=request.device).check_device()
+    say("reading the run")
+    run = TrainedRun.of(folder, request.device)
+    if clients > len(run.problem.clients):
+        raise CurvatureError(f"--clients must be at most {len(run.problem.clients)}, those of the run, got {clients}")
+    options = {"matrix": request.matrix, "parameters": request.parameters or None, "memory": request.settings.memory,
+               "vectorize": "trial" if request.trial else 1}  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    before = None
+    for number, weights in run.states():
+        measured = (SERVER, *range(clients))
+        for client, operator in curvatures(run.problem, weights, measured, request.double, **options):
+            name = f"round {number}, {'server' if client == SERVER else f'client {client}'}"
+            found, now = _state(request, operator, name, progress)
+            del operator
+            rows += _rows({"number": number, "client": client, **found}, now, before)
+            before = now if client == SERVER else before
+    return pd.DataFrame(rows)
+
+
+def _state(
+    request: SpectrumRequest, operator: Curvature, name: str, progress: Progress | None
+) -> tuple[dict[str, float], StateSpectrum]:
+    """What is told of a state, and its spectrum."""
+    if progress is not None:
+        progress(name)
+    with too_little_memory_told():
+        try:
+            now = state_spectrum(operator, settings_of(request, operator), progress)
+        except CurvatureError as error:
+            raise CurvatureError(f"{name}: {error}") from error
+    return {"samples": operator.samples, "loss": operator.loss, **rank_columns(now.rank)}, now
+
+
+def _rows(same: dict[str, Any], now: StateSpectrum, other: StateSpectrum | None) -> Iterator[dict[str, Any]]:
+    """A row for each eigenvalue, with the overlaps of their vectors with those of another state."""
+    shared: Sequence[Interval | None] = (None,) * len(now.pairs) if other is None else overlaps(other, now)
+    for place, overlap in enumerate(shared):
+        ends = (None,) * 3 if overlap is None else (overlap.value, overlap.low, overlap.high)
+        yield same | {
+            "place": place, "eigenvalue": now.pairs.values[place], "residual": now.pairs.residuals[place],
+            **dict(zip(("overlap", "overlap_low", "overlap_high"), ends, strict=True)),
+        }  # fmt: skip
+
+
+def write_checkpoints(table: pd.DataFrame, request: SpectrumRequest, folder: Path, out: Path) -> list[Path]:
+    """Writes ``checkpoints.csv``, ``.json``, ``.png`` and ``.pdf`` to a folder, all or none.
+
+    Args:
+        table: As measured.
+        request: How.
+        folder: Of the states.
+        out: Where the files go.
 
     Raises:
         OSError: The folder cannot be written to.
     """
     require_writable(out)
-    contents = rendered(lambda: draw_checkpoints(table, confidence), ("png", "pdf"))
+    fields = {
+        "request": plain(request), "states": str(folder), "rows": table.astype(object).where(table.notna(), None)
+        .to_dict("records"), **machine(), "packages": package_versions(PACKAGES), "sources_sha256": sources_digest(),
+    }  # fmt: skip
+    text = json.dumps(plain(fields), indent=1, ensure_ascii=False, allow_nan=False)
+    contents = {"csv": table.to_csv(index=False).encode(), "json": (text + "\n").encode()}
+    contents |= rendered(lambda: draw_checkpoints(table, request.settings.confidence), ("png", "pdf"))
     files = {out / f"checkpoints.{kind}": content for kind, content in contents.items()}
-    files = {out / "checkpoints.csv": table.to_csv(index=False).encode()} | files
     write_whole(files)
     return list(files)
 
 
 def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
-    """A line for each state."""
-    lines = [f"stable rank at {100 * confidence:g} %, largest eigenvalue, overlap of its vector with the one before"]
-    for number, state in table.groupby("number"):
-        one = state.iloc[0]
+    """A line for each state, or for server and clients at each round."""
+    of_run = "client" in table
+    with_what = "the state before (server), the server (client)" if of_run else "the one before"
+    lines = [f"stable rank at {100 * confidence:g} %, largest eigenvalue, overlap of its vector with {with_what}"]
+    for one in table[table.place == 0].itertuples():
         overlap = (
             "" if pd.isna(one.overlap) else f"  {one.overlap:.3f}, {one.overlap_low:.3f} to {one.overlap_high:.3f}"
         )
+        who = f"  {'server' if one.client == SERVER else f'client {one.client}':<10}" if of_run else ""
         lines.append(
-            f"{number:>10}  loss {one.loss:<9.4g}  {one.value:.4g}, {one.low:.4g} to {one.high:.4g}  "
+            f"{one.number:>10}{who}  loss {one.loss:<9.4g}  {one.value:.4g}, {one.low:.4g} to {one.high:.4g}  "
             f"{one.eigenvalue:<8.4g}{overlap}"
         )
     return "\n".join(lines)
 
 
 def draw_checkpoints(table: pd.DataFrame, confidence: float) -> Picture:
-    """Three panels over the states: stable rank, largest eigenvalues, overlaps with the state before."""
+    """Three panels over the states: stable rank, largest eigenvalues, overlaps.
+
+    Of files of weights: the largest eigenvalues, and their vectors' overlaps with the state before. Of a run: server
+    and clients, the largest eigenvalue of each, and the overlap of its vector.
+    """
     from matplotlib.figure import Figure as Picture
 
     picture = Picture(figsize=(WIDTH, 2.6))
     a, b, c = picture.subplots(1, 3)
-    states = table[table.place == 0]
-    ends = [states.value - states.low, states.high - states.value]
-    a.errorbar(states.number, states.value, ends, fmt="o-", color=BLACK, lw=1.0, ms=3.0)
-    a.set(xlabel="number of the state", title=f"stable rank, {100 * confidence:g} % intervals")
-    for place, colour, marker in zip(range(SHOWN), SERIES, MARKERS, strict=True):
-        of = table[table.place == place]
-        if of.empty:
+    of_run = "client" in table
+    name = "round" if of_run else "number of the state"
+    of_all = table[table.client == SERVER] if of_run else table
+    looks = [(of_all[of_all.place == place], SERIES[place], MARKERS[place], str(place + 1)) for place in range(SHOWN)]
+    if of_run:
+        clients = table[(table.client != SERVER) & (table.place == 0)]
+        looks = [(of_all[of_all.place == 0], BLACK, "o", "server"), (clients, SERIES[0], MARKERS[1], "clients")]
+    for rows, colour, marker, label in looks if of_run else [(of_all[of_all.place == 0], BLACK, "o", "")]:
+        a.errorbar(rows.number, rows.value, [rows.value - rows.low, rows.high - rows.value], label=label,
+                   fmt=f"{marker}{_line(label)}", color=colour, lw=1.0, ms=3.0)  # fmt: skip
+    for rows, colour, marker, label in looks:
+        if rows.empty:
             continue
-        b.plot(of.number, of.eigenvalue, marker=marker, color=colour, lw=1.0, ms=3.0, label=str(place + 1))
-        later = of.dropna(subset="overlap")
-        slack = [later.overlap - later.overlap_low, later.overlap_high - later.overlap]
-        c.errorbar(later.number, later.overlap, slack, fmt=f"{marker}-", color=colour, lw=1.0, ms=3.0)
-    b.set(xlabel="number of the state", title="largest eigenvalues")
+        fmt = f"{marker}{_line(label)}"
+        b.plot(rows.number, rows.eigenvalue, fmt, color=colour, lw=1.0, ms=3.0, label=label)
+        known = rows.dropna(subset="overlap")
+        slack = [known.overlap - known.overlap_low, known.overlap_high - known.overlap]
+        c.errorbar(known.number, known.overlap, slack, fmt=fmt, color=colour, lw=1.0, ms=3.0)
+    a.set(xlabel=name, title=f"stable rank, {100 * confidence:g} % intervals")
+    b.set(xlabel=name, title="largest eigenvalue" if of_run else "largest eigenvalues")
     b.legend(fontsize=7)
-    c.set(xlabel="number of the state", ylim=(-0.05, 1.05), title="overlap with the state before")
+    c.set(xlabel=name, ylim=(-0.05, 1.05),
+          title="overlap with the state before\n(server), the server (clients)" if of_run
+          else "overlap with the state before")  # fmt: skip
     return picture
+
+
+def _line(label: str) -> str:
+    """Clients are several at a round, and not joined."""
+    return "" if label == "clients" else "-"

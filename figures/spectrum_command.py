@@ -32,7 +32,7 @@ from workloads.files import require_writable, write_whole
 
 SAMPLE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Sample sizes to predict at, relative to the measured one."""
-_PACKAGES = ("rankproof", "numpy", "scipy", "torch", "matplotlib")
+PACKAGES = ("rankproof", "numpy", "scipy", "torch", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class SpectrumRequest:
     """What to measure.
 
     Attributes:
-        model: ``module:factory`` of the network.
-        data: ``module:factory`` of the data.
+        model: ``module:factory`` of the network; of a run's states, the run's folder.
+        data: ``module:factory`` of the data; the same.
         loss: Name of a loss, or ``module:function``.
         matrix: One of `hessian.middles.MATRICES`.
         parameters: Names or patterns; empty: all that require gradients.
@@ -214,7 +214,7 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
     report, rank = measured.report, measured.report.stable_rank
     measure = report.measure
     fields = {
-        "request": _plain(dataclasses.replace(measured.request, settings=report.settings)),
+        "request": plain(dataclasses.replace(measured.request, settings=report.settings)),
         "parameters": report.P,
         "unused_parameters": measured.unused,
         "samples": measured.samples,
@@ -249,10 +249,10 @@ def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
             "vectors_together": measured.cost.together,
         },
         **machine(),
-        "packages": package_versions(_PACKAGES),
+        "packages": package_versions(PACKAGES),
         "sources_sha256": sources_digest(),
     }
-    return _plain(fields)
+    return plain(fields)
 
 
 def summary(measured: MeasuredNetwork) -> str:
@@ -349,8 +349,8 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
             }
         )
     alternatives = [
-        {"name": law.name, "law": type(law.law).__name__, "parameters": _plain(law.law), "share": law.share,
-         "distance": _plain(law.distance)}
+        {"name": law.name, "law": type(law.law).__name__, "parameters": plain(law.law), "share": law.share,
+         "distance": plain(law.distance)}
         for law in fit.alternatives
     ]  # fmt: skip
     return {
@@ -363,13 +363,13 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
                 fit.model.spikes, fit.spike_sd, fit.outliers, fit.model.outliers, strict=True
             )
         ],
-        "outliers_above": {**_plain(fit.above), "text": str(fit.above)},
-        "outliers_below": {**_plain(fit.below), "text": str(fit.below)},
+        "outliers_above": {**plain(fit.above), "text": str(fit.above)},
+        "outliers_below": {**plain(fit.below), "text": str(fit.below)},
         "all_outliers_computed": fit.complete,
-        "rest_square_by_norm": _plain(fit.rest_by_norm),
-        "rest_square_by_quadrature": _plain(fit.rest_by_quadrature),
+        "rest_square_by_norm": plain(fit.rest_by_norm),
+        "rest_square_by_quadrature": plain(fit.rest_by_quadrature),
         "bulk_size": fit.bulk.size,
-        "semicircle_distance": _plain(fit.distance),
+        "semicircle_distance": plain(fit.distance),
         "alternatives": alternatives,
         "predictions": predictions,
     }
@@ -377,21 +377,21 @@ def _fit(report: SpectrumReport) -> dict[str, Any]:
 
 def _rank(rank: StableRankInterval | None) -> dict[str, Any] | None:
     """Without the cost in gradients, which is that of all parts together."""
-    return None if rank is None else {key: value for key, value in _plain(rank).items() if key != "gradients"}
+    return None if rank is None else {key: value for key, value in plain(rank).items() if key != "gradients"}
 
 
-def _plain(value: Any) -> Any:
-    """Values as JSON knows them."""
+def plain(value: Any) -> Any:
+    """Values as JSON knows them; numbers that are not finite become null."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, Path):
         return str(value)
     if isinstance(value, float):

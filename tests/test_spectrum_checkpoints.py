@@ -1,6 +1,8 @@
 """Spectra through training, by the command, against dense Hessians of every state."""
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,11 +12,18 @@ import torch
 from safetensors.torch import save_file
 
 import rankproof
+from algorithms.rounds import rounds
+from algorithms.weights import dense_tree
 from hessian import CurvatureError, RitzPairs, exact_hessian
 from hessian.state_files import load_state, numbered_states
 from hessian.through_training import angles_of
+from runs.folder import train
+from runs.plan import parts_of, planned
+from runs.settings import Conduct
 
 SMALL = ("--outliers", "3", "--double", "--width", "0.02")
+KINDS = ("csv", "json", "png", "pdf")
+OWN = {"data": "tiny_networks:splits", "model": "tiny_networks:mlp"}
 
 
 def run(capsys, folder, out, *more):
@@ -54,7 +63,11 @@ def test_every_state_has_the_numbers_of_its_dense_hessian(capsys, tmp_path, stat
     status, out, err = run(capsys, folder, tmp_path)
     assert status == 0, err
     table = pd.read_csv(tmp_path / "checkpoints.csv")
-    assert {path.name for path in tmp_path.iterdir()} == {f"checkpoints.{kind}" for kind in ("csv", "png", "pdf")}
+    assert {path.name for path in tmp_path.iterdir()} == {f"checkpoints.{kind}" for kind in KINDS}
+    stored = json.loads((tmp_path / "checkpoints.json").read_text())
+    assert stored["states"] == str(folder)
+    assert [row["value"] for row in stored["rows"]] == table.value.tolist()
+    assert [row["overlap"] is None for row in stored["rows"]] == table.overlap.isna().tolist()
     assert table.number.tolist() == [0, 0, 0, 10, 10, 10, 20, 20, 20]
     before = None
     for number, (values, vectors) in spectra.items():
@@ -91,6 +104,85 @@ def test_what_is_no_state_of_the_model_is_one_line(capsys, tmp_path, states):
         assert part in err
         assert len([line for line in err.splitlines() if line.startswith("rankproof:")]) == 1
         assert "Traceback" not in err
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder of a run in factors, its checkpoints at rounds 2 and 4, and the dense spectra that belong to it."""
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    given = {"model": OWN["model"], "clients": 3, "epochs": 2, "batch": 10, "learning_rate": 0.3, "rank": 2, "layers": "0,2"}
+    plan = planned("fedlrt", OWN["data"], given, Conduct(rounds=4, keep_every=2))
+    train(plan, folder)
+    parts, spectra = parts_of(plan), {}
+    for step in rounds(parts.algorithm, parts.problem, rounds=4, seed=plan.settings["seed"]):
+        if step.state.round % 2 == 0:
+            model = tiny_networks.mlp()
+            model.load_state_dict(dense_tree(parts.algorithm.weights(step.state.algorithm), parts.problem.start))
+            for client in (-1, 0, 1):
+                chosen = slice(None) if client < 0 else parts.problem.clients[client].indices
+                x, y = tiny_networks.X[chosen].double(), tiny_networks.Y[chosen]
+                exact = exact_hessian(model.double(), torch.nn.functional.cross_entropy, x, y)
+                spectra[step.state.round, client] = torch.linalg.eigh(exact)
+    return folder, spectra
+
+
+def of_run(capsys, folder, out, *more):
+    """Status, standard output and standard error."""
+    status = rankproof.main(("spectrum", "--checkpoints", str(folder), "--out", str(out), *SMALL, *more))
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_server_and_clients_of_a_run_have_the_numbers_of_their_dense_hessians(capsys, tmp_path, trained):
+    folder, spectra = trained
+    status, out, err = of_run(capsys, folder, tmp_path, "--clients", "2")
+    assert status == 0, err
+    assert {path.name for path in tmp_path.iterdir()} == {f"checkpoints.{kind}" for kind in KINDS}
+    table = pd.read_csv(tmp_path / "checkpoints.csv")
+    assert list(table.groupby(["number", "client"]).groups) == sorted(spectra)
+    for (number, client), (values, vectors) in spectra.items():
+        state = table[(table.number == number) & (table.client == client)]
+        assert state.samples.iloc[0] == (40 if client < 0 else 40 // 3 + (client < 40 % 3))
+        assert state.low.iloc[0] <= float((values**2).sum() / values.abs().max() ** 2) <= state.high.iloc[0]
+        assert (np.abs(state.eigenvalue.to_numpy() - values.flip(0)[:3].numpy()) <= state.residual.to_numpy()).all()
+        other = (number - 2, -1) if client < 0 else (number, -1)
+        if other not in spectra:
+            assert state.overlap.isna().all()
+            continue
+        exact = (vectors * spectra[other][1]).sum(dim=0).abs().flip(0)[:3].numpy()
+        assert (state.overlap_low.to_numpy() <= exact).all()
+        assert (exact <= state.overlap_high.to_numpy()).all()
+        assert state.overlap_high.iloc[0] - state.overlap_low.iloc[0] < 0.1
+        one, who = state.iloc[0], "server" if client < 0 else f"client {client}"
+        assert re.search(rf"^ +{number}  {who} +loss .*{one.value:.4g}, {one.low:.4g} to {one.high:.4g}", out, re.M)
+
+
+def test_what_is_no_run_of_a_network_is_one_line(capsys, tmp_path, trained, states):
+    folder, _ = trained
+    toy, cut = tmp_path / "toy", tmp_path / "cut"
+    train(planned("fedavg", "quadratics", {"clients": 2, "rows": 4, "columns": 3}, Conduct(rounds=1)), toy)
+    for path in folder.rglob("*.*"):
+        (cut / path.relative_to(folder)).parent.mkdir(parents=True, exist_ok=True)
+        (cut / path.relative_to(folder)).write_bytes(path.read_bytes())
+    (cut / "checkpoints" / "round-000002.safetensors").write_bytes(b"cut")
+    names = [f"--{name}={value}" for name, value in OWN.items()]
+    for where, more, parts in (
+        (toy, (), ("quadratics, which is no network",)),
+        (cut, (), ("round-000002.safetensors is damaged",)),
+        (folder, names[:1], ("has its own network, data and loss: leave out --data",)),
+        (folder, ("--loss", "mse", "--batch-norm", "batch"), ("leave out --loss, --batch-norm",)),
+        (folder, ("--clients", "4"), ("--clients must be at most 3", "got 4")),
+        (folder, ("--blocks",), ("--blocks and --checkpoints",)),
+        (states[0], names[:1], ("--model must be named",)),
+        (states[0], (*names, "--clients", "1"), ("--clients is for --checkpoints with the folder of a run",)),
+    ):
+        status, out, err = of_run(capsys, where, tmp_path / "out", *more)
+        assert (status, out) == (2, "")
+        assert "Traceback" not in err
+        lines = [line for line in err.splitlines() if line.startswith("rankproof:")]
+        assert len(lines) == 1
+        assert all(part in lines[0] for part in parts), lines
+    assert not list(Path(tmp_path / "out").glob("*"))
 
 
 class Opened:

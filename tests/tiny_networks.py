@@ -15,6 +15,11 @@ def mlp():
     return perceptron(6, (8,), 3, seed=0, dtype=torch.float32)
 
 
+def splits():
+    """Training and test samples, for runs."""
+    return (X, Y), (X, Y)
+
+
 def batch_norm():
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Linear(8, 3))
