@@ -210,7 +210,8 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     measure=measure_factors,
     control=Form("Bases are orthonormal and S is diagonal.", {"full": False}),
     correction=Form(
-        r"S has full rank if the threshold $0 < \vartheta \le \|\tilde S^*\|$ is on the tail from $\sigma_{r_1+1}$ on.",
+        r"U and V are orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde "
+        r"S^*\|$ is on the tail from $\sigma_{r_1+1}$ on.",
         {"rule": "after"},
         ({"rule": "printed"}, {"length": 1.01}, {"diagonal": 0.99}),
     ),

@@ -154,10 +154,10 @@ def measure_runs(context: Context) -> list[Run]:
     ),
     correction=Form(
         r"$\min_{t \le T}\|\nabla_{\tilde S}L\|^2 \le K\cdot\frac1T\left(L(W_r^1) - L(W_r^{T+1}) + \sum_t(\vartheta_t"
-        r"\|\nabla L(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with $K = 2L/(1 - (1-\lambda L)^{2s_*})$ for "
-        r"$s_*\lambda L \le 1/2$: the least K for T = 1, at most $1/(s_*\lambda(1 - s_*\lambda L))$. K is about "
-        r"$25.0L$ at $s_*\lambda L = 1/24$ and $13.0L$ at 1/12; 48 serves from $s_*\lambda L$ of about 0.0213 on, and "
-        "no constant serves all small rates.",
+        r"\|\nabla L(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with $\vartheta_t$ the norm of what round t "
+        r"cuts and $K = 2L/(1 - (1-\lambda L)^{2s_*})$ for $s_*\lambda L \le 1/2$: the least K for T = 1, at most "
+        r"$1/(s_*\lambda(1 - s_*\lambda L))$. K is about $25.0L$ at $s_*\lambda L = 1/24$ and $13.0L$ at 1/12; 48 "
+        r"serves from $s_*\lambda L$ of about 0.0213 on, and no constant serves all small rates.",
         {"loss": "gradient", "best": True},
         mutants=({"share": 0.9}, {"factor": 0.99}, {"loss": "L theta"}),
     ),

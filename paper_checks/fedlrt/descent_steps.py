@@ -117,7 +117,8 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
     mutants=[{"total": 11.0}],
     control=Form(r"$(s_*\lambda)^3L^3e^2$ in the bracket, and $1+e+e^2 \le 13$.", {"power_L": 3, "total": 13.0}),
     correction=Form(
-        r"$(s_*\lambda)^3L^3e^2$ in the bracket.",
+        r"The last term of the bracket is $(s_*\lambda)^3L^3e^2$. With it both bounds hold as printed, by $s_*\lambda "
+        r"L \le 1$; with the printed one the first needs $(s_*\lambda)^2L \le 1$, which is not assumed.",
         {"power_L": 3},
         mutants=({"power_L": 2}, {"power_L": 4}, {"power": 2}, {"total": 11.0}),
         asks="neither",

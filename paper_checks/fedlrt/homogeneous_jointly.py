@@ -17,6 +17,7 @@ from paper_checks.fedlrt.homogeneous_setting import (
     UNIT_START,
     find_smoothness,
     read_in,
+    started,
 )
 from paper_checks.fedlrt.least_squares import LEVELS, Followed, follow_all, settled
 from paper_checks.fedlrt.legendre_runs import CLOSE
@@ -83,15 +84,20 @@ def measure_test(context: Context) -> Test:
         *read_in("the step is admitted for all C, the rank is found in the first quarter of the run and never "
                  "underestimated, the run comes within $10^{-5}$, and in fewer rounds than FedLin.",
                  "plain", "dx", "uniform"),
-        Reading(UNIT_START.name, "The step is admitted for all C, and: " + UNIT_START.says, UNIT_START.constants,
-                UNIT_START.why),
+        Reading(
+            UNIT_START.name,
+            f"With polynomials of value 1 at 1{started('1')}: the step is admitted for all C, and the rank is 4 within "
+            f"{FEW} rounds and never below it.",
+            UNIT_START.constants,
+            UNIT_START.why,
+        ),
     ),
     control=Form(
         "With polynomials orthonormal for the uniform law: rank, error and fewer rounds than FedLin.",
         {"basis": "uniform", "parts": ("rank", "error", "faster")},
     ),
     importance="result",
-    because="Where the step is admitted for every C, rank 4 is not found within 200 rounds; elsewhere it is not.",
+    because="With value 1 at 1 rank 4 is not found within 200 rounds; otherwise the step is not admitted for every C.",
     uses=("fedlrt/claim-hom-stepsize", "fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x"),
     vary=(), expect=("refuted", "statistical"),
 )  # fmt: skip

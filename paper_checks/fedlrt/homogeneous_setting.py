@@ -61,7 +61,8 @@ UNIT_START = Reading(
     "value 1 at 1 with a start of size 1",
     f"With polynomials of value 1 at 1{started('1')}: the rank is 4 within {FEW} rounds and never below it.",
     {"basis": "plain, size 1"},
-    "The text gives no size of the random start; a few rounds are counted, not a share of the run.",
+    "The text gives no size of the random start. A few rounds are counted, not a share of the run, which here would "
+    "take about half a million rounds to 1e-5 and is not followed to its end.",
 )
 
 
@@ -128,7 +129,8 @@ def determined(curvatures: Mapping[str, float], bases: Sequence[str], n: int) ->
         asks="weaker",
     ),
     kind="setting",
-    because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 1521, and steps with them.",
+    because="No normalisation of the polynomials is given: curvatures spread 1 to 1 or 1 to 1521, and other steps are "
+    "admitted.",
     expect=("corrected", "search"),
 )  # fmt: skip
 def exp_homogeneous(problems: Mapping[tuple[str, int], Setting], samples: int = 10_000, moved: float = 0.0,
@@ -171,7 +173,7 @@ def find_smoothness(context: Context) -> dict[str, dict[int, float]]:
     readings=read_in("the step is admitted for C = 1, 2, 4, 8, 16, 32.", "plain", "dx", "uniform", run=False),
     hypotheses=(Dropped("points spread uniformly among the clients", {"basis": "plain, by region"}),),
     best={"rate": Best(4.0e-3, "searched: the largest admitted with value 1 at 1, 4.04e-3 to 4.06e-3 by the points")},
-    because="With orthonormal polynomials the curvature of some clients exceeds what the step admits; plain ones pass.",
+    because="Where the polynomials are orthonormal the curvature of some clients is larger than the step admits.",
     expect=("depends on the reading", "search"),
 )
 def claim_hom_stepsize(smoothness: Mapping[str, Mapping[int, float]], basis: str = "plain", rate: float = RATE,

@@ -192,9 +192,9 @@ def count_rounds(context: Context) -> list[Counts]:
     ),
     control=Form("32 clients do not need more than 6 % more rounds than one.", {"least": -10.0, "most": 0.06}),
     correction=Form(
-        "With the simplified correction 32 clients need somewhat more rounds than one: 1 to 4 % to 1e-2 and to 1e-5 on "
-        "the sets of points tried, 0.1 to 0.3 % to 0.1 with polynomials orthonormal for dx. With the full correction "
-        "they need the same number within one round.",
+        "With the simplified correction 32 clients need somewhat more rounds than one: 1 to 4 % more to distances of "
+        "1e-2 and 1e-5 on the sets of points tried, and 0.1 to 0.3 % to a distance of 0.1 with polynomials orthonormal "
+        "for dx. With the full correction they need the same number within one round.",
         {"least": 0.0, "most": 0.06, "within": 1.0},
         ({"least": 0.1}, {"most": 1e-4}, {"within": -1.0}, {"kind": "full", "least": 0.005}, {"own": -1.0}),
     ),

@@ -115,6 +115,13 @@ def mean_target_on_grid(seed: int, basis: str) -> Grid:
     return on_grid([(x, y)], targets.mean(dim=0).numpy(), basis)
 
 
+@cache
+def one_small_target(seed: int, basis: str) -> Grid:
+    """The same points with targets e_c e_c' times 1, 1, 1 and 1/10."""
+    x, y = np.random.default_rng([seed, 4]).uniform(-1.0, 1.0, (2, SAMPLES))
+    return on_grid([(x, y)], np.diag([1.0, 1.0, 1.0, 0.1, *[0.0] * 6]) / 4.0, basis)
+
+
 def normal_start(seed: int, n: int, scale: float) -> Tensor:
     """Normal weights ``(1, n, n)``."""
     return torch.from_numpy(scale * np.random.default_rng([seed, 5]).standard_normal((1, n, n)) / np.sqrt(n))
@@ -166,6 +173,34 @@ def long_heterogeneous_run(seed: int, reading: Choice, rounds: int, until: float
     """FeDLRT on the heterogeneous test with all points at every client, as one client of the mean loss."""
     start = normal_start(seed, 10, reading.scale)
     return on_grid_run(mean_target_on_grid(seed, reading.basis), start, reading, HETEROGENEOUS, rounds, until)
+
+
+@cache
+def small_target_run(seed: int, reading: Choice, rounds: int) -> Run:
+    """The same with one small target."""
+    grid = one_small_target(seed, reading.basis)
+    return on_grid_run(grid, normal_start(seed, 10, reading.scale), reading, HETEROGENEOUS, rounds, CLOSE)
+
+
+@cache
+def small_target_full_rank(seed: int, basis: str, rounds: int) -> float:
+    """FedLin's distance there: with all points at every client its round is descent on the mean loss."""
+    off = (normal_start(seed, 10, 1.0)[0].numpy() - one_small_target(seed, basis).target).ravel()
+    curvatures, axes = np.linalg.eigh(minimisers(own_targets(seed, basis))[1].reshape(100, 100).numpy())
+    steps = HETEROGENEOUS.steps * rounds
+    return float(np.linalg.norm((1.0 - HETEROGENEOUS.rate() * curvatures) ** steps * (axes.T @ off)))
+
+
+@cache
+def quotient_of_paces(seed: int, basis: str) -> float:
+    """Least curvature of the heterogeneous test along matrices of the minimiser's rank there, over the least of all."""
+    W, H = (part.numpy() for part in minimisers(own_targets(seed, basis)))
+    U, sigma, Vt = np.linalg.svd(W.reshape(10, 10))
+    rank = int((sigma > 1e-9 * sigma[0]).sum())
+    outside = np.kron(U[:, rank:], Vt[rank:].T)  # what is left of the columns beside those of the tangent space
+    along = np.linalg.svd(outside)[0][:, outside.shape[1] :]
+    whole = H.reshape(100, 100)
+    return float(np.linalg.eigvalsh(along.T @ whole @ along)[0] / np.linalg.eigvalsh(whole)[0])
 
 
 def apart(one: Run, other: Run) -> float:

@@ -19,6 +19,7 @@ THEMES = (
         "homogeneous_setting",
         "least_squares",
         "homogeneous_jointly",
+        "heterogeneous_setting",
         "different_targets",
         "vision_settings",
         "vision_experiments",

@@ -124,7 +124,7 @@ def measure_splits(context: Context) -> list[Split]:
     ),
     kind="assumption",
     importance="result",
-    because=r"If the norms of all and of the block differ by $\delta$, what is left out can be as large as about "
+    because=r"Where the norms of all and of the block differ by a share $\delta$, the rest can be a share of about "
     r"$\sqrt{2\delta}$.",
     expect=("corrected", "proof"),
 )
@@ -236,7 +236,8 @@ def thm_4(
     correction=Form(
         r"If every round starts as in the corrected Theorem 4, with its $\kappa$, $\delta \le 1$ and $x = s_*\lambda L "
         r"\le \frac12$: $\min_{t \le T}\|\nabla_{\tilde S}L\|^2 \le \frac{L}{x(1 - \kappa x)}\cdot\frac1T"
-        r"(L(W_r^1) - L(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla L(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2))$. As "
+        r"(L(W_r^1) - L(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla L(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2))$, with "
+        r"$\vartheta_t$ the norm of what round t cuts. As "
         r"$\kappa < 1.2072$, the constant is at most $13.35L$ at $x = 1/12$ and $25.28L$ at 1/24; 96 serves from "
         r"x = 1/94 to 1/2.",
         {"assumption": "outside", "loss": "gradient", "best": True, "most": 1.0, "limit": 0.5},
@@ -249,7 +250,7 @@ def thm_4(
     also=("fedlrt/cor-2",),
     uses=("fedlrt/thm-4",),
     importance="result",
-    because=r"It rests on Theorem 4; and small rates descend too little for a bound without $1/\lambda$.",
+    because=r"Theorem 4, on which it rests, fails; and small rates descend too little for a bound without $1/\lambda$.",
     expect=("corrected", "proof"),
 )
 def cor_1(

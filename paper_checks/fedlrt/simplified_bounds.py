@@ -128,18 +128,19 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
     r"which equals $-(s_*\lambda)(1 - \delta^2 - 12(s_*\lambda)L + \delta^2(s_*\lambda))\|\tilde U^\top "
     r"F\tilde V\|^2$.",
     measure=measure_combined,
-    control=Form(r"The first step for $\|U^TFV\| = \|\tilde g\|$.", {"keep": ("within",)}),
+    control=Form(r"The first step for $\|U^\top FV\| = \|\tilde U^\top F\tilde V\|$.", {"keep": ("within",)}),
     correction=Form(
-        r"With $\|U^TFV\|^2 \ge (1 - \delta^2)\|\tilde g\|^2$: $-x(1 - 12xL)\|U^TFV\|^2 + \delta^2x\|\tilde g\|^2 + "
-        r"\frac L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - 12(1 - \delta^2)xL - \frac12\delta^2xL)\|\tilde g"
-        r"\|^2$. Step (I) needs the reverse inequality; (46) and the bounds give $\delta^2$ and $\frac L2\delta^2$, "
-        r"and the last term enters with the other sign.",
+        r"With $x = s_*\lambda \le \frac1{12L}$, $\tilde g = \tilde U^\top F\tilde V$ and $\|U^\top FV\|^2 \ge (1 - "
+        r"\delta^2)\|\tilde g\|^2$: $-x(1 - 12xL)\|U^\top FV\|^2 + \delta^2x\|\tilde g\|^2 + \frac "
+        r"L2\delta^2x^2\|\tilde g\|^2 \le -x(1 - 2\delta^2 - 12(1 - \delta^2)xL - \frac12\delta^2xL)\|\tilde g\|^2$. "
+        r"Step (I) needs the reverse inequality; (46) and the bounds give $\delta^2$ and $\frac L2\delta^2$, and the "
+        "last term enters with the other sign.",
         {"form": "corrected", "keep": ("inequality",)},
         mutants=({"loss": 1.99}, {"half": 0.45}, {"reverse": False}),
     ),
     uses=("fedlrt/eq-46", "fedlrt/thm-11-hat-first", "fedlrt/thm-11-hat-second"),
-    because=r"Step (I) needs the reverse inequality of norms; and the last line has $\delta^2$ for $\delta$, one with "
-    "the other sign.",
+    because=r"Step (I) needs the reverse inequality of norms; the last line has $\delta^2$ where the one before has "
+    r"$\delta$, and a sign changes.",
     expect=("corrected", "proof"),
 )
 def thm_11_combine(cases: list[tuple[Fraction, ...]], form: str = "printed", loss: float = 2.0, half: float = 0.5,

@@ -81,16 +81,17 @@ def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = F
     measure=measure_traces,
     control=Form("The second expression in that reading.", {"keep": ("second",)}),
     correction=Form(
-        r"$\check V_c = [U|0]^T(F_c(\tilde W_r) - F(\tilde W_r))[V|0] = E\tilde U^T(F_c(\tilde W_r) - F(\tilde W_r))"
-        r"\tilde VE$: the first expression has the opposite sign, and E multiplies from outside the bases, where the "
-        "shapes meet.",
+        r"With $E = \begin{bmatrix}I & 0\\0 & 0\end{bmatrix}$, 2r by 2r: $\check V_c = [U|0]^\top(F_c(\tilde W_r) - "
+        r"F(\tilde W_r))[V|0] = E\tilde U^\top(F_c(\tilde W_r) - F(\tilde W_r))\tilde VE$. As printed the first "
+        r"expression has the opposite sign, and in the second E stands between $\tilde U^\top$, 2r by n, and $F_c - "
+        "F$, n by n, where the shapes do not meet.",
         {"first": 1.0},
         mutants=({"first": -1.0}, {"second": -1.0}, {"second": 1.01}),
     ),
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs, and their shapes meet with the blocks outside the bases only.",
+    because="The two expressions have opposite signs, and in the second 2r columns meet n rows.",
     expect=("corrected", "proof"),
 )
 def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
@@ -118,7 +119,7 @@ def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
     measure=measure_traces,
     control=Form("The block outside of the upper left one.", {"keep": ("outside",)}),
     correction=Form(
-        r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^TF_c(\tilde W_{r,c}^s)\tilde V - \check V_c)$, as in "
+        r"$\tilde S_c^{s+1} = \tilde S_c^s + \lambda(\tilde U^\top F_c(\tilde W_{r,c}^s)\tilde V - \check V_c)$, as in "
         r"Algorithm 5, with $\check V_c$ the block of $F_c - F$; printed are the other sign in both, and no "
         r"$\lambda$ before $\check V_c$ in the second.",
         {"first": -1.0, "second": -1.0, "power": 1},

@@ -255,7 +255,8 @@ LONG_STEP = {"time over d_3": 3, "theta over d_2 d_3": 9, "cut part over d_2 d_3
             r"Be^L$ and "
             r"$d_3 = 1$.",
             {"longest": 1},
-            r"$\Delta t$ is one step of an integrator, and its flow is bounded by the gradient.",
+            r"$\Delta t$ is one step of an integrator, hence short; any other bound on it takes the place of 1 and "
+            "changes the constants. What a flow covers is bounded by the gradient, so that B is taken to bound it.",
             ({"d_2": 0.98}, {"d_3": 0.0}, {"d_3": 0.99}),
         ),
     ),

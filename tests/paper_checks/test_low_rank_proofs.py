@@ -41,6 +41,8 @@ TAMPERED: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
     ("claim-thm3-text", lambda v: v.update(theta="1/2")),
     ("claim-thm3-text", lambda v: v.update(rate="1/8")),
     ("claim-close-to-full", lambda v: v.update(own="2")),
+    ("claim-close-to-full@as-theorem-5-bounds-it", lambda v: v.update(d_2="99/100")),
+    ("claim-close-to-full@as-theorem-5-bounds-it", lambda v: v.update(d_3="99/100")),
     ("claim-het-plateau", lambda v: v.update(curvature="2")),
     ("claim-het-plateau", lambda v: v.update(steps=[])),
 ]
@@ -50,7 +52,7 @@ def test_proofs_verify_and_tampered_ones_do_not():
     files = {}
     for label in dict.fromkeys(label for label, _ in TAMPERED):
         of_claim = stored(PAPER.folder, f"fedlrt/{label.partition('@')[0]}")
-        (files[label],) = (file for file in of_claim if file.kind == "certificate")
+        (files[label],) = (file for file in of_claim if (file.kind, file.id) == ("certificate", f"fedlrt/{label}"))
     changed, empty = [], [replace(file, values={}) for file in files.values()]
     for label, change in TAMPERED:
         values = dict(files[label].values)

@@ -78,4 +78,6 @@ def thm_8_proof(values: Values) -> Violation:
         Hypothesis("12 s lambda L", 12 * steps * rate * L, "<=", 1),
     )
     derived, printed = L**3 * rate**4 * steps**4, steps * rate * (steps * rate) ** 3 * L**2
-    return Violation(abs(derived - printed), Fraction(0), assumes=assumes, reads="derived minus printed, over e^2")
+    return Violation(abs(derived - printed), Fraction(0), assumes=assumes,
+                     reads="third term as derived, L^3 lambda^4 s^4, minus the one of the printed bracket, "
+                     "L^2 lambda^4 s^4, both over e^2 and |g|^2")  # fmt: skip

@@ -183,6 +183,33 @@ def claim_close(values: Values) -> Proof:
     return _answer(flaws, r"$d_k + 2D + \epsilon/L$ grows by $1 + \lambda L$ in a step, then induction over the rounds")
 
 
+@proof("fedlrt/claim-close-to-full@as-theorem-5-bounds-it", d_2=1, d_3=1)
+def claim_close_in_a_round(values: Values) -> Proof:
+    r"""One round of $s_*$ steps from common weights; $\epsilon$ is what the steps leave outside of the wide bases.
+
+    Let $d_k$ be the distance of a client's weights after k steps from those it has with FedLin, $d_0 = 0$. FedLin's
+    step is along $\nabla L_c(x) - \nabla L_c(x_0) + \nabla L(x_0)$, FeDLRT's along the projection of the same
+    expression, which differs from it by at most $\epsilon \le 3B$. So $d_{k+1} \le (1 + \lambda L)d_k +
+    \lambda\epsilon$, and $d_{s_*} \le ((1 + \lambda L)^{s_*} - 1)\epsilon/L \le (e^x - 1)\epsilon/L$ with $x =
+    s_*\lambda L$. As $xe^x - (e^x - 1)$ is 0 at 0 and has the derivative $xe^x \ge 0$, this is at most $s_*\lambda
+    e^x\epsilon$, and $e^x \le e^L$ for $s_*\lambda \le 1$. The mean over the clients is within the same, and truncation
+    adds at most $\vartheta \le \vartheta/(s_*\lambda)$.
+    """
+    d_2, d_3 = rational(values["d_2"]), rational(values["d_3"])
+    rate, L, eps, d, x, a, A = sympy.symbols("lambda L epsilon d x a A", positive=True)
+    step, kept = d + rate * (L * d + eps), eps / L
+    flaws = ["" if sympy.expand(step + kept - (1 + rate * L) * (d + kept)) == 0 else "what a step multiplies"]
+    flaws.append("" if sympy.expand(a * kept - kept - (a - 1) * eps / L) == 0 else "the end of a round")
+    room = d_2 * x * sympy.exp(x) - (sympy.exp(x) - 1)
+    slope = sympy.expand(sympy.simplify(sympy.diff(room, x) * sympy.exp(-x)))
+    flaws.append("" if room.subs(x, 0) == 0 and non_negative(slope) else "the end is not below d_2 times s lambda")
+    flaws.append(
+        "" if non_negative(sympy.cancel((d_3 - 1 / (1 + A)) * (1 + A))) else "truncation, s lambda = 1/(1 + A)"
+    )
+    return _answer(flaws, r"$d_k + \epsilon/L$ grows by $1 + \lambda L$ in a step, $\epsilon \le 3B$, and truncation "
+                   r"adds $\vartheta$: $d_1 = 0$, $d_2 = 3Be^L$, $d_3 = 1$")  # fmt: skip
+
+
 @proof("fedlrt/claim-het-plateau", curvature="1", clients=[2, 3, 4], steps=[1, 2, 4])
 def claim_het_plateau(values: Values) -> Proof:
     r"""Clients of the same points have the same second derivative H, in W and in the coefficients of common bases.

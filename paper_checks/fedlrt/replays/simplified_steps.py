@@ -127,4 +127,7 @@ def thm_11_combine(values: Values) -> Violation:
     )
     rest = delta * x + delta * x**2
     first = -x * (1 - 12 * x * L)
-    return Violation(first * share + rest, first + rest, assumes=assumes, reads="first line against the second")
+    return Violation(first * share + rest, first + rest, assumes=assumes,
+                     reads="x = s_* lambda, share = |U'FV|^2 / |Ut'FVt|^2: first line against the second, both in "
+                     "units of "
+                     "|Ut'FVt|^2")  # fmt: skip
