@@ -277,7 +277,8 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
     where="v1 and iclr, Appendix A.3, part (iii)",
     says=r"$S_3 = \sum_{j=a_N+1}^{p+\alpha}\left\{\frac{U_M^2}{g_M(1)^2} - \frac{U_N^2}{g_N(1)^2}\right\} = (p + "
     r"\alpha - a_N - 1)\left(\frac{U_M^2}{g_M(1)^2} - \frac{U_M^2}{g_N(1)^2}\frac{s_N^2}{s_M^2}\right)$ by $U_N/s_N = "
-    "U_M/s_M$, and is negative.",
+    "U_M/s_M$, and is negative, as each of the six sums is said to be; by the power series of R then $Q = 0$, with Q "
+    "as printed, which is defined nowhere.",
     measure=draw_instances,
     control=Form("The bracket, by the ratio of the edges.", {"lines": ("bracket",)}),
     correction=Form(
