@@ -110,7 +110,7 @@ def test_what_is_no_state_of_the_model_is_one_line(capsys, tmp_path, states):
 def trained(tmp_path_factory):
     """The folder of a run in factors, its checkpoints at rounds 2 and 4, and the dense spectra that belong to it."""
     folder = tmp_path_factory.mktemp("trained") / "run"
-    given = {"model": OWN["model"], "clients": 3, "epochs": 2, "batch": 10, "learning_rate": 0.3, "rank": 2, "layers": "0,2"}
+    given = {"model": OWN["model"], "clients": 3, "epochs": 2, "batch": 10, "rank": 2, "layers": "0,2"}
     plan = planned("fedlrt", OWN["data"], given, Conduct(rounds=4, keep_every=2))
     train(plan, folder)
     parts, spectra = parts_of(plan), {}
