@@ -303,7 +303,8 @@ def measure_means(context: Context) -> list[Mean]:
         ({"needed": "whole"}, {"needed": "one client's"}, {"spread": 1e-3}),
     ),
     uses=("fedlrt/alg-6",),
-    because="QR decompositions of the stacked factors and an SVD of size Cr give the factors of the mean.",
+    because="No full matrix is needed: QR decompositions of the stacked factors and an SVD of size Cr give the mean's "
+    "factors.",
     expect=("corrected", "proof"),
 )
 def claim_alg6(means: list[Mean], needed: str = "whole", spread: float = 0.0,

@@ -77,8 +77,8 @@ def measure_flow(context: Context) -> tuple[tuple[Flow, ...], tuple[Point, ...]]
     control=Form(r"The lines for S and U: the flow in the row space, $(\dot US + U\dot S)V^\top = -GP_V$.",
                  {"lines": "S and U"}),
     correction=Form(
-        r"With $\dot V = -(I - P_V)G^\top US^{-\top}$; then $\dot W = -(G - (I - P_U)G(I - P_V))$, and $U^\top\dot U = "
-        r"V^\top\dot V = 0$.",
+        r"The third line is $\dot V = -(I - P_V)G^\top US^{-\top}$ with $G = \nabla_WL(USV^\top)$; then $\dot W = -(G "
+        r"- (I - P_U)G(I - P_V))$, and $U^\top\dot U = V^\top\dot V = 0$.",
         {"transposed": True},
         ({"transposed": False}, {"inverses": "exchanged"}, {"sign": -1}, {"projection": 0.9}),
         asks="neither",

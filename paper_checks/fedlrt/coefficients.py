@@ -340,8 +340,9 @@ def measure_lipschitz(context: Context) -> list[Lipschitz]:
     measure=measure_lipschitz,
     control=Form("(24), with the first and the last step of its proof.", {"keep": ("(24)", "proof")}),
     correction=Form(
-        r"(24), and (25) with $U^\top(F(US_1V^\top) - F(US_2V^\top))V$, the form that is used later. The constant L is "
-        r"the best. Norms of U and V in the proof are operator norms; Frobenius norms would be $\sqrt r$.",
+        r"(24) holds, and (25) with $U^\top(F(US_1V^\top) - F(US_2V^\top))V$, the form that is used later. The "
+        r"constant L is the best. Norms of U and V in the proof are operator norms; Frobenius norms would be $\sqrt "
+        "r$.",
         {"form": "U'(.)V"},
         ({"constant": 0.99}, {"form": "U(.)V'"}),
     ),

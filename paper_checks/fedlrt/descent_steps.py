@@ -39,7 +39,7 @@ def _judge_rounds(
 
 @claim(
     "fedlrt/thm-7-first-term",
-    where="Appendix F, proof of Theorem 7, first term",
+    where="Appendix F.2, proof of Theorem 7, first term",
     says=r"$-\langle\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}, F(\tilde W_r)\rangle "
     r"\le \frac{L\lambda}C\sum_{c,s}\|\tilde S_c^s-\tilde S\|\,\|\tilde U^\top F(\tilde W_r)\tilde V\| - "
     r"s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
@@ -57,7 +57,7 @@ def thm_7_first_term(rounds: list[Spent], drift: float = 1.0, leading: float = 1
 
 @claim(
     "fedlrt/thm-7-second-term",
-    where="Appendix F, proof of Theorem 7, second term",
+    where="Appendix F.2, proof of Theorem 7, second term",
     says=r"$\frac L2\|\frac\lambda C\sum_{c,s}P_{\tilde U}F_c(\tilde W_{r,c}^s)P_{\tilde V}\|^2 \le "
     r"\frac{L^3\lambda^2s_*}C\sum_{c,s}\|\tilde S_c^s-\tilde S_c\|^2 + (s_*\lambda)^2L\|\tilde U^\top "
     r"F(\tilde W_r)\tilde V\|^2$.",
@@ -108,7 +108,7 @@ def _shown_for_all(power: int, power_L: int, total: float) -> tuple[Fact, ...]:
 
 @claim(
     "fedlrt/thm-8-proof",
-    where="Appendix F, proof of Theorem 8",
+    where="Appendix F.2, proof of Theorem 8",
     says=r"Theorem 1 in (31) gives the third term $L^3\lambda^4s_*^4\exp(2)\|g\|^2$, and the bracket $1 - "
     r"(s_*\lambda)L - (s_*\lambda)L\exp(1) - (s_*\lambda)^3L^2\exp(2)$ is at least $1 - (s_*\lambda)L(1 + "
     r"\exp(1) + \exp(2))$, hence at least $1 - 12(s_*\lambda)L$, as $(s_*\lambda)L \le 1$ and $1 + \exp(1) + "

@@ -68,7 +68,7 @@ STEP_SIZES = Listing(
     "Step sizes: what the paper asks, and what is needed",
     ("statement", "the paper asks", "what is found"),
     (
-        ("drift, Theorem 1", "$`\\lambda \\le 1/(Ls_*)`$", "enough; the exact drift is known for every step"),
+        ("drift, Theorem 1", "$`\\lambda \\le 1/(Ls_*)`$", "this is enough; the exact drift is known for every step"),
         (
             "descent before truncation, Theorems 2 and 8",
             "$`\\lambda \\le 1/(12Ls_*)`$",
@@ -83,8 +83,8 @@ STEP_SIZES = Listing(
         (
             "convergence, Theorem 3",
             "any $`\\lambda \\le 1/(12Ls_*)`$",
-            "a lower bound as well: the constant grows like $`1/(s_*\\lambda)`$; 48 serves from $`s_*\\lambda L`$ of "
-            "about 0.0213 on",
+            "a lower bound on the rate is needed as well: the constant grows like $`1/(s_*\\lambda)`$; 48 serves from "
+            "$`s_*\\lambda L`$ of about 0.0213 on",
         ),
         (
             "simplified correction, Theorem 4",
@@ -96,7 +96,7 @@ STEP_SIZES = Listing(
         (
             "simplified correction, Corollary 1",
             "$`\\lambda \\le 1/(s_*(12L + \\delta^2))`$",
-            "adds quantities of different units; 96 serves from $`s_*\\lambda L`$ of 1/94 to 1/2",
+            "the limit adds quantities of different units; 96 serves from $`s_*\\lambda L`$ of 1/94 to 1/2",
         ),
     ),
 )

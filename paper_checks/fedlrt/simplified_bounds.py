@@ -48,7 +48,8 @@ def _judge_hats(
 
 
 _STRONGER = (
-    r"With $\|\nabla_{\hat S}L_c(\tilde W_{r,c}^s)\| \le \delta\|\nabla_{\tilde S}L(\tilde W_r)\|$ instead of (14)"
+    r"With $\|\nabla_{\hat S}L_c(\tilde W_{r,c}^s)\| \le \delta\|\nabla_{\tilde S}L(\tilde W_r)\|$ instead of (14) the "
+    "bound holds"
 )
 
 
@@ -92,8 +93,8 @@ def thm_11_hat_first(
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
         r"With $\|\nabla_{\hat S}L_c(\tilde W_{r,c}^s)\|$ at most $\delta\|\nabla_{\tilde S}L(\tilde W_r)\|$ in root "
-        "mean square over clients and steps, instead of (14); the gradients in the sum are those of $L_c$, printed "
-        "without the index.",
+        "mean square over clients and steps, instead of (14), the bound holds; the gradients in the sum are those of "
+        "$L_c$, printed without the index.",
         {"assumption": "in mean"},
         mutants=({"half": 0.49}, {"power": 3}, {"assumption": "printed"}),
     ),

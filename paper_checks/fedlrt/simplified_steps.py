@@ -194,8 +194,8 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Promi
     measure=measure_traces,
     control=Form("The equality and the split.", {"keep": ("equal", "split")}),
     correction=Form(
-        r"The inner products with the opposite sign, $\langle\tilde S^* - \tilde S, \nabla_{\tilde S}L\rangle$ in (43) "
-        "and (44), as in Lemma 4.",
+        r"Both steps hold with the opposite sign of the inner products, $\langle\tilde S^* - \tilde S, \nabla_{\tilde "
+        r"S}L\rangle$, and with it in (43) and (44), as in Lemma 4.",
         {"sign": 1.0},
         mutants=({"sign": -1.0}, {"half": 0.49}, {"mixed": 0.01}),
     ),

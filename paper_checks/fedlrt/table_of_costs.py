@@ -297,7 +297,7 @@ def find_crossings(context: Context) -> list[Crossing]:
 
 @promises(
     "fedlrt/fig-3",
-    where="Figure 3 and its caption",
+    where="Figure 3 and its caption (which ranks occur is a matter of the runs: fedlrt/fig-5 to fedlrt/fig-8)",
     says="Communication cost, compute cost of a client and client memory for $s_* = 1$, a single data point and n = "
     "512: "
     r"the costs drop by orders of magnitude after the amortisation point of $r \approx 200$, which is 40 % of full "

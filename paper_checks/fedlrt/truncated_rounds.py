@@ -72,7 +72,7 @@ def measure_truncated(context: Context) -> list[Truncated]:
 
 @claim(
     "fedlrt/thm-2",
-    where="Section 3.2, Theorem 2, eq. (12); Appendix F, Theorem 9, eqs. (35) and (38)",
+    where="Section 3.2, Theorem 2, eq. (12); Appendix F.2, Theorem 9, eqs. (35) and (38)",
     says=r"Let $U^tS^tV^{t,\top}$ and $U^{t+1}S^{t+1}V^{t+1,\top}$ be the factors before and after a round of "
     r"Algorithm 1 with variance correction and truncation threshold $\vartheta$, and $0 < \lambda \le "
     r"\frac1{12Ls_*}$. Then $L(U^{t+1}S^{t+1}V^{t+1,\top}) - L(U^tS^tV^{t,\top}) \le -s_*\lambda(1 - "

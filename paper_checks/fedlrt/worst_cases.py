@@ -119,7 +119,7 @@ def _attained(clients: int, steps: int, step: Fraction) -> Round:
 
 @claim(
     "fedlrt/thm-8",
-    where="Appendix F, Theorem 8, eq. (34)",
+    where="Appendix F.2, Theorem 8, eq. (34)",
     says=r"Under the assumptions of Theorem 7, with $0 < \lambda \le \frac1{12Ls_*}$ and $s_* \ge 1$: $L(\tilde "
     r"W_r^*) - L(\tilde W_r) \le -s_*\lambda(1 - 12s_*\lambda L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$.",
     measure=measure_descent,
@@ -175,7 +175,7 @@ def measure_drift(context: Context) -> list[Round]:
 
 @claim(
     "fedlrt/thm-1",
-    where="Section 3.2, Theorem 1, eq. (11); Appendix F, Theorem 6, eq. (27)",
+    where="Section 3.2, Theorem 1, eq. (11); Appendix F.1, Theorem 6, eq. (27)",
     says=r"Given augmented $\tilde U$, $\tilde V$, $\tilde S$, and $0 < \lambda \le \frac1{Ls_*}$ with $s_* \ge 1$ "
     r"local steps: for all clients c and $s = 1, \ldots, s^*-1$, $\|\tilde S_c^s - \tilde S_c\| \le "
     r"\exp(1)s_*\lambda\|\nabla_{\tilde S}L(\tilde U\tilde S\tilde V^\top)\|$, with the corrected "
@@ -239,7 +239,7 @@ def measure_chain(context: Context) -> list[Chain]:
 
 @claim(
     "fedlrt/thm-6-proof",
-    where="Appendix F, proof of Theorem 6",
+    where="Appendix F.1, proof of Theorem 6, from the recursion on (the recursion: the proof of fedlrt/thm-1)",
     says=r"With $a = 1 + \frac1{s_*}$: $\sum_{j=0}^sa^j = \frac{a^{s+1}-1}{a-1}$, and times $\lambda\|\tilde "
     r"U^\top F(\tilde W_r)\tilde V\|$ this is at most $(1+\frac1{s_*})^{s+1}s_*\lambda\|\cdot\| \le "
     r"(1+\frac1{s_*})^{s_*}s_*\lambda\|\cdot\| \le \exp(1)s_*\lambda\|\cdot\|$.",
@@ -316,7 +316,7 @@ def measure_spent(context: Context) -> list[Spent]:
 
 @claim(
     "fedlrt/thm-7",
-    where="Appendix F, Theorem 7, eq. (31)",
+    where="Appendix F.2, Theorem 7, eq. (31)",
     says=r"For $\tilde S^* = \frac1C\sum_c\tilde S_c^{s_*}$ the corrected update (26) yields $L(\tilde W_r^*) - "
     r"L(\tilde W_r) \le -(s_*\lambda)(1 - (s_*\lambda)L)\|\tilde U^\top F(\tilde W_r)\tilde V\|^2 + "
     r"(\frac{L\lambda}C\sum_{c=1}^C\sum_{s=0}^{s_*-1}\|\tilde S_c^s - \tilde S\|)\|\tilde U^\top F(\tilde "

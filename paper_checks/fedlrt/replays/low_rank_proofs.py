@@ -188,7 +188,7 @@ def claim_close_in_a_round(values: Values) -> Proof:
     r"""One round of $s_*$ steps from common weights; $\epsilon$ is what the steps leave outside of the wide bases.
 
     Let $d_k$ be the distance of a client's weights after k steps from those it has with FedLin, $d_0 = 0$. FedLin's
-    step is along $\nabla L_c(x) - \nabla L_c(x_0) + \nabla L(x_0)$, FeDLRT's along the projection of the same
+    step is along $\nabla L_c(w) - \nabla L_c(w_0) + \nabla L(w_0)$, FeDLRT's along the projection of the same
     expression, which differs from it by at most $\epsilon \le 3B$. So $d_{k+1} \le (1 + \lambda L)d_k +
     \lambda\epsilon$, and $d_{s_*} \le ((1 + \lambda L)^{s_*} - 1)\epsilon/L \le (e^x - 1)\epsilon/L$ with $x =
     s_*\lambda L$. As $xe^x - (e^x - 1)$ is 0 at 0 and has the derivative $xe^x \ge 0$, this is at most $s_*\lambda

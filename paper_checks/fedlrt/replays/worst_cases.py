@@ -1,7 +1,8 @@
-r"""Replays of the claims in ``worst_cases``: certificates of every client's vectors, with nothing reduced.
+r"""Client drift and descent of a round: proofs, and certificates of the worst case over all smooth losses.
 
-The vectors are g and, for each client, the changes of its gradient between the start and each of its points. A client
-function is known by the inequalities between its points that hold for every function with curvature in [low, 1], L = 1.
+The vectors of a certificate are g and, for each client, the changes of its gradient between the start and each of its
+points. A client function is known by the inequalities between its points that hold for every function with curvature in
+[low, 1], L = 1.
 """
 
 from __future__ import annotations
@@ -302,9 +303,9 @@ def thm_7(values: Values) -> Proof:
     1, 1, 1, for all sizes and rates. The machine does it at the sizes on file, and shows there that other constants
     serve too: for each case, right side minus left side is a sum of what is known to be non-negative.
 
-    That is |e||g| + t<g, D> with |t| <= 1 (1, or $1 - s\lambda$ for constants of one half), |e|^2 - |D|^2, the
-    smoothness of the mean between start and end, and a positive semidefinite rest. The constants are those of the three
-    terms of the statement; the last one is that of the printed statement if the constants are 1, 1, 1.
+    That is $|e||g| + t\langle g, D\rangle$ with $|t| \le 1$ (1, or $1 - s\lambda$ for constants of one half), $|e|^2 -
+    |D|^2$, the smoothness of the mean between start and end, and a positive semidefinite rest. The constants are those
+    of the three terms of the statement; the last one is that of the printed statement if the constants are 1, 1, 1.
     """
     cases, half = values["cases"], ("1/2", "1", "1/2")
     wanted = [(*one, *constants) for one in rounds([Fraction(1, 12), Fraction(1, 2), 2, 5, 100])
