@@ -177,7 +177,7 @@ def alg_lora(rounds: list[Round], rate: float = 1.0, cross: float = 1.0, factors
     expect=("holds", "search"),
 )
 def alg_ffa(found: tuple[list[Round], list[Iteration]], rate: float = 1.0, weight: float = 1.0) -> Evidence:
-    """A stays and B follows the recursion; a second round of exact minimisation changes nothing."""
+    """The factor A stays and B follows the recursion; a second round of exact minimisation changes nothing."""
     promises = []
     for one in found[0]:
         A, sent = one.before.A["W"], [upload.factor["W"] for upload in one.trips[0].uploads]
@@ -344,7 +344,7 @@ def judge_iterations(found: list[Iteration], factor: float, unit: bool, mean_b: 
     expect=("holds", "search"),
 )
 def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
-    """Iterations of the toolkit, which knows Gram matrices only, against the samples themselves."""
+    """Iterations of the toolkit, which knows Gram matrices only, agree with those on the samples themselves."""
     promises = judge_iterations(found, factor, unit, mean_b)
     return judge_promises(promises, "d from 2 to 8, m from 2 to 40, 1 to 4 clients, alike and not; two iterations")
 
@@ -360,6 +360,6 @@ def alg_2(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b
     expect=("holds", "search"),
 )
 def alg_2h(found: list[Iteration], factor: float = 2.0, unit: bool = True, mean_b: bool = True) -> Evidence:
-    """Iterations under the population loss against the closed form."""
+    """Iterations under the population loss follow the closed form."""
     promises = judge_iterations(found, factor, unit, mean_b)
     return judge_promises(promises, "d from 2 to 8, 1 to 4 clients with minimisers of their own; two iterations")

@@ -21,18 +21,47 @@ from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, 
 from paper_checks.context import Context
 from paper_checks.methods.identity import Equation, Point, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
+from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.expectations import ALPHA, BETA, M, expectation, scalar_product, scale, symbols_of
 from paper_checks.rolora.laws import BEST_C5, student_tail
-from paper_checks.rolora.minimiser import FACTORS, Setting, tried_settings
+from paper_checks.rolora.minimiser import FACTORS, LEFT_OPEN, Setting, tried_settings
 
 Array = NDArray[np.float64]
 SINE, COSINE = 0.6, 0.8
+OF_THRESHOLDS = r"For all $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, 1)$ there is a constant K such that, "
+"""How the readings begin in which the constants of Omega are one of the thresholds."""
 
 
 def gradient_settings(_: Context) -> tuple[Setting, ...]:
     r"""One client, $\epsilon_3 = \epsilon_2$, so that $m = Cq$ is also $Nm = Cd\log(2/\epsilon_0)/\epsilon_3^2$."""
     thresholds = ((0.5, 0.5, 0.5), (0.5, 0.1, 0.6), (0.1, 0.1, 0.1), (0.1, 0.1, 0.01), (0.1, 0.1, 1e-4))
-    return tuple(Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000)))
+    settings = [Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000))]
+    return (*settings, *(Setting(1, d, *e, enough(*e)) for e, d in product(thresholds[:-1], (2, 1000))))
+
+
+def enough(e0: float, e1: float, e2: float) -> float:
+    r"""A constant K of the thresholds with which $m \ge Kq$ gives the printed bound, for $\epsilon_3 = \epsilon_2$."""
+    level = e2 / ((1.0 - e0) * (1.0 - e1))
+    room = min(1.0, e2 / (1.0 - e0) * level / (1.0 + level))
+    return 300.0 * (1.0 - log(min(e1, e2))) * max(1.0, (e2 / room) ** 2)
+
+
+FEW = {"N": 39_943_100, "m": 3, "d": 1000, "eps_0": "0.1", "eps_1": "0.1", "eps_2": "0.05", "eps_3": "0.05", "K": 100,
+       "T": 4}  # fmt: skip
+r"""Three samples of each of many clients: $Nm \ge Kd\log(2/\epsilon_0)/\epsilon_3^2$, and a heavy tail at T."""
+
+
+def judge_few(power: float, share: float) -> Evidence:
+    """Three samples of each client: the mean of the minimisers is beyond T with a probability of the order 1/N^3."""
+    N, m, d, e0, e1, e2, e3, _, T = (float(value) for value in FEW.values())
+    level = e2 / ((1.0 - e0) * (1.0 - e1))
+    # On the event the deviation is more than the root of the left side, over 2 delta; all else is far less likely.
+    beyond = (SINE * T * (0.7 * T - 1.415)) ** 2 * (d - 2) / (2 * N * m)
+    q = max(log(N) / min(e1, e2) ** 2, d * log(2.0 / e0) / e2**2)
+    missed = -log(38 * (T * N) ** 3) if beyond > (share * e3 / (1.0 - e0) * (level**2 + level)) ** 2 else -inf
+    line = Promise("log of the probability of failure", max(missed, -1e9), log(2.0) - power * log(q), at_most=True,
+                   case=FEW)  # fmt: skip
+    return judge_promises([line], "three samples of each client, d = 1000, thresholds of 0.1 and 0.05, K = 100")
 
 
 def schur_tail(room: float, m: int) -> float:
@@ -65,7 +94,6 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0, "
     "1)$.",
     measure=gradient_settings,
-    control=Form("The statement for thresholds of at least 1/2.", {"floor": 0.5}),
     correction=Form(
         r"With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with "
         r"probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$: the "
@@ -73,9 +101,7 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
         r"(the first iteration, or fresh samples), $E[\nabla_al]$ is (49), and the samples of the gradient are those "
         r"behind $\bar b$ or others. The deviation is of the order "
         r"$\tilde\epsilon\delta$: for $\epsilon_3 = \epsilon_2 \to 0$ and m = Cq the printed bound fails with a "
-        r"probability that tends to 1. (With a constant that may depend on the thresholds, as in Lemma "
-        r"A.9, $1 - 2q^{-10}$ can be had for the factor of the proof and $m = \Omega(q)$. The lemma does not ask for "
-        r"that: for m = 1 each client's minimiser has Cauchy's law, and so has their mean.)",
+        r"probability that tends to 1.",
         {"form": "proof", "probability": "least"},
         mutants=({"share": 0.02}, {"power": 1e5}, {"form": "lemma"}),
     ),
@@ -83,16 +109,33 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     best={"share": Best(0.13, "searched, for one client")},
     also=("rolora/eq-44",),
     uses=("rolora/lem-A.9", "rolora/eq-65"),
-    because=r"The deviation is of the order $\tilde\epsilon\delta^t$, as (76) has it; the factor $\epsilon'^2 + "
-    r"\epsilon'$ goes to 0.",
-    hypotheses=(
-        Dropped(r"$m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$ (but $m \ge q$)", {"fewest": 1.0}),
+    because=r"For $m = Cq$ the deviation is of the order $\tilde\epsilon\delta^t$, as (76) has it; the factor "
+    r"$\epsilon'^2 + \epsilon'$ goes to 0.",
+    readings=(
+        LITERAL,
+        Reading(
+            "constant of the thresholds",
+            OF_THRESHOLDS + r"if $Nm \ge K\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (44) holds with probability at "
+            r"least $1 - 2q^{-10}$, for (49) and for the mean over all samples in the place of $E[\nabla_al]$.",
+            {"constant": "thresholds"},
+            LEFT_OPEN,
+            ({"power": 10.1},),
+        ),
+        Reading(
+            "with the m of Lemma A.9",
+            OF_THRESHOLDS + r"if $m \ge Kq$ and $Nm \ge K\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (44) holds with "
+            r"probability at least $1 - 2q^{-10}$, with (49) for $E[\nabla_al]$ and a independent of the samples.",
+            {"constant": "thresholds", "samples": "each"},
+            r"The proof uses Lemma A.9, which asks for $m = \Omega(q)$, and so does Lemma 5.3, for which this one is.",
+            ({"share": 0.1},),
+        ),
     ),
-    expect=("corrected", "proof"),
+    hypotheses=(Dropped(r"$m \ge Kq$", {"samples": "all"}),),
+    expect=("depends on the reading", "proof"),
 )
 def lem_A_10(
     settings: tuple[Setting, ...], form: str = "lemma", probability: str = "q", power: float = 10.0, share: float = 1.0,
-    floor: float = 0.0, fewest: float = 100.0,
+    constant: str = "absolute", samples: str = "all",
 ) -> Evidence:  # fmt: skip
     r"""One client, any d, $\delta = 3/5$, by the exact law; every constant C of the samples must fail to refute.
 
@@ -102,12 +145,15 @@ def lem_A_10(
         probability: whether q or d stands in it.
         power: printed as 10.
         share: scales the bound.
-        floor: smallest threshold.
-        fewest: smallest constant of the samples where d stands in the probability.
+        constant: whether those of Omega are absolute, or one of the thresholds.
+        samples: whether there are enough in all, or of each client.
     """
+    if constant == "thresholds" and samples == "all":
+        return judge_few(power, share)
     found = None
-    for C in FACTORS if probability == "q" else (fewest, 1000.0):  # N = 1: 100 in both
-        cases = [one for one in settings if one.C == C and one.e2 >= floor]
+    own = constant == "thresholds"
+    for C in (0.0,) if own else FACTORS if probability == "q" else (100.0, 1000.0):  # N = 1: 100 in both
+        cases = [one for one in settings if (enough(one.e0, one.e1, one.e2) if own else C) == one.C]
         factors = [one.level**2 + one.level if form == "lemma" else (1.0 + one.level) ** 2 for one in cases]
         tails = [deviation_tails(one, share * factor) for one, factor in zip(cases, factors, strict=True)]
         right = np.array([log(2.0) - power * log(one.q if probability == "q" else one.d) for one in cases])
@@ -118,9 +164,9 @@ def lem_A_10(
             return judge_inequality(
                 left, right, 1e-4 * (1.0 + np.abs(right)), case=lambda index: cases[index].numbers(),
                 domain=tried_settings(cases),
-                scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for C up to "
-                "1000, d from 2 "
-                "to 1000, delta = 3/5; exact law within bounds. The constants in Omega are read as absolute",
+                scope="one client with its own samples in both halves, eps_3 = eps_2, m = C q for "
+                f"{'a C of the thresholds' if own else 'C up to 1000'}, d from 2 to 1000, delta = 3/5; exact law "
+                "within bounds",
                 printed="log of the probability of failure",
             )  # fmt: skip
 
@@ -129,7 +175,7 @@ def lem_A_10(
             evidence = judge(np.maximum(high, -1e300))
             if not evidence.ok:
                 evidence = replace(evidence, ok=None, witness=None, reason="the bounds of the law leave it open")
-        if evidence.ok and probability == "q":
+        if own or (evidence.ok and probability == "q"):
             return evidence  # one C is enough
         if not evidence.ok and probability != "q":
             return evidence

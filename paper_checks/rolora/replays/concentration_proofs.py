@@ -133,6 +133,46 @@ def lem_A_10(values: Values) -> Proof:
                  "of clients and dimensions; constants by intervals")  # fmt: skip
 
 
+def enough_of_thresholds(values: Values) -> str:
+    r"""Why $m \ge Kq$ for a constant K of the thresholds does not give the probability q^-10 twice; empty if it does.
+
+    Let $\ell = -\log\min(\epsilon_1, \epsilon_2)$ and $M = q\epsilon_2^2 \ge dL \ge 2\log2$, so that $\log q \le \log M
+    + 2\ell$. With $K \ge 300(1 + \ell)$, at least the constant of the proof of Lemma A.9 in this reading, (13) fails
+    with probability at most $q^{-10}$. Let two columns have to be within $\tau \le 1$, and let $Nm\tau^2 \ge 300(1 +
+    \ell)M$. In the proof of Lemma A.10 that is C log 2 times $k = gM(1 + \ell)$, $g = \frac{300}{C\log2}$, so that $k
+    \ge d$ and they fail with probability at most $5e^{-\kappa k}$. And $\kappa k \ge \log5 + 10\log M + 20\ell$, as
+    $\log M \le M/e$.
+    """
+    C, alpha, columns = (interval(values[name]) for name in ("samples", "alpha", "columns"))
+    kappa, g = C * LOG_2 * (alpha - iv.log(1 + alpha)) / 2, columns / (C * LOG_2)
+    least = 2 * LOG_2
+    enough = (
+        surely(columns * LOG_2 / 2 - 1 - 10 / EULER) and surely(columns * LOG_2 * LOG_2 - 20) and surely(g * LOG_2 - 1)
+        and surely(kappa * g - 10 / EULER) and surely((kappa * g - 10 / EULER) * least - iv.log(5))
+        and surely(kappa * g * least - 20)
+    )  # fmt: skip
+    return "" if enough else "the number of samples"
+
+
+@proof("rolora/lem-A.10@with-the-m-of-lemma-a-9", columns="300")
+def lem_A_10_thresholds(values: Values) -> Proof:
+    r"""The events of the minimisers and of two columns, with a smaller threshold $\tau$ for these than $\epsilon_3$.
+
+    Let $\tau = \min\{1, \tilde\epsilon\frac{\epsilon'}{1 + \epsilon'}\}$ and $K = 300(1 + \ell)\max\{1,
+    \epsilon_2^2/\tau^2\}$. Where $|T| \le \epsilon'$ and both columns, $(\bar S - I)a$ and $(\bar S - I)u$, are at most
+    $\tau$ long, the deviation of the gradient from (49) is at most $2\tau(1 + \epsilon')^2\delta \le
+    2\tilde\epsilon(\epsilon'^2 + \epsilon')\delta$ in units of $\|b^*\|^2$, as in the proof of Lemma A.10 with $\tau$
+    for $\epsilon_3$. $Nm\tau^2 \ge Kq\tau^2 \ge 300(1 + \ell)q\epsilon_2^2$, so that each of the two fails with
+    probability at most $q^{-10}$.
+    """
+    level, tilde = sympy.symbols("level tilde", positive=True)
+    same = sympy.expand((1 + level) ** 2 * tilde * level / (1 + level) - tilde * (level**2 + level))
+    flaw = normal_quotient() or enough_for_gradient(values) or enough_of_thresholds(values)
+    flaw = flaw or ("" if sympy.simplify(same) == 0 else "the threshold of the columns")
+    return Proof(not flaw, flaw or "Lemma A.9 in this reading and Chernoff's bounds for two fixed vectors, with a "
+                 "smaller threshold for these; constants by intervals")  # fmt: skip
+
+
 @proof("rolora/eq-43", factor="28", C="4")
 def eq_43(values: Values) -> Proof:
     r"""With $M = \max\{A, dL\} \ge 2\log2$, f the factor: $m\min(\epsilon_1, \epsilon_2)^2 \ge fM$, $Q \le M/\log2$.

@@ -92,8 +92,8 @@ def end(values: Values) -> End:
         tangent *= ((1 + tangent - 2 * s) / (1 + tangent + 2 * s * tangent)) ** 2
     return End(
         tangent / (1 + tangent), eps, assumes,
-        "s = eta |b*|^2, delta_0 = sine, eps = target; in the limit of many samples; the theorem asks "
-        f" for T >= 2 log(delta_0/eps) / (c (1 - delta_0^2)): T = {most}",
+        "s = eta |b*|^2, delta_0 = sine, eps = target; in the limit of many samples; the theorem asks for "
+        f" T >= 2 log(delta_0/eps) / (c (1 - delta_0^2)): T = {most}",
     )  # fmt: skip
 
 

@@ -41,6 +41,40 @@ def lem_A_10(values: Values) -> Violation:
     )  # fmt: skip
 
 
+@replay("rolora/lem-A.10@constant-of-the-thresholds")
+def lem_A_10_few(values: Values) -> Violation:
+    """Three samples of each client, delta = 3/5: a lower bound of the probability that (44) fails.
+
+    z, w are X a, X u of all clients, n = 3N entries; the clients' T_i = z_i'w_i/|z_i|^2 have the density 2/pi (1 +
+    t^2)^-2, so that P(T_1 >= x) > 1/(19 x^3) for x >= 1. With T_1 >= T N, and the sum of the others not negative, the
+    mean is at least T. Across the plane of a and a* the deviation is 2 delta s |mean z - w| |g| / n, s = c + delta
+    mean, with a normal g of d - 2 entries that z and w are independent of; both expectations are 0 there. |z|^2 >= 0.49
+    n by the other clients, |w|^2 <= 2 n and |g|^2 >= (d - 2)/2 but for exp(-(n - 3)/11), exp(-n/7) and exp(-(d - 2)/11)
+    (Chernoff).
+    """
+    e_0, e_1, e_2, e_3, K, T = fractions(values, "eps_0", "eps_1", "eps_2", "eps_3", "K", "T")
+    N, m, d = (int(values[name]) for name in ("N", "m", "d"))
+    n, net = N * m, enclosed("ln", 2 / e_0)
+    level, tilde = e_2 / ((1 - e_0) * (1 - e_1)), e_3 / (1 - e_0)
+    far = (Fraction(3, 5) * T * (Fraction(7, 10) * T - Fraction(1415, 1000))) ** 2 * Fraction(d - 2, 2) / n
+    assumes = assuming(
+        *(Hypothesis(f"eps_{k}", eps, ">", 0) for k, eps in enumerate((e_0, e_1, e_2, e_3))),
+        *(Hypothesis(f"eps_{k}", eps, "<", 1) for k, eps in enumerate((e_0, e_1, e_2, e_3))),
+        Hypothesis("d", d, ">", 2),
+        Hypothesis("m, for that law", m, "=", 3),
+        Hypothesis("n, for 0.49 n", n, ">=", 150),
+        Hypothesis("N m, against K d log(2/eps_0)/eps_3^2", n, ">=", K * d * net[1] / e_3**2),
+        Hypothesis("T, for the tail and a positive distance", T, ">=", 3),
+        Hypothesis("squared deviation, over that of (44)", far / (tilde * (level**2 + level)) ** 2, ">", 1),
+    )
+    rest = sum((enclosed("exp", -Fraction(k, f))[1] for k, f in ((n - 3, 11), (n, 7), (d - 2, 11))), Fraction(0))
+    q = max(enclosed("ln", N)[0] / min(e_1, e_2) ** 2, d * net[0] / e_2**2)
+    return Violation(1 / (38 * (T * N) ** 3) - rest, 2 * q**-10, assumes=assumes, given={"q": q},
+                     reads="m samples of each client, N m >= K d log(2/eps_0)/eps_3^2, delta = 3/5; a lower bound of "
+                     "the probability of failure, by that of one client's minimiser so far out that their mean is T "
+                     "delta off, and 2 q^-10; for any K a larger T and d do the same")  # fmt: skip
+
+
 @replay("rolora/eq-77")
 def eq_77(values: Values) -> Violation:
     """The last inequality, of (79): d^-10 < q^-10, that is q < d."""

@@ -18,6 +18,7 @@ from paper_checks.rolora.replays.concentration_proofs import (
     EULER,
     LOG_2,
     enough_for_gradient,
+    enough_of_thresholds,
     interval,
     normal_quotient,
     surely,
@@ -179,27 +180,17 @@ def eq_107(values: Values) -> Proof:
 def eq_107_thresholds(values: Values) -> Proof:
     r"""$\tilde\epsilon \le \epsilon'$ for $\epsilon_3 = \epsilon_2$, and each event fails with at most $q^{-10}$.
 
-    $m \ge Kq$ for $K = 300(1 + \ell)$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$; let $M = q\epsilon_2^2
-    \ge dL \ge 2\log2$, $\log q \le \log M + 2\ell$. (42): K is at least the constant of the proof of Lemma A.9 in this
-    reading. (62), in the setting of the proof of Lemma A.10: $Nm\epsilon_3^2 \ge KM$ is C log 2 times $k = gM(1 +
-    \ell)$, $g = \frac{300}{C\log2}$, so that $k \ge d$ and the two columns fail with probability at most
-    $5e^{-\kappa k}$. And $\kappa k \ge \log5 + 10\log M + 20\ell$, as $\log M \le M/e$.
+    $m \ge Kq$ for $K = 300(1 + \ell)$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$: for (42) and for (62), with $\tau =
+    \epsilon_3 = \epsilon_2$ and $Nm\epsilon_3^2 \ge Kq\epsilon_2^2$.
     """
-    C, alpha, columns = (interval(values[name]) for name in ("samples", "alpha", "columns"))
-    kappa, g = C * LOG_2 * (alpha - iv.log(1 + alpha)) / 2, columns / (C * LOG_2)
-    least = 2 * LOG_2
-    enough = (
-        surely(columns * LOG_2 / 2 - 1 - 10 / EULER) and surely(columns * LOG_2 * LOG_2 - 20) and surely(g * LOG_2 - 1)
-        and surely(kappa * g - 10 / EULER) and surely((kappa * g - 10 / EULER) * least - iv.log(5))
-        and surely(kappa * g * least - 20)
-    )  # fmt: skip
     flaw = (
-        flaw_of_first(rational(values["factor"]), sympy.Integer(1)) or normal_quotient() or enough_for_gradient(values)
-    )
+        flaw_of_first(rational(values["factor"]), sympy.Integer(1)) or normal_quotient()
+        or enough_for_gradient(values) or enough_of_thresholds(values)
+    )  # fmt: skip
     # eps' - eps~ = eps~ eps_1 / (1 - eps_1), with eps_1 = h / (1 + h).
     share = h / (1 + h)
     less = non_negative(sympy.cancel(tilde / (1 - share) - tilde))
-    flaw = flaw or ("" if enough and less else "the number of samples")
+    flaw = flaw or ("" if less else "the number of samples")
     return Proof(not flaw, flaw or "(76) with the threshold of (109), Lemma A.9 in this reading and Chernoff's bounds "
                  "for two fixed vectors; constants by intervals")  # fmt: skip
 
