@@ -100,7 +100,7 @@ def parameters(where: LayerSet, rank: int = 4) -> int:
 def table_5(
     tables: tuple[Mapping[str, LayerSet], Mapping[str, Mapping[str, LayerSet]]], budget: str = "P2", shift: float = 0.0
 ) -> Evidence:
-    """First and last layer, and number of matrices, of each data set."""
+    """First and last layer and the number of matrices are the same for each data set."""
     cells = {}
     for name, where in tables[0].items():
         other = tables[1][budget][name]
@@ -125,7 +125,7 @@ def table_7(
     table: Mapping[str, Mapping[str, LayerSet]], budgets: tuple[str, ...] = ("P1", "P2", "P3"), layers: int = 24,
     factor: float = 1.0,
 ) -> Evidence:  # fmt: skip
-    """LoRA parameters at rank 4, each more than ``factor`` times those of the budget before; layers that exist."""
+    """The number of parameters grows from each budget to the next, and all layers exist; rank 4 for all."""
     orders, told = {}, []
     for name in table[budgets[0]]:
         sizes = [parameters(table[budget][name]) for budget in budgets]
@@ -144,10 +144,10 @@ def table_7(
     says="The LoRA module is applied to every weight matrix of the selected layers.",
     measure=lambda context: TABLE_7,
     expect=("not checkable here", None),
-    expect_reason="Tables 5, 7, 8, 9 and 11 use the word layer for one matrix, given by its type and its index, and so "
-    "read the sentence says what Table 7 lists; whether a listed matrix was left out is printed nowhere. With a "
-    "transformer block as the layer two of its six weight matrices carry LoRA, those of values and queries, and in P1 "
-    "of SST-2 that of values alone",
+    expect_reason="what a layer is decides. If it is a weight matrix, given by its type and its index as in Table 7, "
+    "every listed one is said to carry LoRA, and whether one was left out is printed nowhere. If it is a transformer "
+    "block, the sentence does not agree with Table 7, where of the six weight matrices of a block two carry LoRA, "
+    "those of values and queries, and in P1 of SST-2 that of values alone",
 )
 def table_7_every(table: Mapping[str, Mapping[str, LayerSet]]) -> Evidence:
     """Undecided: the types that are listed stand in the scope."""
@@ -170,14 +170,14 @@ KILOBYTES = (1000.0, 1024.0)
     says="Table 8: with the layers given there each of the three methods sends 187.5 KB, or 250 KB.",
     measure=lambda context: TABLE_8,
     control=Form(
-        "Within each column the three methods send equally much, in 32-bit numbers 192 KiB (196.6 kB) and 256 KiB "
+        "In each row the three methods send equally much, in 32-bit numbers 192 KiB (196.6 kB) and 256 KiB "
         "(262.1 kB) per client and round. The printed numbers are 1000 times the sizes in MiB, 0.1875 and 0.25.",
         {"kilobytes": (1024**2 / 1000,), "sizes": (4,), "copies": (1,)},
     ),
     kind="number",
     importance="detail",
-    because="In no size of numbers and no KB are they 187.5 and 250, but 1000 times those in MiB. The methods do send "
-    "equally much.",
+    because="No size of a number and no KB gives 187.5 and 250; they are 1000 times the sizes in MiB. The methods do "
+    "send equally much.",
     expect=("refuted", "proof"),
 )
 def table_8(
@@ -260,7 +260,7 @@ def judge_configuration(
     expect=("holds", "proof"),
 )
 def table_9(setup: Configuration, layers: float = 32.0, rounds_of_iteration: int = 2) -> Evidence:
-    """Layers that exist, and an even number of rounds."""
+    """All layers exist, and the number of rounds is even, as two alternate in RoLoRA."""
     return judge_configuration(setup, (8, 2), layers, rounds_of_iteration)
 
 
@@ -275,5 +275,5 @@ def table_9(setup: Configuration, layers: float = 32.0, rounds_of_iteration: int
     expect=("holds", "proof"),
 )
 def table_11(setup: Configuration, layers: float = 32.0, rounds_of_iteration: int = 2) -> Evidence:
-    """Layers that exist, and an even number of rounds."""
+    """All layers exist, and the number of rounds is even, as two alternate in RoLoRA."""
     return judge_configuration(setup, (1,), layers, rounds_of_iteration)

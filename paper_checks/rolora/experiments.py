@@ -21,7 +21,7 @@ def by_start(table: pd.DataFrame) -> Comparisons:
 FIG_2 = experiment(
     __name__, "rolora/fig-2", "rolora/fig-2", "Section 5.2, Figure 2",
     "Two layers on MNIST, 5 clients with two labels each and 10 with one: FFA-LoRA plateaus around 55 % in both, "
-    "LoRA's accuracy falls from 5 clients to 10, and RoLoRA is the more robust of the two.",
+    "LoRA's accuracy falls from 5 clients to 10, and RoLoRA is more robust.",
     "loss, optimiser, learning rates, the laws of A and of the fixed layer, and the numbers of rounds and runs are not "
     "printed, and from the printed start nothing moves (exp-5.2); the runs at laptop scale have the full MNIST, the "
     "printed sizes and starts that learn, and decide nothing about runs with other choices",

@@ -68,7 +68,7 @@ def measure_losses(context: Context) -> list[Model]:
     expect=("holds", "search"),
 )
 def eq_245(models: list[Model], over: str = "mean", scale: float = 1.0, norm_power: int = 2) -> Promises:
-    """The toolkit's population loss against the formula, and against the mean loss over all samples of signs."""
+    """The toolkit's population loss is as in the formula, and is the mean of the loss over samples of random signs."""
     for one in models:
         formula = scale * sum(apart**norm_power for apart in one.apart) / (len(one.apart) if over == "mean" else 1)
         yield close("the objective is the mean of the population losses", one.loss, formula)
@@ -116,7 +116,7 @@ def draw_pairs(context: Context) -> list[Pair]:
 
 @promises(
     "rolora/a5-minimiser",
-    where="Appendix A.5, after eq. (246)",
+    where=r"Appendix A.5, after eq. (246); the transpose of $\bar b^*$ is missing in the print",
     says=r"$(a', b')$ is a global minimiser if and only if $a'b'^\top = a^*\bar b^*$, $\bar b^* = \frac1N\sum_ib_i^*$; "
     r"the solution is unique, with $a' = a^*$ and $b' = \bar b^*$; the minimum global error is "
     r"$\frac1N\sum_i\|a^*(b_i^* - \bar b^*)^\top\|^2$.",
@@ -167,7 +167,7 @@ FEDERATIONS = "federations of 1 to 10 clients in 2 to 20 dimensions, square and 
     expect=("holds", "search"),
 )
 def def_A_13(problems: list[Problem], fewer: float = 0.0, power: int = 2, centre: str = "mean") -> Promises:
-    """The definition against the toolkit, half the mean square distance of all pairs, and the least loss."""
+    """It is the toolkit's, half the mean square distance of all pairs of clients, and the least global loss."""
     for problem in problems:
         own = problem.facts["own_B"][:, 0]
         middle = own.mean(dim=0) if centre == "mean" else own[0]

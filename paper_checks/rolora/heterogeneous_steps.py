@@ -107,7 +107,7 @@ def eq_249(
 
 @promises(
     "rolora/eq-255",
-    where="Appendix A.5, proof of Lemma A.16, eqs. (255) to (262)",
+    where=r"Appendix A.5, proof of Lemma A.16, eqs. (255) to (262); the third term of (257) lacks $2\eta$, but is 0",
     says=r"With $P = I_d - a^*(a^*)^\top$: $Pa^{t+1} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b + Pa^*\bar "
     r"b^{*\top}\bar b}{\|\ldots\|} = \frac{Pa^t - 2\eta Pa^t\bar b^\top\bar b}{\|\ldots\|}$ since $Pa^* = 0$, and "
     r"$\delta_{t+1} \le \delta_tC$, $C = \frac{|1 - 2\eta\bar b^\top\bar b|}{\|a^t(1 - 2\eta\bar b^\top\bar b) + "
@@ -174,7 +174,7 @@ def on_circle(expression: sympy.Expr) -> sympy.Expr:
     expect=("holds", "proof"),
 )
 def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, power: int = 2) -> Equations:
-    """By expansion on the circle; that the excess over 1 is a sum of squares is (268)."""
+    """The squared norm is expanded on the circle; that what exceeds 1 is a square is (268)."""
     mean, a, truth = sympy.Matrix([BETA_1, BETA_2, BETA_3]), sympy.Matrix([COS, SIN, 0]), sympy.Matrix([1, 0, 0])
     b = mean * COS
     B, along, square = b.dot(b), mean.dot(b), mean.dot(mean)
@@ -246,7 +246,9 @@ def eq_270(
 
 @claim(
     "rolora/eq-274",
-    where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285)",
+    where="Appendix A.5, proof of Proposition A.17, eqs. (274) to (285); (281) has the sum over the clients twice, "
+    "(282) a "
+    r"for $a^*$, both of length 1",
     says=r"$\frac1N\sum_il_i(a^0, b^{FFA}) = \frac1N\sum_i\|a^*(b_i^*)^\top - a^0(b^{FFA})^\top\|^2$ splits into "
     r"$\frac1N\sum_i\|a(b_i^* - \bar b^*)^\top\|^2$, $\|a^*(\bar b^*)^\top - a^0a^{0\top}a^*(\bar b^*)^\top\|^2 = "
     r"\|(I_d - a^0a^{0\top})a^*\|^2\|\bar b^*\|^2$ and a trace that is 0, which gives $\gamma^2 + \|\bar "

@@ -70,8 +70,9 @@ def table_8(values: Values) -> Violation:
     assumes = (Hypothesis("rank", rank, "=", 4), Hypothesis("printed sizes", len(factors), "=", 6))
     return Violation(
         min(distances), 0, assumes=assumes,
-        reads="matrices with LoRA, times rank 4, times 1024 numbers, times 1 to 8 bytes and 1 to 6 messages, over "
-        "1000 or 1024: distance in KB of the printed sizes from the nearest reading, beyond the rounding",
+        reads="number of factors, A or B, that a client sends, times rank 4, times 1024 numbers, times 1, 2, 4 or 8 "
+        "bytes, times 1, 2, 3 or 6 messages, over 1000 or 1024 for KB: for the nearest of these ways of counting (4, "
+        "1, 1024), the largest distance of the six from the printed size, beyond its rounding",
     )  # fmt: skip
 
 

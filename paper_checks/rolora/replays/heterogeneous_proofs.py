@@ -146,7 +146,12 @@ def step(factor: Any) -> tuple[Vector, Any]:
 
 @proof("rolora/eq-255", factor="2")
 def eq_255(values: Values) -> Proof:
-    r"""The part orthogonal to $a^*$ of the step is $1 - 2\eta\|\bar b\|^2$ times that of a: equality in (259)."""
+    r"""$\hat a^+ = (1 - 2\eta\|\bar b\|^2)a + 2\eta\langle\bar b^*, \bar b\rangle a^*$, as (261) writes its length.
+
+    P is linear and $Pa^* = 0$, so that $P\hat a^+ = (1 - 2\eta\|\bar b\|^2)Pa$: over the length (257) and (258), where
+    a third term with or without the factor $2\eta$ is 0. Its norm, with $\delta_{t+1} = \|Pa^{t+1}\|$ and $\delta_t =
+    \|Pa^t\|$, is (259) and (260), with equality.
+    """
     factor = rational(values["factor"])
     after, squares = step(factor)
     written = plus((1, A), (-2 * ETA * squares, A), (2 * ETA * inner(MEAN, plus((COSINE, MEAN))), TRUTH))
@@ -156,6 +161,30 @@ def eq_255(values: Values) -> Proof:
         ("(258)", same_vector(_across(after), plus((1 - 2 * ETA * squares, _across(A))))),
     )
     return Proof(not flaw, flaw or r"the part of the step orthogonal to $a^*$, as a combination of vectors")
+
+
+@proof("rolora/eq-263", four="4", cross="4", sign=1, power=2)
+def eq_263(values: Values) -> Proof:
+    r"""With $\bar b = x\bar b^*$ and $\beta = \|\bar b\|^2 = x^2G$: $\langle\bar b^*, \bar b\rangle^2 = \beta G$.
+
+    (264), (265): the square of $(1 - 2\eta\beta)a + 2\eta xGa^*$ for unit vectors a and $a^*$ with $a^\top a^* = x$.
+    It is $(1 - 2\eta\beta)^2 + 4\eta^2\beta G + 4\eta(1 - 2\eta\beta)\beta = 1 + 4\eta^2\beta(G - \beta)$, (267). $G -
+    \beta = (1 - x^2)G \ge 0$ gives (268).
+    """
+    four, cross = rational(values["four"]), rational(values["cross"])
+    after, squares = step(2)
+    along = COSINE * MEAN_SQUARED
+    written = (1 - 2 * ETA * squares) ** 2 + four * ETA**2 * along ** values["power"]
+    written += cross * ETA * (1 - 2 * ETA * squares) * COSINE * along
+    last = 1 + values["sign"] * four * ETA**2 * squares * (MEAN_SQUARED - squares)
+    rest = sympy.Symbol("rest", nonnegative=True)
+    excess = sympy.expand(last - 1).subs(COSINE**2, 1 / (1 + rest)) * (1 + rest) ** 2
+    flaw = first(
+        ("(265)", same(inner(after, after), written)),
+        ("(267)", same(written, last)),
+        ("(268)", non_negative(sympy.cancel(excess))),
+    )
+    return Proof(not flaw, flaw or "the squared length of the step in inner products, and a sign")
 
 
 @proof("rolora/prop-A.17", share="1", spread="1")
@@ -169,7 +198,14 @@ def prop_A_17(values: Values) -> Proof:
 
 @proof("rolora/eq-274", cross="0", split="1", last="1")
 def eq_274(values: Values) -> Proof:
-    """(279) to (285) one by one; the mean over the clients of the inner product in (280) is 0 by linearity."""
+    r"""(280) is the square of the sum of $a^*(b_i^* - \bar b^*)^\top$ and $a^*\bar b^{*\top} - a^0(b^{FFA})^\top$.
+
+    The second does not depend on i and the first is 0 on average over the clients, so that the mean of the traces is 0:
+    (281). With $b^{FFA} = \bar b^*a^{*\top}a^0$ of (275) and (276) the second is $(I_d - a^0a^{0\top})a^*\bar
+    b^{*\top}$. Norms of rank one give $\|u(b_i^* - \bar b^*)^\top\| = \|b_i^* - \bar b^*\|$ for every unit vector u, a
+    or $a^*$, (282) and (283), and $\|(I_d - a^0a^{0\top})a^*\|\|\bar b^*\|$, (284), whose first factor is $\delta_0$.
+    (285) is Definition A.13.
+    """
     cross, split, last = (rational(values[name]) for name in ("cross", "split", "last"))
     own, off = minus(CLIENT, MINIMISER), minus(MINIMISER, [(A, plus((COSINE, MEAN)))])
     spread = plus((1, OWN), (-1, MEAN))
@@ -188,7 +224,11 @@ def eq_274(values: Values) -> Proof:
 
 @proof("rolora/eq-293", size="1")
 def eq_293(values: Values) -> Proof:
-    r"""The squared distance of the products is $(1 - x^2)G$ at $b^{T+1} = x\bar b^*$; $\epsilon^2 = \delta_T^2 + h$."""
+    r"""$b^{T+1} = x\bar b^*$ with $x = a^{*\top}a^T$, so that $a^T(b^{T+1})^\top = a^T(a^T)^\top a^*\bar b^{*\top}$.
+
+    That is (293) and (294). (295) is the norm of rank one, and $\|(I_d - a^T(a^T)^\top)a^*\|^2 = 1 - x^2 = \delta_T^2$.
+    (296) is $\delta_T \le \epsilon$, (297) $\|a^*\| = 1$.
+    """
     size = rational(values["size"])
     apart = square(minus([(A, plus((COSINE, MEAN)))], MINIMISER))
     side = plus((1, TRUTH), (-COSINE, A))

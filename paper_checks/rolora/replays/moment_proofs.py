@@ -73,7 +73,12 @@ def first_square(values: Values) -> Any:
 
 @proof("rolora/eq-189", noise="1", weight="1", power=2)
 def eq_189(values: Values) -> Proof:
-    r"""$u_1^\top u_1 = s_1^2h_1^2/N^2$, and $r_2^2/r_1 = g_1^2$."""
+    r"""$u_1^\top u_1 = s_1^2h_1^2/N^2$, and $r_2^2/r_1 = g_1^2$.
+
+    With $x_{1,1} = z_1$ and $x_{1,2} = w_1$, $r_1 = h_1^2$ and $r_2 = h_1g_1$; $s_1h_1 = \alpha h_1 + \beta g_1$. And
+    $E(\alpha h_1 + \beta g_1)^2 = \alpha^2Eh_1^2 + 2\alpha\beta Eh_1Eg_1 + \beta^2Eg_1^2 = \alpha^2m + 1 - \alpha^2$,
+    for any m.
+    """
     own = mean(SCALE**2 * h**2) / N**2
     stated = first_square(values) / N ** values["power"]
     return told(flaw(the_noise=mean(g**2) - rational(values["noise"]), line_204=own - stated))
@@ -81,7 +86,10 @@ def eq_189(values: Values) -> Proof:
 
 @proof("rolora/eq-227", noise="1", weight="1", power=1)
 def eq_227(values: Values) -> Proof:
-    r"""$v^\top u_1 = \frac{s_1}N(X_1a)^\top(X_1a^*)$."""
+    r"""$v^\top u_1 = \frac{s_1}N(X_1a)^\top(X_1a^*)$ with $(X_1a)^\top(X_1a^*) = s_1h_1^2$.
+
+    So it is N times $u_1^\top u_1 = s_1^2h_1^2/N^2$: the mean of $(\alpha h_1 + \beta g_1)^2/N$, by (204).
+    """
     return told(flaw(line_229=mean(SCALE * PRODUCT) / N - first_square(values) / N ** values["power"]))
 
 
@@ -89,7 +97,8 @@ def eq_227(values: Values) -> Proof:
 def eq_230(values: Values) -> Proof:
     r"""For $m \ge 2$: $z_2$ is independent of the first client, $E[v^\top u_2] = Ez_2 \cdot E[(X_1a)^\top(X_1a^*)]$.
 
-    $E|s_i|$ is finite, as $Eh^{-1}$ is.
+    $E|s_i|$ is finite, as $Eh^{-1}$ is; so $Es_i = \alpha + \beta EgEh^{-1} = \alpha$ and $Ez_2 = \frac{N-1}N\alpha$.
+    And $E[(X_1a)^\top(X_1a^*)] = E[\alpha h_1^2 + \beta h_1g_1] = \alpha m$.
     """
     whole = (N - 1) / N * mean(SCALE) * mean(PRODUCT)
     others, factor = rational(values["others"]), rational(values["factor"])
@@ -101,7 +110,8 @@ def eq_230(values: Values) -> Proof:
 def eq_237(values: Values) -> Proof:
     r"""For $m \ge 2$: $u_1^\top u_2 = z_2\frac{s_1}Nh_1^2$, $s_1h_1^2 = (X_1a)^\top(X_1a^*)$, and independence again.
 
-    $E|s_i|$ is finite, as $Eh^{-1}$ is.
+    $E|s_i|$ is finite, as $Eh^{-1}$ is; so $Ez_2 = \frac{N-1}N\alpha$, and $E[(X_1a)^\top(X_1a^*)] = \alpha m$, both
+    as for (236): the mean is $\frac{N-1}N\alpha \cdot \frac{\alpha m}N$.
     """
     whole = (N - 1) / N * mean(SCALE) * mean(SCALE * h**2) / N
     stated = (N - rational(values["others"])) * m * alpha ** values["power"] / N ** values["clients_power"]
@@ -126,9 +136,16 @@ def eq_207(values: Values) -> Proof:
 def eq_205(values: Values) -> Proof:
     r"""For $m \ge 3$: $R = g/h$, and $Ez_2^2 = \frac1{N^2}((N-1)Es^2 + (N-1)(N-2)(Es)^2)$; $h_1$ is independent of it.
 
-    The law of h has a density in proportion to $h^{m-1}e^{-h^2/2}$, so that $Eh^{-2}$ is one of $\int h^{m-3}e^{-h^2/2}
-    \,dh$, which is infinite for m of 1 and 2. Then $Es^2 = \alpha^2 + (1 - \alpha^2)ER^2$ is infinite unless
-    $\alpha^2 = 1$. With m = 2 $E|R| = E|g|\,Eh^{-1}$ is finite and $Es = \alpha$; with m = 1 R is of Cauchy's law.
+    $h^2$ has the density $y^{m/2-1}e^{-y/2}/(2^{m/2}\Gamma(\frac m2))$, so that $Eh^{-2} = \Gamma(\frac m2 -
+    1)/(2\Gamma(\frac m2)) = \frac1{m-2} = ER^2$, and $ER = EgEh^{-1} = 0$. With $s = \alpha + \beta R$: $Es = \alpha$,
+    $Es^2 = \alpha^2 + \frac{1-\alpha^2}{m-2}$, and $E[u_2^\top u_2] = Ez_2^2 \cdot Eh_1^2$ is $\frac m{N^2}$ times $(N
+    - 1)(\alpha^2 + \frac{1-\alpha^2}{m-2}) + (N - 1)(N - 2)\alpha^2 = (N - 1)^2\alpha^2 + (N -
+    1)\frac{1-\alpha^2}{m-2}$.
+
+    Fewer samples.     The law of h has a density in proportion to $h^{m-1}e^{-h^2/2}$, so that $Eh^{-2}$ is one of
+    $\int h^{m-3}e^{-h^2/2} \,dh$, which is infinite for m of 1 and 2. Then $Es^2 = \alpha^2 + (1 - \alpha^2)ER^2$ is
+    infinite unless $\alpha^2 = 1$. With m = 2 $E|R| = E|g|\,Eh^{-1}$ is finite and $Es = \alpha$; with m = 1 R is of
+    Cauchy's law.
     """
     two, others = rational(values["two"]), N - rational(values["others"])
     square = mean(SCALE**2)
@@ -145,7 +162,15 @@ def eq_205(values: Values) -> Proof:
 
 @proof("rolora/eq-241", four="4", two="2", cross="2", power=2)
 def eq_241(values: Values) -> Proof:
-    r"""The six expectations add up to (242), which is also the expectation of the whole."""
+    r"""The six expectations, for $m \ge 3$, with $\beta^2 = 1 - \alpha^2$, add up to (242).
+
+    $m + \frac{\alpha^2m + \beta^2}{N^2} + \frac m{N^2}[(N-1)^2\alpha^2 + (N-1)\frac{\beta^2}{m-2}] - 2\frac{\alpha^2m +
+    \beta^2}N - 2\frac{m(N-1)\alpha^2}N + 2\frac{m(N-1)\alpha^2}{N^2}$. Of $\alpha^2m$ there are $\frac{(1 + N -
+    1)^2}{N^2} - 2 = -1$, which makes $m(1 - \alpha^2) = m\beta^2$ with the first term. What is left is
+    $\beta^2[\frac1{N^2} - \frac2N + \frac{m(N-1)}{N^2(m-2)}]$. Over m it is $\beta^2[1 + \frac{(1 - 2N)(m - 2) + m(N -
+    1)}{N^2m(m-2)}]$, where the numerator is $N(4 - m) - 2$. The expectation of the whole, found without the six, is
+    the same.
+    """
     one, product = mean(SCALE), mean(PRODUCT)
     others = (N - 1) / N * one
     second = ((N - 1) * mean(SCALE**2) + (N - 1) * (N - 2) * one**2) / N**2 * m

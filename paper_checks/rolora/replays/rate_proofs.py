@@ -154,9 +154,11 @@ def asm_5_1(values: Values) -> Proof:
 
 @proof("rolora/eq-270", factor="2", longest="1/2")
 def eq_270(values: Values) -> Proof:
-    r"""The lines of Lemma A.16 for the squared length of $\bar b^*$ at most $L_{max}^2$.
+    r"""$\|\bar b\|^2 = c^2\|\bar b^*\|^2 \le L_{max}^2$, so that $2\eta\|\bar b\|^2 \le 2\eta L_{max}^2 \le 1$.
 
-    Then $s = \eta\|\bar b^*\|^2 \le \eta L_{max}^2 \le \frac12$, which is all that the lemma asks of the step.
+    Hence $C \le |1 - 2\eta\|\bar b\|^2| = 1 - 2\eta\|\bar b\|^2$ by (269), (270); $\bar b = c\bar b^*$ is (271), $c^2
+    = 1 - (\delta^t)^2$ is (272), and $\delta^t \le \delta^0$ gives (273). With $s = \eta\|\bar b^*\|^2 \le \frac12$
+    the whole is the statement on sines below.
     """
     flaw = weaker(values, "factor=2 longest=1/2")
     flaw = flaw or flaw_of_sines(rational(values["factor"]), rational(values["longest"]))
