@@ -5,16 +5,14 @@ a file (multipliers, terms, examples) may have slack: a changed one may still ve
 """
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import pytest
 
 from paper_checks.evaluation import Replay, Replayed, evaluated
-from paper_checks.fedlrt.replays import simplified_rounds, worst_cases
 from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.replay import replays_of, stored
 
@@ -94,29 +92,6 @@ def with_statement(id: str, **constants: Any) -> Replayed:
     """What the proof comes to if its statement had other constants, and the certificate as well."""
     replay, values = PROOFS[id]
     return evaluated(replace(replay, states={**replay.states, **constants}), {**values, **constants})
-
-
-@pytest.fixture(autouse=True)
-def _each_worst_case_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same certificate of a worst case is verified once for many changes of its neighbours."""
-    monkeypatch.setattr(simplified_rounds, "_flaw", lambda content: _flaw_once(repr(whole(content)), _SIMPLIFIED))
-    monkeypatch.setattr(worst_cases, "_proves", lambda content: _flaw_once(repr(whole(content)), _FULL))
-
-
-def whole(content: Any) -> Any:
-    """All of it, read."""
-    if isinstance(content, Mapping):
-        return {name: whole(part) for name, part in content.items()}
-    return [whole(part) for part in content] if isinstance(content, list) else content
-
-
-_SIMPLIFIED, _FULL = simplified_rounds._flaw, worst_cases._proves
-
-
-@cache
-def _flaw_once(content: str, flaw_of: Any) -> str:
-    """The flaw of one certificate."""
-    return flaw_of(eval(content))
 
 
 @pytest.mark.parametrize("id", PROOFS)

@@ -3,7 +3,6 @@
 from itertools import groupby
 
 import pytest
-from replayed_once import replayed_once
 
 from paper_checks.claim import FAILING
 from paper_checks.context import SUITE_LEVEL
@@ -16,8 +15,8 @@ THEMES = {theme: tuple(claims) for theme, claims in groupby(LEDGER.claims, key=l
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_verdicts_of_a_theme_are_those_on_record(theme, monkeypatch):
-    monkeypatch.setattr("paper_checks.run.replay_in_fresh_process", replayed_once)
+def test_verdicts_of_a_theme_are_those_on_record(theme, monkeypatch, stored_answers):
+    monkeypatch.setattr("paper_checks.run.replay_in_fresh_process", stored_answers)
     for result in run(THEMES[theme], LEDGER).results:
         found = f"{result.decision.verdict} ({result.decision.grade}), {result.decision.reason}"
         assert result.as_expected, f"{result.claim.id}: {found}; on record {result.claim.expect}"

@@ -4,7 +4,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from replayed_once import replayed_once
 
 from paper_checks import findings
 from paper_checks.claim import FAILING
@@ -17,8 +16,8 @@ PAGES = [(paper, page) for paper in PAPERS for page in paper.pages]
 
 
 @pytest.fixture(autouse=True)
-def _each_file_once(monkeypatch):
-    monkeypatch.setattr(findings, "replay_in_fresh_process", replayed_once)
+def _each_file_once(monkeypatch, stored_answers):
+    monkeypatch.setattr(findings, "replay_in_fresh_process", stored_answers)
 
 
 @cache
