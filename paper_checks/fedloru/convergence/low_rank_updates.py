@@ -133,8 +133,8 @@ def eq_14(updates: Updates, meaning: str = "factorisations", cross: float = 1.0,
     if meaning == "factorisations":
         A = sympy.Matrix(2, 2, sympy.symbols("A11 A12 A21 A22"))
         yield Equation("the determinant of A, and of a product of inner size 1", A.det(), sympy.Integer(0))
-        identity = dict(zip(A, map(sympy.Integer, (1, 0, 0, 1)), strict=True))
-        return [identity], "2 x 2 matrices A, r = 2, r_A = 1"
+        regular = dict(zip(A, map(sympy.Integer, (2, 1, 1, 1)), strict=True))
+        return [regular], "2 x 2 matrices A, r = 2, r_A = 1"
     alphas = (ALPHA_B, ALPHA_A) if swapped else (ALPHA_A, ALPHA_B)
     for one in updates.symbolic:
         left, right = one.A_d * one.A_u, one.B_d * one.B_u

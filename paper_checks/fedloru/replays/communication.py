@@ -50,7 +50,11 @@ def claim_noextra(values: Values) -> Violation:
     factors = sum(2 * b * p * q for p, q in ((n, r), (r, m), (r, m), (r, m), (n, r), (n, r)))
     frozen = 2 * b * n * m + 2 * b * m * n  # x W^T, and the gradient of x
     fedhm = M * E * factors + M * 2 * m * r * n + 30 * m * n * min(m, n)
-    reads = "operations of one linear layer in a round: those of FedLoRU in local steps, all of FedHM"
+    reads = (
+        "operations of one linear layer in a round, products of p x q by q x s counted as 2pqs: FedLoRU's local steps "
+        "of (4mn + 6r(m+n))b each, against all of FedHM, steps of 6r(m+n)b, 2mnr for each client and at most "
+        "30 mn min(m, n) for a decomposition"
+    )
     return Violation(M * E * (factors + frozen), fedhm, assumes=assumes, reads=reads)
 
 
