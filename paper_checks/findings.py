@@ -90,7 +90,8 @@ def _section(
     if not group:
         return
     yield ""
-    yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else f"### {about}"
+    heading = f"### {_mathematics(about)}"
+    yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
     for claim in group:
         yield ""
         yield from _entry(claim, replayed[claim.id])
@@ -150,7 +151,7 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         kind = f"as corrected; it does not hold {kind}"
         assert claim.correction is not None, f"{file.id} has a witness, and a proof of no correction"
         says = ("As corrected", claim.correction.says)
-    lines = [f"# Proof of {claim.id}", "", f"{claim.where}; {kind}.", "", f"> {_mathematics(claim.says)}"]
+    lines = [f"# Proof of {claim.id}", "", f"{_mathematics(claim.where)}; {kind}.", "", f"> {_mathematics(claim.says)}"]
     lines += ["", f"{says[0]}:", "", f"> {_mathematics(says[1])}"] if says[1] else []
     if answer.proves:
         constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
@@ -183,7 +184,8 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
     yield ""
     also = f" (also {', '.join(claim.also)})" if claim.also else ""
     kind = f"{claim.kind.capitalize()}, " if claim.kind != "statement" else ""
-    yield f"{kind}{claim.where}{also}. **{claim.expect.capitalize()}**{_mathematics(_because(claim)).rstrip('.')}."
+    where, because = _mathematics(claim.where), _mathematics(_because(claim)).rstrip(".")
+    yield f"{kind}{where}{also}. **{claim.expect.capitalize()}**{because}."
     yield ""
     yield f"> {_mathematics(claim.says)}"
     refuted = {file.id for file, _ in replayed if file.kind == "witness"}

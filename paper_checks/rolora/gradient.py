@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import ceil, inf, log, log1p
+from typing import Any
 
 import numpy as np
 import sympy
@@ -36,7 +37,9 @@ def gradient_settings(_: Context) -> tuple[Setting, ...]:
     r"""One client, $\epsilon_3 = \epsilon_2$, so that $m = Cq$ is also $Nm = Cd\log(2/\epsilon_0)/\epsilon_3^2$."""
     thresholds = ((0.5, 0.5, 0.5), (0.5, 0.1, 0.6), (0.1, 0.1, 0.1), (0.1, 0.1, 0.01), (0.1, 0.1, 1e-4))
     settings = [Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000))]
-    return (*settings, *(Setting(1, d, *e, enough(*e)) for e, d in product(thresholds[:-1], (2, 1000))))
+    settings += [Setting(1, d, e0, e1, e2, enough(e0, e1, e2))
+                 for (e0, e1, e2), d in product(thresholds[:-1], (2, 1000))]  # fmt: skip
+    return tuple(settings)
 
 
 def enough(e0: float, e1: float, e2: float) -> float:
@@ -46,8 +49,8 @@ def enough(e0: float, e1: float, e2: float) -> float:
     return 300.0 * (1.0 - log(min(e1, e2))) * max(1.0, (e2 / room) ** 2)
 
 
-FEW = {"N": 39_943_100, "m": 3, "d": 1000, "eps_0": "0.1", "eps_1": "0.1", "eps_2": "0.05", "eps_3": "0.05", "K": 100,
-       "T": 4}  # fmt: skip
+FEW: dict[str, Any] = {"N": 39_943_100, "m": 3, "d": 1000, "eps_0": "0.1", "eps_1": "0.1", "eps_2": "0.05",
+                       "eps_3": "0.05", "K": 100, "T": 4}  # fmt: skip
 r"""Three samples of each of many clients: $Nm \ge Kd\log(2/\epsilon_0)/\epsilon_3^2$, and a heavy tail at T."""
 
 
