@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from paper_checks import findings, report
+from paper_checks.arguments import Argument
 from paper_checks.card import SUITE_LEVEL, card_text, command, summary_table, tally
 from paper_checks.ledger import Ledger, LedgerError, Paper
 from paper_checks.paper import Headline, Listing, Page
@@ -89,7 +90,7 @@ def test_a_claim_s_part_of_a_page(tmp_path):
     assert "| literal | as printed |  | holds |" in twice
     assert "| half, as in eq. 2 | $`x^2 \\le 0.5 x`$ on $`[0, 1]`$ | Section 2 writes it so. | does not hold |" in twice
     assert "Witness, half, as in eq. 2: x = " in twice
-    assert "Checked, literal: both sides on the grid." in twice  # a reading that holds without a stored proof has its check told
+    assert "Checked, literal: both sides on the grid." in twice  # of a reading that holds without a stored proof
 
 
 @pytest.mark.usefixtures("_replays_here")
@@ -108,6 +109,14 @@ def test_a_proof_s_page():
     assert "as read: double.\n" in double
     assert "As read:\n\n> $`x^2 \\le 1.0 x`$ on $`[0, 1]`$" in double
     assert "Constants of this statement, and sizes of the machine's steps: K = 1." in double
+
+
+@pytest.mark.usefixtures("_replays_here")
+def test_a_proof_s_page_tells_what_the_proof_rests_on(monkeypatch):
+    argument = Argument(("By squares.",), (), (("two_squares", ("$x^2 \\ge 0$.", "By hand.")),), "here.py")
+    monkeypatch.setattr(findings, "argument_of", lambda replay: argument)
+    fix = findings.proof_pages(PAPER)["invented--proved-fix"]
+    assert "## Proof\n\nBy squares.\n\n### Two squares\n\n$`x^2 \\ge 0`$.\n\nBy hand.\n\n## What a mach" in fix
 
 
 @pytest.mark.usefixtures("_replays_here")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from paper_checks.card import first_sentence, sentence_case, shortened
-from paper_checks.claim import Form, claim
+from paper_checks.claim import LITERAL, Form, Reading, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.evaluation import Hypothesis, Proof, Replay, Violation, assuming, evaluated, used
 from paper_checks.facts import Fact, compared
@@ -60,7 +60,7 @@ def test_an_interval_across_the_end_of_its_band_decides_nothing():
     assert evidence.lines[""].ok is None
     assert evidence.reason == "the interval of a is wider than its band"
     outside = judge_bands({"a": Interval(1.11, 1.2)}, {"a": 1.0}, scope="", share=0.1)
-    assert outside.ok is False
+    assert (outside.ok, outside.lines[""].ok) == (False, False)
     assert outside.witness == {"quantity": "a", "predicted": 1.0, "low": 1.11, "high": 1.2}
 
 
@@ -314,6 +314,7 @@ def test_a_form_is_weaker_where_it_leaves_more_room():
     assert strength({**printed, "more": line_of(True, [1.0], [2.0])}, printed) == "weaker"
     assert strength(numbers([1.0], [2.0], equal=True), numbers([1.0], [3.0], equal=True)) == "neither"
     assert strength({"": Line(True, "a")}, {"": Line(True, "b")}) == "neither"
+    assert strength({"": Line(True, "a")}, {"": Line(True, "a", strict=True)}) == "stronger"
     assert strength(numbers([-1.0], [3.0]), numbers([-2.0], [4.0])) == "neither"  # not known
 
 
@@ -367,6 +368,28 @@ def square_bound(correction, mutants=({"K": 0.9},)):
     )(bound)  # fmt: skip
     judged = judge(declared, x)
     return judged, decide(declared, judged, [Replayed("witness", True, True, 1.0, 0.5, "")])
+
+
+def test_what_is_judged_can_be_kept_without_its_sides():
+    """The sides of every form, of a reading's mutants too, are as many as the cases."""
+    x = np.linspace(0.0, 1.0, 11)
+
+    def bound(data, K=1.0):
+        return judge_inequality(data**2, K * data, 0.0, scope="")
+
+    declared = claim(
+        "invented/square", where="nowhere", says=r"$x^2 \le K x$", measure=lambda context: x, mutants=[{"K": 0.9}],
+        readings=(LITERAL, Reading("doubled", r"$x^2 \le 2x$", {"K": 2.0}, "eq. 2")), expect=("holds", "search"),
+    )(bound)  # fmt: skip
+    judged = judge(declared, x)
+
+    def sides(found):
+        (other,) = found.others
+        of_mutants = [evidence for _, evidence in other.mutants]
+        return [one.lines[""].sides is None for one in (found.printed, *found.mutants, other.evidence, *of_mutants)]
+
+    assert sides(judged) == [False] * 4
+    assert sides(judged.without_sides()) == [True] * 4
 
 
 def test_a_correction_passes_the_same_check_or_is_a_defect():

@@ -55,6 +55,12 @@ def test_what_is_stored_is_told_and_decides_nothing(claim):
     assert stored or f"`rankproof figure {figure} --scale laptop` makes them" in found.scope
 
 
+def test_runs_that_are_not_stored_are_no_case():
+    (figure,) = select([CLAIMS[0].seen_in[0]])
+    found = judge_runs(StoredRuns(figure, None), "large")
+    assert (found.ok, found.cases, found.reason) == (None, 0, "large")
+
+
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
 def test_runs_that_show_it_are_told(claim):
     if not claim.measure.__qualname__.startswith("runs_of"):

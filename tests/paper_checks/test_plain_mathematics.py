@@ -25,6 +25,7 @@ CLAIMS = Ledger.of().select()
         (r"\nabla_{\tilde S}L", "∇_S̃ L", "grad_Stilde L"),
         (r"\begin{pmatrix}a & b\\0 & c\end{pmatrix}", "(a, b; 0, c)", "(a, b; 0, c)"),
         (r"f''", "f''", "f''"),
+        (r"\frac{x}{y} \frac{x}{ab} \frac{x}{12}", "(x/y)(x/(ab))(x/12)", "(x/y)(x/(a b))(x/12)"),
     ],
 )  # fmt: skip
 def test_known_formulas(latex, rich, plain):
