@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -388,6 +389,10 @@ def test_help_helps(capsys):
         assert status == 0
         assert f"usage: rankproof {command}".rstrip() in out
         assert f"example: rankproof {command}".rstrip() in out
+        if command in ("check", "show", "report"):
+            assert re.search(r"--jobs N +processes; default: one a processor", out)
+        if command == "report":
+            assert re.search(r"--out DIR +default: report\n", out)
 
 
 def test_the_console_command_runs_and_what_few_commands_need_is_loaded_by_these():

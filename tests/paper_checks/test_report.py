@@ -200,6 +200,15 @@ def test_graph_columns_follow_the_longest_path_and_boxes_do_not_overlap(results)
     assert all(b - a >= boxes[0][2] for a, b in pairwise(leaves))
 
 
+def test_boxes_name_the_paper_only_where_there_are_several():
+    one, two = result("lemma"), result("theorem", uses=("invented/lemma",))
+    other = replace(two, claim=replace(two.claim, id="other/theorem"))
+    for above, labels in ((two, ["lemma", "theorem"]), (other, ["invented/lemma", "other/theorem"])):
+        by_id = {r.claim.id: r for r in (one, above)}
+        svg = str(draw(list(by_id), by_id, dict.fromkeys(by_id, ""), lambda id: f"#{id}"))
+        assert sorted(re.findall(r'class="label"[^>]*>([^<]*)<', svg)) == labels
+
+
 def test_a_circle_of_uses_is_drawn_all_the_same():
     circle = [result("a", uses=("invented/b",)), result("b", "corrected", uses=("invented/a",))]
     Page(page_of(circle))
@@ -230,6 +239,7 @@ def test_formulas_keep_their_brackets_and_their_bars():
     bars = str(*to_mathml("|x| = |y|"))
     assert bars.count('lspace="0" rspace="0"') == 4
     assert '<mo form="prefix">−</mo>' in str(*to_mathml("x = -y"))
+    assert rich("${}^2$") == "<math><msup><mrow></mrow><mn>2</mn></msup></math>"  # HTML closes no element by itself
     long = to_mathml(r"\frac{a+b}{c+d} = \frac{e+f}{g+h} = \frac{i}{j}")
     assert len(long) == 3
 
