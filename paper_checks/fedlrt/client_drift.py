@@ -109,10 +109,10 @@ def measure_limits(context: Context) -> Limits:
                 whole = mean_of(clients, [1.0 / len(clients)] * len(clients))
                 least = torch.linalg.solve(whole.matrix, whole.B.reshape(-1)).reshape(start.shape)
             found[name].append(Limit(w["W"], slope, least, len(fed.trips)))
-    start, rate = float(Fraction(RUNAWAY["start"])), float(Fraction(RUNAWAY["rate"]))
-    fed, w = Watched((Hill(),)), Tree(W=torch.full((1, 1), start, dtype=torch.float64))
+    place, rate = float(Fraction(RUNAWAY["start"])), float(Fraction(RUNAWAY["rate"]))
+    fed, w = Watched((Hill(),)), Tree(W=torch.full((1, 1), place, dtype=torch.float64))
     w = final(go_on(FedLin(Descent(1, rate)).round, fed, w, int(RUNAWAY["rounds"])), w)
-    return Limits(found, (start, abs(float(w["W"]))))
+    return Limits(found, (place, abs(float(w["W"]))))
 
 
 @claim(

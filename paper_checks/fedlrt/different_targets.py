@@ -311,7 +311,7 @@ def claim_thm3_figure(
     compared: Compared, parts: tuple[str, ...] = ("FedLin", "stops"), precision: float = SINGLE,
     targets: str = "drawn", tau: float = 0.1, far: float = CLOSE, higher: float = 1e-3,
 ) -> Promises:  # fmt: skip
-    """The ends of FedLin's run and of FeDLRT's long one; or with one small target."""
+    """The ends of long runs of FedLin and FeDLRT, with the targets drawn or with one small target."""
     if targets == "one small":
         run = compared.small[tau]
         yield from [

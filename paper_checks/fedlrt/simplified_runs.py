@@ -177,7 +177,7 @@ def claim_simplified_sufficient(
     found: Sufficiency, kind: str = "simplified", among: str = "all", close: float = 1e-3, near: float = NEAR,
     more: float = 0.06, same: float = 1e-9, own: float = 1e-8,
 ) -> Promises:  # fmt: skip
-    """After all rounds, over the distance of the start; and one round from the minimiser."""
+    """Distances after all rounds over that of the start, a round from the minimiser, rounds beside full correction."""
     if among == "Section 4.1":
         simplified, full = (found.runs[correction] for correction in ("simplified", "full"))
         most = (1.0 + more) * (len(full.distances) - 1)

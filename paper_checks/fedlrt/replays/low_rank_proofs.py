@@ -22,7 +22,7 @@ def _answer(flaws: list[str], steps: str) -> Proof:
 
 @proof("fedlrt/lemma-1", corner="1", ranks=[1, 2, 3])
 def lemma_1(values: Values) -> Proof:
-    r"""$\tilde U = [U|\bar U]$ is orthonormal, so that $\tilde U^\top U$ is the identity above zeros.
+    r"""$\tilde U = [U|\bar U]$ is orthonormal (eq. (22)), so that $\tilde U^\top U$ is the identity above zeros.
 
     Then $\tilde U^\top USV^\top\tilde V$ is S between two such matrices, the corner of zeros. The product is done for
     the ranks of the file; every entry outside the corner has a factor zero whatever the rank.
