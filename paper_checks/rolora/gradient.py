@@ -119,7 +119,7 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
         Reading(
             "constant of the thresholds",
             OF_THRESHOLDS + r"if $Nm \ge K\frac{d\log(2/\epsilon_0)}{\epsilon_3^2}$, (44) holds with probability at "
-            r"least $1 - 2q^{-10}$, for (49) and for the mean over all samples in the place of $E[\nabla_al]$.",
+            r"least $1 - 2q^{-10}$, whether $E[\nabla_al]$ is (49) or the mean over all samples.",
             {"constant": "thresholds"},
             LEFT_OPEN,
             ({"power": 10.1},),
