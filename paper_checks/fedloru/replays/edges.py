@@ -8,7 +8,7 @@ from math import factorial
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, fractions
 
-LAW = "entries of X size sigma with either sign with probability R^-1.5/size^2, else Gaussian"
+LAW = "entries of X are size sigma, of either sign, with probability R^-1.5/size^2, else Gaussian"
 
 
 def rare_entries(values: Values) -> tuple[int, Fraction, list[Hypothesis]]:

@@ -60,7 +60,7 @@ def draw_bases(context: Context) -> tuple[list[sympy.Matrix], list[Point]]:
 def def_approx(
     data: tuple[list[sympy.Matrix], list[Point]], missing: int = 0, unsigned: bool = False, factor: float = 1.0
 ) -> Equations:
-    """That the sum is well defined (no sign of an eigenvector matters), a projection, and the gradient at full rank."""
+    """No sign of an eigenvector matters for the sum; it is a projection, and at full rank the gradient itself."""
     bases, points = data
     gradient = sympy.Matrix(COMPONENTS)
     for number, basis in enumerate(bases):

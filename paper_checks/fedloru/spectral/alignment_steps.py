@@ -259,7 +259,7 @@ def draw_vectors(context: Context) -> list[Point]:
     expect=("corrected", "proof"),
 )
 def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Equations:
-    """One outlier and one bulk eigenvector; a number added to a vector is read as added to each coordinate."""
+    """Inner products multiplied out; a number added to a vector is read as added to each coordinate."""
     u, w, ut, wt = (sympy.Matrix(vector) for vector in VECTORS.values())
     a, b, at, bt = SLOPES
     if not bulk:

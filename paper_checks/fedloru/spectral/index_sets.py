@@ -58,7 +58,10 @@ def claim_inclusion(
     instances: list[Instance], reverse: bool = False, readings: tuple[Reading, ...] = READINGS, clear: bool = False,
     assumption: bool = True, exchanged: bool = False, reach: float = 1.0,
 ) -> Evidence:  # fmt: skip
-    """Sets at both noise scales; ``reach`` scales the upper end of the gap, ``exchanged`` lets s_N exceed s_M."""
+    """A spike beyond sigma s_M lies beyond sigma s_N: what leaves the bulk at M leaves it at N.
+
+    ``reach`` scales the upper end of the gap, ``exchanged`` lets s_N exceed s_M.
+    """
 
     def gap(instance: Instance, reading: Reading) -> Gap:
         at_M, at_N = _sets(instance, reading)
@@ -178,7 +181,9 @@ def eq_38(
     assumption: bool = True, counted_at: str = "", factor: float = 1.0, sign: int = 1, extra: int = 0,
     by_condition: str = "",
 ) -> Evidence:  # fmt: skip
-    """Both sides index by index; ``counted_at`` takes the last sum over another set, ``sign`` is that of the second.
+    """Both sides index by index: an outlier at both sizes, at N alone, or an edge at both.
+
+    ``counted_at`` takes the last sum over another set, ``sign`` is that of the second.
 
     ``by_condition`` adds the printed equation with the sets by the condition, with or without spikes at M's threshold.
     """
@@ -260,7 +265,7 @@ def eq_42(
     readings: tuple[Reading, ...] = READINGS, clear: bool = False, assumption: bool = True, factor: float = 1.0,
     sign: int = 1, everything: bool = False,
 ) -> Evidence:  # fmt: skip
-    """The chain of eq. 42 and, if asked, the remaining sums of the corrected eq. 38 against its right end."""
+    """Term by term: every index of the sums adds at least D, which is not negative; in eq. 38 as corrected too."""
     times = Fraction(factor)
 
     def sums(index: Index) -> tuple[Any, Any, Any, Any]:

@@ -118,7 +118,7 @@ def estimated(case: Estimate, density: NDArray[np.float64], weights: str, power:
     seen_in=("fedloru/fig-1",),
 )
 def eq_87(cases: list[Estimate], weights: str = "densities", power: float = 2.0, factor: float = 1.0) -> Evidence:
-    """The estimate on exact spectra against their stable rank, with the error that the smoothing itself makes."""
+    """The estimate on exact spectra against their stable rank, up to the error that the smoothing itself makes."""
     left, right = [], []
     for case in cases:
         found = factor * estimated(case, case.density, weights, power)

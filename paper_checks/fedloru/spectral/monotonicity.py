@@ -96,7 +96,10 @@ def eq_41(
     data: PointsAndCases, factor: float = 4.0, g_power: int = 3, sign: int = 1, strict: bool = True,
     below_largest: bool = False, swapped: bool = False, anywhere: bool = False,
 ) -> Evidence:  # fmt: skip
-    """The derivative by expansion, then its sign; ``swapped`` drops that theta_0 is the largest."""
+    """The derivative by expansion; its sign is that of theta_j^2 - theta_0^2.
+
+    ``swapped`` drops that theta_0 is the largest.
+    """
 
     def slope(values: Mapping[str, Any], four: Any) -> Any:
         """What stands before the derivative of s_M."""
@@ -162,7 +165,7 @@ def claim_Fj_mono(
     instances: list[Instance], direction: int = 1, strict: bool = True, below_largest: bool = False,
     assumption: bool = True, sign: int = 1, reference: str = "largest",
 ) -> Evidence:  # fmt: skip
-    """The sum at M and at a larger sample size below N, over the indices outside the bulk at N."""
+    """Term by term by the derivative of eq. (41), which is 0 for |theta_j| = |theta_0| and negative else."""
 
     def gap(instance: Instance, reading: Reading) -> Gap:
         kept = [instance.spikes[j] for j in instance.outside(instance.noise_N, reading)]
@@ -229,7 +232,10 @@ def search_boundary(context: Context) -> Searched:
 )
 def claim_sign_N(cases: Searched, threshold: float = 1.0, decreasing: bool = True, larger: str = "M",
                  sigma_power: int = 4) -> Evidence:  # fmt: skip
-    """Each inequality; without ``decreasing`` equal factors are allowed, ``larger`` says which of M and N has more."""
+    """Each inequality by its factors.
+
+    Without ``decreasing`` equal factors are allowed, ``larger`` says which of M and N has more.
+    """
 
     def line(number: int, values: Mapping[str, Any]) -> tuple[Any, Any]:
         t0, sigma, s_M, s_N = (values[name] for name in ("theta_0", "sigma", "s_M", "s_N"))

@@ -107,7 +107,7 @@ def star_probability(R: int, degree: int) -> float:
 )
 def prop_3_1_dist(data: Draws, laws: tuple[str, ...] = (*FIXED_LAWS, "one-per-row"), factor: float = 1.2,
                   outlier: float = SPIKE + 1 / SPIKE) -> Evidence:  # fmt: skip
-    """Whether the norm of the noise, or an outlier, misses its limit with a probability that does not vanish."""
+    """Sampled norms and outliers of five laws: none misses its limit by a fixed amount in half of the draws or more."""
     level = LEVEL / (2 * len(laws))
     judged = judge_parts(event for name in laws for event in _events(data, name, factor, outlier, level))
     return replace(judged, scope=f"{judged.scope}; laws: {', '.join(laws)}", cases=len(laws))

@@ -99,7 +99,7 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
 def eq_1(
     data: tuple[dict[tuple[int, int], Covariances], list[Point]], power: int = 1, between: int | None = None
 ) -> Equations:
-    """Exact covariances within each model over a power of the sample size and, if named, between both over N."""
+    """Exact covariances over all samples: V/N and V/M within the models, and V/N between them."""
     found, points = data
     for (N, M), at in found.items():
         yield from [

@@ -184,7 +184,7 @@ def collect_spikes(context: Context) -> Searched:
     expect=("corrected", "proof"),
 )
 def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evidence:
-    """Whether k undoes the printed inverse, with the Stieltjes transform that the toolkit uses."""
+    """1/g at the printed inverse is theta for |theta| > sigma s_N, by the root that g takes off the support."""
     kept = np.abs(cases["theta"]) > beyond * cases["noise"]
     theta, noise = cases["theta"][kept], cases["noise"][kept]
     z = wigner_outlier(theta, np.sqrt(coefficient) * noise)

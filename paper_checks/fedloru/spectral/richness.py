@@ -334,7 +334,7 @@ def _admitted(added: list[Added], conditions: tuple[str, ...]) -> Iterator[Added
 def v1_prop_3_1(
     data: tuple[list[Added], sympy.Matrix, list[Point]], conditions: tuple[str, ...] = (LOSS_FLAT,)
 ) -> Evidence:
-    """Every g that meets the conditions, against the Hessian of h alone with a zero row and column."""
+    """By the chain rule the Hessian for h + g is that for h with a zero row and column, for every such g."""
     added, alone, points = data
     evidence, shown = None, []
     for one in _admitted(added, conditions):

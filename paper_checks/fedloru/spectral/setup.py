@@ -72,7 +72,7 @@ def draw_jets(context: Context) -> list[Point]:
 )
 def def_risk(points: list[Point], factor: float = 1.0, divisor_shift: int = 0, subset: str = "random",
              law: str = "psi", smooth: bool = True) -> Equations:  # fmt: skip
-    """What the definitions must agree on: H_N is the Hessian of f_N, and H_N, H_M have the means they stand for."""
+    """H_N is the Hessian of f_N, and H_N and H_M have the means that they stand for, over all samples."""
     hessians = [sympy.hessian(jet, W) for jet in JETS]
     shares = SHARES if law == "psi" else (sympy.Rational(1, 3),) * 3
     risk = sum(p * jet for p, jet in zip(shares, JETS, strict=True))

@@ -77,7 +77,7 @@ def draw_instances(context: Context) -> list[Instance]:
 )
 def proof_3_3_sets(instances: list[Instance], strict: bool = True, a_sign: int = 1, b_sign: int = 1,
                    between_only: bool = False) -> Evidence:  # fmt: skip
-    """Numbers of outliers at both sample sizes, for the semicircle."""
+    """A spike beyond sigma s_M, of either sign, lies beyond sigma s_N as well (the semicircle)."""
     kept = [i for i in instances if any(i.server < spike < i.client for spike in i.spikes) or not between_only]
     a_M, b_M = np.array([i.counts(i.client) for i in kept], dtype=float).T
     a_N, b_N = np.array([i.counts(i.server) for i in kept], dtype=float).T
@@ -154,7 +154,7 @@ def six_sums(instance: Instance) -> tuple[list[tuple[str, int, Fraction]], Fract
     expect=("corrected", "proof"),
 )
 def v1_eq_35(instances: list[Instance], sign: int = -1, dropped: int | None = None) -> Evidence:
-    """The sum of the six sums, then the sign of every one that has terms, exactly."""
+    """The terms of either side add up for any counts, and the terms of each of the six sums are not negative."""
     scope = f"{len(instances)} sets of spikes of both signs, counts at the edges from 0 to 3, exact, semicircle"
     terms = 0
     for instance in instances:
@@ -238,7 +238,7 @@ def search_gaps(context: Context) -> Searched:
     expect=("corrected", "proof"),
 )
 def gj(cases: Searched, lines: tuple[str, ...] = ("G <= F", "F < 0"), edge: float = 1.0) -> Evidence:
-    """Each line of the chain, exactly; ``edge`` scales the edge."""
+    """0 < G_j as a difference of squares and F_j - G_j as a square; ``edge`` scales the edge."""
 
     def sides(case: Mapping[str, Any], line: str) -> tuple[Any, Any]:
         one = case["theta_1"] / case["theta_1"]
@@ -294,7 +294,7 @@ def _bracket_in_full(power: int) -> tuple[Fact, ...]:
 )
 def s3(instances: list[Instance], offset: int = 1, sign: int = -1, power: int = 2,
        lines: tuple[str, ...] = ("bracket", "prefactor", "sign")) -> Evidence:  # fmt: skip
-    """The bracket, the number of terms and the sign, exactly."""
+    """The bracket by the ratio of the edges, and its sign; the sum has one such term for each index."""
     scope = f"{len(instances)} sets of spikes, counts at the edge from 0 to 3, exact, semicircle"
     for instance in instances:
         M, N, first = instance.client, instance.server, instance.spikes[0]

@@ -175,7 +175,10 @@ def search_signs(context: Context) -> Searched:
 def claim_Fj_sign(
     cases: Searched, strict: bool = True, below_largest: bool = False, swapped: bool = False, sign: int = 1
 ) -> Evidence:
-    """The sign of F_j over all signs and magnitudes; ``swapped`` drops that theta_0 is the largest."""
+    """By eq. (39), in which the last factor is 0 exactly for |theta_j| = |theta_0|, over all signs and magnitudes.
+
+    ``swapped`` drops that theta_0 is the largest.
+    """
 
     def sides(case: Mapping[str, Any]) -> tuple[Any, Any]:
         values = parameters(case)
@@ -310,7 +313,7 @@ def eq_44(
     sign: int = 1,
     lines: tuple[str, ...] = ("line 2", "line 3", "line 4"),
 ) -> Evidence:
-    """First the units of each line, then each line against the derivative itself."""
+    """The units of each line, then each line against the derivative by expansion."""
     sides = {
         name: lambda point, name=name: (
             _eq_44_lines(point, g_power, sign)["line 2"],
