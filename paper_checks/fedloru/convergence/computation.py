@@ -133,8 +133,8 @@ def _beside_fedhm(one: Step) -> Promise:
 @promises(
     "fedloru-v2/claim-noextra",
     where="Section 4.1, Practical advantages, last sentence",
-    says="Since no compression process is involved, there is no additional computation compared to conventional "
-    "compression-based communication-efficient algorithms.",
+    says="As FedLoRU involves no process of compression, it takes no computation beyond that of conventional "
+    "communication-efficient algorithms based on compression.",
     measure=count_arithmetic,
     readings=(
         LITERAL,

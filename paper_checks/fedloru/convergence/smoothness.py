@@ -191,8 +191,8 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     "fedloru-v2/claim-B3-just",
     where="Appendix B, after Assumption B.4",
     says=r"Since A and B are reinitialised at each accumulation cycle they accumulate at most $\tau E$ gradient "
-    r"steps; under (A.2) each stochastic gradient has norm at most G, and for sufficiently small $\eta$ each update "
-    "increases the Frobenius norm only modestly, which can justify Assumption B.3.",
+    r"steps; under (A.2) each stochastic gradient has norm at most G, and for sufficiently small $\eta$ an update "
+    "makes the Frobenius norm only modestly larger, by which Assumption B.3 can be justified.",
     measure=measure_growth,
     control=Form("For equal samples, where the second moment is that of each gradient.", {"equal": True}),
     correction=Form(
