@@ -51,7 +51,7 @@ exact = Rounded.exact
 def table_4(
     schedules: Mapping[str, Schedule], unit: str = "epochs", few: float = 3.0, many: tuple[int, ...] = (20, 50)
 ) -> Evidence:
-    """Rounds that keep the number of samples: fewer with more clients, and whole.
+    """The rounds that keep the number of samples are fewer with more clients, and whole.
 
     Args:
         schedules: rounds with few clients, and what a round is.

@@ -243,7 +243,7 @@ def misses(bound: float, m: float) -> float:
         ),
     ),
     uses=("rolora/eq-65",),
-    because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. (The factor is that of (76), not that of Lemma A.10.)",
+    because=r"As in Lemma A.9, $m = Cq$ does not give $q^{-10}$. The factor is that of (76), not that of Lemma A.10.",
     expect=("depends on the reading", "proof"),
 )
 def eq_90(steps: list[Step], one: float = 1.0, form: str = "proof", of: str = "absolute") -> Promises:

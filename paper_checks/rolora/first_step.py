@@ -193,7 +193,7 @@ def _bound_is_proved() -> tuple[Fact, ...]:
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),
     vary=("bound",),
-    because=r"A step near $1/\|b^*\|^2$ passes $a^*$: already with unlimited samples the angle behind it is above the "
+    because=r"A step near $1/\|b^*\|^2$ passes $a^*$: already with unlimited samples the next angle is above the "
     r"bound.",
     expect=("corrected", "proof"),
 )

@@ -141,7 +141,7 @@ def txt_table2_best(
     tables: tuple[Sequence[Row], Sequence[Row]], method: str = "RoLoRA", share: float = 0.5, level: float = 0.05,
     lead: float = 0.0,
 ) -> Evidence:  # fmt: skip
-    """Order in both tables; significance for Table 2, by Welch's test from three trials.
+    """The highest means of both tables are RoLoRA's, and 13 of the 16 differences of Table 2 are significant.
 
     Args:
         tables: Table 2 and Table 10.
@@ -196,7 +196,7 @@ def txt_table2_ffa_var(
     tables: tuple[Sequence[Row], Sequence[Row]], piqa: float = 9.55, siqa: float = 8.44, times: float = 1.0,
     of: str = "all",
 ) -> Evidence:  # fmt: skip
-    """The quoted deviations against the table, and those of the three methods against each other.
+    """Both deviations are as in Table 2, and in root mean square over its tasks FFA-LoRA has the largest.
 
     Args:
         tables: Table 2 and Table 10.
@@ -326,7 +326,7 @@ def table_12(
 def txt_table12_most(
     table: Mapping[str, Mapping[str, Score]], method: str = "RoLoRA", share: float = 0.5, group: str = "human"
 ) -> Evidence:
-    """RoLoRA is the best in five rows of six, by 0.08 to 0.20 points, and leads in the group human by the most."""
+    """The best in five rows of six is RoLoRA, by 0.08 to 0.20 points; it leads in the group human by the most."""
 
     def lead(metric: str) -> Rounded:
         scores = table[metric]

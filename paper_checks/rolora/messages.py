@@ -98,7 +98,7 @@ def txt_half_cost(
     traffic: Mapping[tuple[int, int], Traffic], shapes: str = "square", over: str = "iteration", ffa: str = "half",
     share: float = 0.5,
 ) -> Evidence:  # fmt: skip
-    """Numbers on the way, up and down, after the start (at which each method sends its first factors once).
+    """What a round carries, up and down, is counted after the start, at which each method sends its first factors once.
 
     Args:
         traffic: from the ledger.
