@@ -2,8 +2,9 @@
 
 ``python benchmarks/large_networks.py [--device cuda] [--only resnet-18]``. ResNet-18 (11 million parameters) on genuine
 Fashion-MNIST images after some steps of training, with batch norm on its running statistics; a transformer of 100
-million parameters on random tokens at its initial weights, the fused attention replaced by plain products. Each network
-runs in a process of its own, so that the peak of the memory is its own. Results are added to the JSON file by device.
+million parameters on random tokens at its initial weights, the fused attention replaced by plain products; and two
+smaller ones, whose resident memory is compared with budgets. Each network runs in a process of its own, so that the
+peak of the memory is its own. Results are added to the JSON file by device.
 ``--memory "5 GiB"`` gives a budget, whose results stand beside the others.
 """
 
@@ -13,10 +14,13 @@ import argparse
 import json
 import multiprocessing
 import os
+import queue
+import re
 import resource
 import statistics
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +34,7 @@ from tqdm import tqdm
 from figures.provenance import machine, package_versions
 from hessian import Curvature, stable_rank_of
 from workloads.datasets import load
-from workloads.networks import pool
+from workloads.networks import perceptron, pool
 from workloads.resnet import resnet
 
 WIDTH = 0.05
@@ -71,7 +75,24 @@ def resnet_18(device: str, batch: int, memory: str | None) -> Curvature:
         optimizer.zero_grad()
         nn.functional.cross_entropy(network(x[rows]), y[rows]).backward()
         optimizer.step()
+    _forget_peak()
     return Curvature(network, nn.CrossEntropyLoss(), (x[:batch], y[:batch]), batch_norm="running", memory=memory)
+
+
+def narrow_resnet(device: str, batch: int, memory: str | None) -> Curvature:
+    """ResNet-10 of width 16 at its initial weights on random images: its activations are most of what is held."""
+    x, y = torch.randn(batch, 1, 28, 28, device=device), torch.randint(10, (batch,), device=device)
+    network = resnet(10, 10, 0, channels=1, width=16).to(device).eval()
+    _forget_peak()
+    return Curvature(network, nn.CrossEntropyLoss(), (x, y), memory=memory)
+
+
+def wide_perceptron(device: str, batch: int, memory: str | None) -> Curvature:
+    """A perceptron of 1.3 million parameters on random inputs: vectors are most of what is held."""
+    x, y = torch.randn(batch, 784, device=device), torch.randint(10, (batch,), device=device)
+    network = perceptron(784, (1024, 512), 10, 0, dtype=torch.float32).to(device)
+    _forget_peak()
+    return Curvature(network, nn.CrossEntropyLoss(), (x, y), memory=memory)
 
 
 def transformer(device: str, batch: int, memory: str | None) -> Curvature:
@@ -89,14 +110,34 @@ def transformer(device: str, batch: int, memory: str | None) -> Curvature:
     return Curvature(network, loss, (tokens[:, :-1], tokens[:, 1:]), memory=memory)
 
 
-NETWORKS = {"resnet-18": resnet_18, "transformer-100m": transformer}
+NETWORKS = {
+    "resnet-18": resnet_18,
+    "transformer-100m": transformer,
+    "resnet-10": narrow_resnet,
+    "perceptron-1m": wide_perceptron,
+}
+PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+"""Where Linux tells the peak of a process, and where it forgets it."""
 
 
-def measure(name: str, device: str, batch: int, threads: int, memory: str | None, answer: Any) -> None:
+def _forget_peak() -> None:
+    """What came before, as training, does not count."""
+    with suppress(OSError):
+        PEAK[1].write_text("5")
+
+
+def _peak() -> float:
+    """Resident memory of this process at its peak, in GiB."""
+    if PEAK[0].exists():
+        return int(re.search(r"VmHWM:\s*(\d+) kB", PEAK[0].read_text())[1]) / 2**20  # type: ignore[index]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def measure(name: str, device: str, batch: int, threads: int, memory: str | None, width: float, answer: Any) -> None:
     """One network, in a fresh process."""
     torch.set_num_threads(threads)
     operator = NETWORKS[name](device, batch, memory)
-    peak_of_checks = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak_of_checks = _peak()
     vector = torch.ones((1, operator.P), device=device)
     products = []
     for _ in range(3):
@@ -111,7 +152,7 @@ def measure(name: str, device: str, batch: int, threads: int, memory: str | None
         found = stable_rank_of(
             operator,
             rng=np.random.default_rng(0),
-            relative_width=WIDTH,
+            relative_width=width,
             memory=memory,
             progress=lambda text: bar.set_postfix_str(text),
         )
@@ -123,7 +164,7 @@ def measure(name: str, device: str, batch: int, threads: int, memory: str | None
         "samples": operator.samples,
         "loss": operator.loss,
         "stable_rank": [found.low, found.value, found.high],
-        "width_asked": WIDTH,
+        "width_asked": width,
         "reached": found.reached,
         "certified": found.certified,
         "eigenvalue": found.eigenvalue,
@@ -135,7 +176,7 @@ def measure(name: str, device: str, batch: int, threads: int, memory: str | None
         "product_over_gradient": statistics.median(products) / gradient,
         "gradients_worth": seconds / gradient,
         "share_of_time_in_products": spent.seconds / spent.products * found.products / seconds,
-        "peak_process_GiB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "peak_process_GiB": _peak(),
         "processor_seconds": used,
         "threads": threads,
     }
@@ -148,6 +189,20 @@ def measure(name: str, device: str, batch: int, threads: int, memory: str | None
     answer.put(row)
 
 
+def _row_of(process: Any, answer: Any) -> dict[str, Any] | None:
+    """What a process answers; nothing if it ends without."""
+    while process.is_alive():
+        try:
+            row: dict[str, Any] = answer.get(timeout=1.0)
+            process.join()
+            return row
+        except queue.Empty:
+            continue
+    with suppress(queue.Empty):  # it answered with its last breath
+        return answer.get(timeout=1.0)  # type: ignore[no-any-return]
+    return None
+
+
 def main() -> int:
     """Runs the networks and adds their rows."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -155,6 +210,7 @@ def main() -> int:
     parser.add_argument("--only", choices=tuple(NETWORKS), default=None)
     parser.add_argument("--batch", type=int, default=0, help="samples; default: 32, on a GPU 256")
     parser.add_argument("--memory", help="a budget, such as '5 GiB'")
+    parser.add_argument("--width", type=float, default=WIDTH, help=f"asked of the interval; default: {WIDTH}")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
@@ -169,11 +225,13 @@ def main() -> int:
             batch //= 8
         answer = context.Queue()
         process = context.Process(
-            target=measure, args=(name, options.device, batch, options.threads, options.memory, answer)
+            target=measure, args=(name, options.device, batch, options.threads, options.memory, options.width, answer)
         )
         process.start()
-        row = answer.get()
-        process.join()
+        row = _row_of(process, answer)
+        if row is None:
+            print(f"large_networks: {name} ended without a result, exit status {process.exitcode}", file=sys.stderr)
+            return 1
         row["environment"] = {**machine(), "packages": package_versions(("rankproof", "numpy", "scipy", "torch"))}
         within = f" within {options.memory}" if options.memory else ""
         results[f"{name} on {options.device.split(':')[0]}{within}"] = row

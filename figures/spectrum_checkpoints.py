@@ -90,12 +90,15 @@ def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: 
     for number, weights in run.states():
         measured = (SERVER, *range(clients))
         for client, operator in curvatures(run.problem, weights, measured, request.double, **options):
-            name = f"round {number}, {'server' if client == SERVER else f'client {client}'}"
-            found, now = _state(request, operator, name, progress)
+            found, now = _state(request, operator, f"round {number}, {_name(client)}", progress)
             del operator
             rows += _rows({"number": number, "client": client, **found}, now, before)
             before = now if client == SERVER else before
     return pd.DataFrame(rows)
+
+
+def _name(client: int) -> str:
+    return "server" if client == SERVER else f"client {client}"
 
 
 def _state(
@@ -153,14 +156,14 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
     of_run = "client" in table
     with_what = "the state before (server), the server (client)" if of_run else "the one before"
     lines = [f"stable rank at {100 * confidence:g} %, largest eigenvalue, overlap of its vector with {with_what}"]
-    for one in table[table.place == 0].itertuples():
-        overlap = (
-            "" if pd.isna(one.overlap) else f"  {one.overlap:.3f}, {one.overlap_low:.3f} to {one.overlap_high:.3f}"
+    for one in table[table.place == 0].to_dict("records"):
+        ends = (
+            "" if pd.isna(one["overlap"]) else "  {overlap:.3f}, {overlap_low:.3f} to {overlap_high:.3f}".format(**one)
         )
-        who = f"  {'server' if one.client == SERVER else f'client {one.client}':<10}" if of_run else ""
+        who = "  " + f"{_name(one['client']):<10}" if of_run else ""
         lines.append(
-            f"{one.number:>10}{who}  loss {one.loss:<9.4g}  {one.value:.4g}, {one.low:.4g} to {one.high:.4g}  "
-            f"{one.eigenvalue:<8.4g}{overlap}"
+            f"{one['number']:>10}{who}  loss {one['loss']:<9.4g}  {one['value']:.4g}, {one['low']:.4g} to "
+            f"{one['high']:.4g}  {one['eigenvalue']:<8.4g}{ends}"
         )
     return "\n".join(lines)
 

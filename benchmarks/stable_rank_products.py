@@ -1,0 +1,196 @@
+"""How many products each route to a stable rank takes until its RMS error is 1 %: a count, no time.
+
+``python benchmarks/stable_rank_products.py [--out FILE]``. Matrices of known spectra; eigenvectors have no axis of
+their own, but where a spectrum is called diagonal: there they are near the axes, as of networks on white inputs.
+Settings of every route are the cheapest of a grid with the truth at hand, which favours the routes without an interval.
+The routes: ours (the public call, by its width); Lanczos steps and probes deflated by them; Lanczos steps for the norm
+alone with plain probes, on the sphere or of signs; a sketch of the range with probes of the rest (Hutch++ in one
+product); and XTrace of the square. Errors of probes are those of their law, all others are measured over the seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+from collections.abc import Iterator
+from math import ceil, inf, sqrt
+from pathlib import Path
+from typing import Any
+
+sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.path.dirname(os.path.abspath(__file__))]
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from figures.provenance import machine, package_versions
+from hessian import DenseOperator, Krylov, stable_rank_of
+
+Array = NDArray[np.float64]
+P, GOAL = 300, 0.01
+STEPS = (4, 6, 9, 12, 16, 20, 26, 34, 44, 60, 90, 130)
+SKETCHES = (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+WIDTHS = (0.03, 0.04, 0.055, 0.075, 0.1, 0.14)
+
+
+def spectra() -> dict[str, tuple[Array, bool]]:
+    """Eigenvalues, and whether the eigenvectors are near the axes."""
+    normal = np.random.default_rng(0).standard_normal(P)
+    wigner = np.linalg.eigvalsh((lambda G: (G + G.T) / sqrt(2 * P))(np.random.default_rng(1).standard_normal((P, P))))
+    ranks = np.arange(1, P + 1)
+    return {
+        "five outliers": (np.r_[50.0, 30.0, 20.0, 8.0, -5.0, 0.2 * normal[5:]], False),
+        "ten outliers, wide bulk": (np.r_[np.linspace(10.0, 3.0, 10), 0.3 * normal[10:]], False),
+        "power law 1": (ranks**-1.0, False),
+        "power law 1/2": (ranks**-0.5, False),
+        "semicircle": (wigner, False),
+        "semicircle, diagonal": (wigner, True),
+        "power law 1/2, diagonal": (ranks**-0.5, True),
+    }
+
+
+def matrix_of(values: Array, diagonal: bool) -> Array:
+    """A matrix of these eigenvalues."""
+    G = np.random.default_rng(2).standard_normal((len(values),) * 2)
+    Q = np.linalg.qr(np.eye(len(values)) + 0.01 * G if diagonal else G)[0]
+    H = Q * values @ Q.T
+    return (H + H.T) / 2.0
+
+
+def rms(errors: list[float] | Array) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def probe_variance(C: Array, signs: bool, dimension: int) -> float:
+    """Of the squared norm of C times a probe, on the sphere of a subspace that holds the range of C, or of signs."""
+    A = C @ C
+    if signs:
+        return 2.0 * float((A**2).sum() - (np.diag(A) ** 2).sum())
+    d = dimension
+    return 2.0 * d / (d + 2.0) * (float((A**2).sum()) - float(np.trace(A)) ** 2 / d)
+
+
+def ours(H: Array, seeds: int) -> Iterator[tuple[float, float, str]]:
+    """Products, error and setting of the public call."""
+    operator, truth = DenseOperator(torch.from_numpy(H)), rank_of(H)
+    for width in WIDTHS:
+        found = [stable_rank_of(operator, rng=np.random.default_rng(s), relative_width=width) for s in range(seeds)]
+        error = rms([one.value / truth - 1.0 for one in found])
+        yield statistics.mean(one.products for one in found), error, f"width {width}"
+        if error > 1.5 * GOAL:
+            return
+
+
+def by_lanczos(H: Array, seeds: int) -> dict[str, list[tuple[float, float, str]]]:
+    """The three routes whose norm comes of Lanczos steps."""
+    operator, square, top = DenseOperator(torch.from_numpy(H)), float((H**2).sum()), np.abs(np.linalg.eigvalsh(H)).max()
+    runs = [Krylov(operator, np.random.default_rng(s)) for s in range(seeds)]
+    plain = {signs: probe_variance(H, signs, P) / square**2 for signs in (False, True)}
+    found: dict[str, list[tuple[float, float, str]]] = {"deflated": [], "plain": [], "signs": []}
+    for steps in STEPS:
+        norms, rests = [], []
+        for krylov in runs:
+            krylov.extend(steps - krylov.size)
+            norms.append((np.abs(krylov.ritz()[0]).max() / top) ** 2 - 1.0)
+            V = krylov.basis.numpy()
+            C = H - (H @ V.T) @ V
+            C -= V.T @ (V @ C)
+            rests.append(probe_variance(C, False, P - steps) / square**2)
+        left = GOAL**2 - rms(norms) ** 2
+        variances = {"deflated": statistics.mean(rests), "plain": plain[False], "signs": plain[True]}
+        for route, variance in variances.items():
+            probes = max(1, ceil(variance / left)) if left > 0.0 else inf
+            found[route].append((steps + probes, GOAL, f"{steps} steps, {probes} probes"))
+    return found
+
+
+def by_sketch(H: Array, seeds: int) -> Iterator[tuple[float, float, str]]:
+    """A sketch of the range, deflated probes of the rest, the norm of the sketch or of Lanczos steps beside it."""
+    square, top = float((H**2).sum()), np.abs(np.linalg.eigvalsh(H)).max()
+    for size in SKETCHES:
+        norms, rests = [], []
+        for seed in range(seeds):
+            S = np.random.default_rng(seed).standard_normal((P, size))
+            Q = np.linalg.qr(H @ S)[0]
+            HQ = H @ Q
+            norms.append((np.abs(np.linalg.eigvalsh(Q.T @ HQ)).max() / top) ** 2 - 1.0)
+            C = H - HQ @ Q.T
+            C -= Q @ (Q.T @ C)
+            rests.append(probe_variance(C, False, P - size) / square**2)
+        left = GOAL**2 - rms(norms) ** 2
+        probes = max(1, ceil(statistics.mean(rests) / left)) if left > 0.0 else inf
+        yield 2 * size + probes, GOAL, f"sketch of {size}, {probes} probes"
+
+
+def by_xtrace(H: Array, seeds: int, steps: float) -> Iterator[tuple[float, float, str]]:
+    """XTrace of the square, two products with H for each, beside Lanczos steps that make the norm as good as exact."""
+    A, square = H @ H, float((H**2).sum())
+    for size in SKETCHES:
+        error = rms([xtrace(A, size, np.random.default_rng(seed)) / square - 1.0 for seed in range(seeds)])
+        yield 4 * size + steps, error, f"{size} test vectors, {steps} steps"
+        if error <= GOAL:
+            return
+
+
+def xtrace(A: Array, size: int, rng: np.random.Generator) -> float:
+    """Epperly, Tropp and Webber (2024), as it is defined: each test vector by the sketch of all others."""
+    S = rng.standard_normal((len(A), size))
+    S *= sqrt(len(A)) / np.linalg.norm(S, axis=0)
+    Y, found = A @ S, []
+    for one in range(size):
+        Q = np.linalg.qr(np.delete(Y, one, axis=1))[0]
+        rest = S[:, one] - Q @ (Q.T @ S[:, one])
+        scale = (len(A) - size + 1) / float(rest @ rest)
+        found.append(float(np.trace(Q.T @ A @ Q)) + scale * float(rest @ A @ rest))
+    return float(np.mean(found))
+
+
+def rank_of(H: Array) -> float:
+    """The stable rank."""
+    values = np.linalg.eigvalsh(H)
+    return float((values**2).sum() / np.abs(values).max() ** 2)
+
+
+def best(tried: Iterator[tuple[float, float, str]] | list[tuple[float, float, str]]) -> dict[str, Any]:
+    """The fewest products whose error is at most the goal."""
+    good = [(products, setting) for products, error, setting in tried if error <= GOAL and products < inf]
+    return {"products": min(good)[0], "setting": min(good)[1]} if good else {"products": None}
+
+
+def main() -> int:
+    """Counts and writes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=12)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = {}
+    for name, (values, diagonal) in spectra().items():
+        H = matrix_of(values, diagonal)
+        routes = {route: best(tried) for route, tried in by_lanczos(H, options.seeds).items()}
+        steps = next((float(s) for s in STEPS if _good_norm(H, s, options.seeds)), inf)
+        routes |= {"sketch": best(by_sketch(H, options.seeds)), "xtrace": best(by_xtrace(H, 5, steps))}
+        rows[name] = {"stable rank": rank_of(H), "ours": best(ours(H, options.seeds)), **routes}
+        print(name, json.dumps(rows[name]), flush=True)
+    environment = {**machine(), "packages": package_versions(("rankproof", "numpy", "scipy", "torch"))}
+    content = {"P": P, "goal": GOAL, "seeds": options.seeds, "rows": rows, "environment": environment}
+    options.out.write_text(json.dumps(content, indent=1) + "\n")
+    return 0
+
+
+def _good_norm(H: Array, steps: int, seeds: int) -> bool:
+    operator, top = DenseOperator(torch.from_numpy(H)), np.abs(np.linalg.eigvalsh(H)).max()
+    errors = []
+    for seed in range(seeds):
+        krylov = Krylov(operator, np.random.default_rng(seed))
+        krylov.extend(steps)
+        errors.append((np.abs(krylov.ritz()[0]).max() / top) ** 2 - 1.0)
+    return rms(errors) < 0.5 * GOAL
+
+
+if __name__ == "__main__":
+    sys.exit(main())
