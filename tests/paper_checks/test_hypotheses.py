@@ -118,7 +118,12 @@ def beyond(id: str) -> tuple[tuple[tuple[Any, ...], Replayed], ...]:
     return tuple((path, evaluated(found, one)) for path, one in moved(values))
 
 
-@pytest.mark.parametrize("id", sorted(WITNESSES.keys() - LONG))
+@pytest.fixture(scope="module", params=sorted(WITNESSES.keys() - LONG))
+def id(request: pytest.FixtureRequest) -> str:
+    """One witness after the other, both tests of each together: they share its moves."""
+    return str(request.param)
+
+
 def test_a_witness_meets_every_hypothesis_and_each_can_fail(id):
     found, values = WITNESSES[id]
     answer = evaluated(found, values)
@@ -133,7 +138,6 @@ def test_a_witness_meets_every_hypothesis_and_each_can_fail(id):
         assert about(told) in failed, f"no move of the witness fails {told}"
 
 
-@pytest.mark.parametrize("id", sorted(WITNESSES.keys() - LONG))
 def test_no_value_of_a_witness_is_idle(id):
     found, values = WITNESSES[id]
     answer = evaluated(found, values)
@@ -150,9 +154,9 @@ def what_it_comes_to(answer: Replayed) -> Any:
     return answer.confirmed, answer.left, answer.right, answer.assumes, answer.given
 
 
-@pytest.mark.parametrize("id", sorted(LONG))
-def test_a_long_run_in_another_setting_is_refused_before_it_is_followed(id):
-    found, values = WITNESSES[id]
+@pytest.mark.parametrize("long", sorted(LONG))
+def test_a_long_run_in_another_setting_is_refused_before_it_is_followed(long):
+    found, values = WITNESSES[long]
     for name in values.keys() - {"much"}:
         changed = {"rounds": (0, 10_000), "clients": (0, 1, 3)}.get(name, others(values[name]))
         for other in changed:
