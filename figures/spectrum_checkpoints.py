@@ -157,9 +157,8 @@ def checkpoints_summary(table: pd.DataFrame, confidence: float) -> str:
     with_what = "the state before (server), the server (client)" if of_run else "the one before"
     lines = [f"stable rank at {100 * confidence:g} %, largest eigenvalue, overlap of its vector with {with_what}"]
     for one in table[table.place == 0].to_dict("records"):
-        ends = (
-            "" if pd.isna(one["overlap"]) else "  {overlap:.3f}, {overlap_low:.3f} to {overlap_high:.3f}".format(**one)
-        )
+        ends = f"  {one['overlap']:.3f}, {one['overlap_low']:.3f} to {one['overlap_high']:.3f}"
+        ends = "" if pd.isna(one["overlap"]) else ends
         who = "  " + f"{_name(one['client']):<10}" if of_run else ""
         lines.append(
             f"{one['number']:>10}{who}  loss {one['loss']:<9.4g}  {one['value']:.4g}, {one['low']:.4g} to "
