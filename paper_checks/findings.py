@@ -153,14 +153,14 @@ def _proof_page(claim: Claim, file: Stored, refuted: bool, argument: Argument, a
         says = ("As corrected", claim.correction.says)
     lines = [f"# Proof of {claim.id}", "", f"{_mathematics(claim.where)}; {kind}.", "", f"> {_mathematics(claim.says)}"]
     lines += ["", f"{says[0]}:", "", f"> {_mathematics(says[1])}"] if says[1] else []
-    if answer.proves:
-        constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
-        lines += ["", f"Constants of this statement, and sizes of the machine's steps: {constants}."]
     lines += ["", "## Setting", *_spaced(argument.setting)] if argument.setting else []
     lines += ["", "## Proof", *_spaced(argument.proof)]
     for name, text in argument.lemmas:
         lines += ["", f"### {sentence_case(name.replace('_', ' '))}", *_spaced(text)]
     checked = f"{_mathematics(answer.detail)}." if answer.confirmed else "NOT VERIFIED."
+    if answer.proves:
+        constants = "; ".join(f"{name} = {_plain(value)}" for name, value in answer.proves.items())
+        checked += f" Its numbers, as the program names them: {constants}."
     lines += [
         "", "## What a machine verifies", "", checked, "",
         f"`rankproof replay {claim.id}` repeats it, by [{argument.source}](../../{argument.source}).",
@@ -247,7 +247,8 @@ def _compared(claim: Claim) -> str:
     text = " ".join(clauses).rstrip(";.").replace("``", "`")
     if not text:
         return ""
-    return f"{text[0].lower() if text[1:2].islower() or text[1:2] == ' ' else text[0]}{text[1:]}."
+    first = text.split()[0]  # a name such as RoLoRA keeps its capital
+    return f"{text[0].lower() if not first[1:] or first[1:].strip(',;:').islower() else text[0]}{text[1:]}."
 
 
 def _readings(claim: Claim, refuted: Collection[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-r"""Appendix A.3, Lemma A.11 with eqs. (80), (100), (101) and (116) to (123): one step brings a nearer to $a^*$.
+r"""Appendix A.3, Lemma A.11 with eqs. (80), (100), (101) and (116) to (123): one step brings the direction nearer.
 
 Units: $\|b^*\| = 1$, so that $\eta$ is $s = \eta\|b^*\|^2 \le 1$; $D = 1 - (\delta^0)^2$, $\beta = \|\bar b\|^2$.
 """

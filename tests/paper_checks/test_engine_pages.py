@@ -108,7 +108,7 @@ def test_a_proof_s_page():
     double = pages["invented--other-way-round--double"]
     assert "as read: double.\n" in double
     assert "As read:\n\n> $`x^2 \\le 1.0 x`$ on $`[0, 1]`$" in double
-    assert "Constants of this statement, and sizes of the machine's steps: K = 1." in double
+    assert "Its numbers, as the program names them: K = 1." in double
 
 
 @pytest.mark.usefixtures("_replays_here")

@@ -11,14 +11,12 @@ from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values, fractions
 
 
-def setting(step: Fraction, D: Fraction, place: Fraction) -> list[Hypothesis]:
-    """A step of at most 1/|b*|^2, an angle, and where between its ends the free quantity lies."""
+def setting(step: Fraction, D: Fraction) -> list[Hypothesis]:
+    """A step of at most 1/|b*|^2 and an angle."""
     return [
         *learning_rate(step),
         Hypothesis("D = 1 - delta_0^2", D, ">", 0),
         Hypothesis("D = 1 - delta_0^2", D, "<", 1),
-        Hypothesis("place", place, ">=", 0),
-        Hypothesis("place", place, "<=", 1),
     ]
 
 
@@ -36,7 +34,9 @@ def lem_A_11(values: Values) -> Violation:
     across = (1 - u) * (1 - 2 * s * u) ** 2
     along = u * (1 - 2 * s * u + 2 * s) ** 2
     return Violation(
-        across / (along + across), (1 - u) * (1 - s * D), assumes=setting(s, D, place),
+        across / (along + across), (1 - u) * (1 - s * D), assumes=[
+            *setting(s, D), Hypothesis("place", place, ">=", 0), Hypothesis("place", place, "<=", 1),
+        ],
         reads="share = eta |b*|^2, D = 1 - delta_0^2, squared cosine of the angle D + (1 - D) place, that of the first "
         "step for place = 0, in the limit of many samples; squares of the next angle distance and of its bound",
     )  # fmt: skip
@@ -48,7 +48,7 @@ def eq_100(values: Values) -> Violation:
     s, D, eps, delta = fractions(values, "step", "D", "eps", "delta")
     square = 1 - delta**2  # |b|^2 / |b*|^2, the squared cosine
     assumes = [
-        *setting(s, D, Fraction(0)),
+        *setting(s, D),
         *threshold("eps'", eps, D),
         Hypothesis("delta_t", delta, ">", 0),
         Hypothesis("delta_t^2, against delta_0^2", delta**2, "<=", 1 - D),
