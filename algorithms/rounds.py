@@ -265,6 +265,11 @@ def _metrics(
 
 def _evaluated(problem: Any, algorithm: Any, state: Any, fed: Federation) -> dict[str, float]:
     w = algorithm.weights(state)
+    if not isinstance(w, Mapping):
+        raise FederationError(
+            f"the weights of {type(algorithm).__name__} are no tensors by name but a {type(w).__name__}; its round "
+            "must return the state, and weights make a tree of it"
+        )
     if hasattr(problem, "evaluate"):
         found = dict(problem.evaluate(w, fed))
     else:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from torch import Tensor
+
 from algorithms.partial_sums import fold
 from algorithms.tree import tensors
 from algorithms.trip import FederationError, Receipt, Reply, Trip
@@ -17,19 +19,21 @@ class Sequential:
         """One reply for each client of the cohort, in its order.
 
         Raises:
-            FederationError: Work that changes in place what it is sent.
+            FederationError: Work that changes in place what it is sent, told, or holds.
         """
         assert trip.clients is not None
+        common = _lent([trip.sent, trip.shared])
         for number in trip.cohort:
             client, sent = trip.clients[number], trip.sent_to(number)
             memory = trip.memory(number, client)
-            lent = [leaf for leaf in tensors([sent, memory.kept]) if not leaf.is_inference()]
+            own = {name: values[number] for name, values in trip.each.items()}
+            lent = [*common, *_lent([own, memory.kept, memory.personal])]
             versions = [leaf._version for leaf in lent]
             reply = trip.work(client, memory, **sent)
             if versions != [leaf._version for leaf in lent]:
                 raise FederationError(
-                    f"the work of client {number} changed in place what the server sent, which the next client has "
-                    "too; make new tensors (w - step in place of w.sub_(step))"
+                    f"the work of client {number} changed in place what the server sent, or what it keeps, which other "
+                    "clients and checkpoints share; make new tensors (w - step in place of w.sub_(step))"
                 )
             yield reply
 
@@ -39,3 +43,8 @@ class Sequential:
 
     def tell(self, trip: Trip) -> None:
         """Nothing to do: all clients are here."""
+
+
+def _lent(message: Any) -> list[Tensor]:
+    """The tensors of a message that count what is written into them."""
+    return [leaf for leaf in tensors(message) if not leaf.is_inference()]

@@ -104,14 +104,34 @@ def test_a_mean_is_of_tensors_of_one_form(case, executor):
         getattr(executor, "close", lambda: None)()
 
 
-def test_what_the_server_sent_is_not_the_clients_to_write_in():
-    def work(client, memory, w):
-        w["W"].sub_(1.0)
+WRITTEN = {
+    "sent": lambda memory, w, own: w["W"],
+    "sent to one": lambda memory, w, own: own["W"],
+    "told": lambda memory, w, own: memory.shared["told"]["W"],
+    "equipped": lambda memory, w, own: memory.personal["equipped"]["W"],
+    "kept for the round": lambda memory, w, own: memory.kept["kept"]["W"],
+    "kept for good": lambda memory, w, own: memory.personal["personal"]["W"],
+}
+
+
+@pytest.mark.parametrize("where", WRITTEN)
+def test_what_others_hold_too_is_not_the_clients_to_write_in(where):
+    def keep(client, memory, w):
+        return Reply(keep={"kept": w.map(torch.clone)}, personal={"personal": w.map(torch.clone)})
+
+    def work(client, memory, w, own):
+        WRITTEN[where](memory, w, own).sub_(1.0)
         return Reply(upload=w)
 
     problem = quadratics()
-    with pytest.raises(FederationError, match="client 0 changed in place what the server sent"):
-        Federation(problem.clients, seed=0).mean(work, to=(0, 1), w=problem.start)
+    w = Tree(problem.start)
+    fed = Federation(problem.clients, seed=0)
+    fed.tell(told=w.map(torch.clone))
+    fed.equip(equipped=w.map(torch.clone))
+    fed.gather(keep, to=(0, 1), w=w)
+    each = {"own": {number: w.map(torch.clone) for number in (0, 1)}}
+    with pytest.raises(FederationError, match="client 0 changed in place what the server sent, or what it keeps"):
+        fed.mean(work, to=(0, 1), each=each, w=w)
 
 
 def test_line_9_as_printed_needs_a_rate_and_naive_rounds_do_not():
@@ -263,6 +283,19 @@ def test_clients_of_a_round_may_stand_in_an_array(named):
     ]
     assert drawn[0] == drawn[1]
     assert len(drawn[0]) == 2
+
+
+@dataclass(frozen=True)
+class Forgetful(FedAvg):
+    """Its round returns nothing."""
+
+    def round(self, fed, cohort, w):
+        super().round(fed, cohort, w)
+
+
+def test_a_round_that_returns_nothing_is_named():
+    with pytest.raises(FederationError, match=r"the weights of Forgetful are no tensors by name but a NoneType; its"):
+        list(rounds(Forgetful(Descent(2, 0.1)), quadratics(), rounds=1))
 
 
 @pytest.mark.parametrize("cohort", [2.0, {0, 1}, np.array(2.0)])
