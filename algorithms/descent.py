@@ -151,6 +151,8 @@ def differentiated(loss: Callable[[list[Tensor]], tuple[Tensor, Any]], at: list[
     """
     if torch._C._are_functorch_transforms_active():
         return _differentiated_within(loss, at)
+    if torch.is_inference_mode_enabled():
+        raise FederationError("nothing can be differentiated within torch.inference_mode(): train outside of it")
     with torch.enable_grad():
         variables = [leaf.detach().requires_grad_() for leaf in at]
         value, beside = loss(variables)

@@ -22,7 +22,7 @@ from runs.network_problem import NetworkClient, NetworkProblem, network_problem
 from runs.settings import COMPUTED, RunError, at_least
 from workloads.augmentation import Preparation
 from workloads.datasets import REGISTRY, DataError, find, load
-from workloads.models import LAYERS, ModelSettings, model
+from workloads.models import ADAPTED, LAYERS, MODELS, ModelSettings, model
 from workloads.networks import levels
 from workloads.partition import Even, Files, Indices, Partition, held_out, held_out_each
 
@@ -71,6 +71,9 @@ class ImageFederation:
 
     def __post_init__(self) -> None:
         at_least(1, rows=self.rows, side=self.side, width=self.width, test_samples=self.test_samples)
+        for name, of in (("side", self.data), ("width", self.model), ("norm", self.model), ("adapt", self.model)):
+            if ":" in of and getattr(self, name) != getattr(type(self), name):
+                raise RunError(f"{name} changes nothing of what {of} returns; leave it out, or do it there")
 
     @classmethod
     def suggested(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -116,6 +119,8 @@ class ImageFederation:
             which = torch.from_numpy(indices)
             return x[which].to(device), y[which].to(device)
 
+        if (self.test_samples or 0) > len(test[0]):
+            raise RunError(f"test_samples must be from 1 to {len(test[0])}, got {self.test_samples}")
         parts, own = self.partition.parts(_labels(y)[train], self.clients, seed), None
         if isinstance(self.partition, Files):
             given["partition"] = digest_of(*map(torch.from_numpy, (parts.order, parts.bounds)))
@@ -178,6 +183,8 @@ class ImageFederation:
             raise RunError(
                 f"{self.model} takes images, not inputs of shape {tuple(x.shape[1:])}; name a model of yours"
             )
+        if self.adapt != "none" and self.model in MODELS and self.model not in ADAPTED:
+            raise RunError(f"{self.model} takes images of any size; adapt is for {', '.join(ADAPTED)}")
         channels = x.shape[1] if x.ndim == 4 else 1
         settings = ModelSettings(classes, channels, x.shape[-1], seed, self.width, self.norm, self.adapt)
         return model(self.model, settings)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _NormBase
 
 from algorithms.federation import FederationError
-from algorithms.layers import call
+from algorithms.layers import call, factorable
 from algorithms.tree import Tree
 from runs.network_function import (
     TESTING,
@@ -100,6 +101,35 @@ def require_fit(network: Network, start: Tree, split: str, data: Labelled) -> No
         _require_mean(network.loss, outputs, data.y)
 
 
+def require_learnable(network: Network, start: Tree, data: Labelled) -> None:
+    """Applies the network to a few samples as training does.
+
+    Raises:
+        FederationError: It makes no loss in training mode, or one that depends on none of its weights.
+    """
+    if len(data.x) < 2:
+        return
+    # The module may remember outputs, with what made them; who copies it later cannot copy these.
+    network = replace(network, quiet=factorable(copy.deepcopy(network.quiet.module), network.quiet.layers))
+    few, names = torch.arange(2, device=data.x.device), network.statistics
+    w = {of: value.clone() if of in names else value.clone().requires_grad_() for of, value in start.items()}
+    try:
+        with torch.enable_grad():
+            value, _ = network.loss_and_statistics(w, data, Batch(few))
+    except FederationError:
+        raise
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise FederationError(
+            f"the network or its loss fails in training mode, and not in evaluation mode: "
+            f"{' '.join(str(error).split())[:200]}"
+        ) from error
+    if not value.requires_grad:
+        raise FederationError(
+            "the loss depends on none of the network's weights, so that nothing would be learnt: no count, detach or "
+            "no_grad may stand between them"
+        )
+
+
 def _require_mean(loss: Loss, outputs: Tensor, targets: Tensor) -> None:
     """Parts of a batch weigh as their samples do: in averages over clients, in passes in parts, in evaluations.
 
@@ -156,7 +186,7 @@ def require_no_other_state(network: Network, start: Tree, data: Labelled, rows: 
     module, testing = copy.deepcopy(network.quiet.module), copy.deepcopy(network.testing.module)
     before = {name: value.detach().clone() for name, value in (*module.named_parameters(), *module.named_buffers())}
     few = torch.arange(min(len(data.x), 16), device=data.x.device)  # RReLU draws for what is negative only
-    parts = few.tensor_split(pieces(len(few), rows, 2))
+    parts = few.tensor_split(pieces(len(few), max(rows, 2), 2))
     with torch.no_grad(), drawn_from(0, data.x.device):
         undrawn = _random_states(data.x.device)
         twice, counts = [], []

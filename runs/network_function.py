@@ -118,9 +118,11 @@ class Network:
         """
         total, scored = torch.zeros(2, dtype=torch.float64, device=data.x.device), self.accuracy and are_classes(data.y)
         for part in self._parts(len(data.x), rows):
-            x, y = data.x[part].clone(), data.y[part].clone()  # networks and losses may write into them
+            # Networks and losses may write into what they are given; what is prepared is new.
+            y = data.y[part].clone()
+            x = data.x[part].clone() if self.preparation is None else self.preparation(data.x[part])
             with several_at_once(TESTING):
-                outputs = call(self.testing, w, x if self.preparation is None else self.preparation(x))
+                outputs = call(self.testing, w, x)
             total[0] += wide(self.loss(outputs, y)) * len(x)
             scored = scored and outputs.ndim == 2 and outputs.shape[1] > 1  # one logit is no output by class
             if scored:
@@ -154,6 +156,8 @@ def network_of(
     """
     if statistics not in ("averaged", "batch"):
         raise FederationError(f"statistics must be averaged or batch, got {statistics!r}")
+    if any(isinstance(layer, torch.jit.ScriptModule) for layer in module.modules()):
+        raise FederationError("a scripted module keeps its own weights; give the module that it was made of")
     if any(map(is_lazy, (*module.parameters(), *module.buffers()))):
         raise FederationError("a lazy layer of the network has no weights yet; call the network once on some inputs")
     try:
@@ -200,8 +204,8 @@ def _prepared(module: nn.Module) -> Factorable:
     return factorable(module, "*" if matrices else None)
 
 
-_TRAINING = "another batch (the last one of an epoch is what is left), fewer clients"
-TESTING = "more samples, statistics 'averaged'"
+_TRAINING = "another batch (the last one of an epoch is what is left), more rows, fewer clients"
+TESTING = "more rows or samples, statistics 'averaged'"
 
 
 @contextmanager
@@ -218,12 +222,12 @@ def several_at_once(remedies: str) -> Iterator[None]:
 
 
 def pieces(count: int, rows: int, least: int = 1) -> int:
-    """Into how many parts samples are divided, each of at most `rows` of them, but of `least` at least if that may be.
+    """Into how many parts samples are divided, each of at most `rows` of them, but of `least` where that is less.
 
-    >>> pieces(5, 2), pieces(5, 2, least=2)
-    (3, 2)
+    >>> pieces(5, 2), pieces(5, 2, least=2), pieces(5, 1, least=2)
+    (3, 2, 5)
     """
-    return max(1, min(-(-count // rows), count // least))
+    return max(1, min(-(-count // rows), count // min(least, rows)))
 
 
 def are_classes(y: Tensor) -> bool:

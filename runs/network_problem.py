@@ -14,10 +14,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from algorithms.federation import Federation, FederationError
+from algorithms.federation import Federation, FederationError, require_whole
 from algorithms.tree import Tree
 from algorithms.weights import Weight
-from runs.network_checks import is_of_classes, labelled, require_fit, require_no_other_state, require_trainable
+from runs.network_checks import (
+    is_of_classes,
+    labelled,
+    require_fit,
+    require_learnable,
+    require_no_other_state,
+    require_trainable,
+)
 from runs.network_function import Batch, Labelled, Loss, Network, Statistics, network_of, pieces
 from workloads.augmentation import Offsets, Preparation
 from workloads.partition import Indices, PartitionError, Parts
@@ -92,7 +99,7 @@ class NetworkClient:
     def passes(self, together: bool) -> Sequence[tuple[float, Tensor]]:
         """All samples in parts of at most `rows`, with their shares of the mean; the loss of all is theirs to rounding.
 
-        Batch norm normalises each part by itself, and no part is of one sample there, if the client has more.
+        Batch norm normalises each part by itself, and no part is of one sample there unless rows are 1.
 
         Args:
             together: Leave them in one part where batch norm would tell the difference.
@@ -240,6 +247,9 @@ def network_problem(
     Raises:
         FederationError: Module or data do not serve; the message says what and where.
     """
+    require_whole(1, rows=rows)
+    if torch.is_inference_mode_enabled():
+        raise FederationError("nothing is trained within torch.inference_mode(): make the problem outside of it")
     splits = {"test": labelled("test", test)}
     if validation is not None:
         splits["validation"] = labelled("validation", validation)
@@ -253,6 +263,7 @@ def network_problem(
     network, start = network_of(module, loss, preparation, statistics, accuracy)
     for split, given in {"training": data, **splits}.items():
         require_fit(network, start, split, given)
+    require_learnable(network, start, data)
     require_no_other_state(network, start, data, rows)
     if asked and "accuracy" not in network.test(start, Labelled(data.x[:rows], data.y[:rows]), rows):
         raise FederationError(

@@ -259,24 +259,44 @@ class _Walk:
         return self.taken[name]
 
 
-def resolved(options: Mapping[str, Option], given: Mapping[str, Any], of: str) -> dict[str, Any]:
+def resolved(
+    options: Mapping[str, Option],
+    given: Mapping[str, Any],
+    of: str,
+    others: Callable[[Mapping[str, Any]], Mapping[str, Option]] = lambda values: {},
+) -> dict[str, Any]:
     """Every option with its value.
 
     Args:
         options: By name.
         given: Values; of other names there must be none.
         of: What the options are of, for the message.
+        others: The options that there are with other values.
 
     Raises:
         RunError: An unknown name, or a value that the option does not take.
     """
     for name in given:
         if name not in options:
-            raise RunError(f"{of} takes no {_flag(name)}{nearest(_flag(name), [o.flag for o in options.values()])}")
+            raise RunError(f"{of} takes no {_flag(name)}{_remedy(name, options, given, others)}")
     missing = [option.flag for option in options.values() if option.default is MISSING and option.name not in given]
     if missing:
         raise RunError(f"{of} needs {', '.join(missing)}")
     return {name: option.checked(given.get(name, option.default)) for name, option in options.items()}
+
+
+def _remedy(
+    name: str,
+    options: Mapping[str, Option],
+    given: Mapping[str, Any],
+    others: Callable[[Mapping[str, Any]], Mapping[str, Option]],
+) -> str:
+    """The words with which there is such an option, as the end of a sentence; else the nearest name."""
+    for option in options.values():
+        words = [word for word in option.words if name in others({**given, option.name: word})]
+        if words:
+            return f"; it goes with {option.flag} {' or '.join(words)}"
+    return nearest(_flag(name), [option.flag for option in options.values()])
 
 
 def nearest(name: str, known: Any) -> str:

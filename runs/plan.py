@@ -107,7 +107,9 @@ def _planned(algorithm: str, problem: str, given: Mapping[str, Any], conduct: Co
     conduct = replace(conduct or Conduct(), **staying)
     given = {name: value for name, value in given.items() if name not in staying}
     options = options_of(algorithm, problem, given)
-    settings = resolved(options, given, f"{algorithm} on {problem}")
+    settings = resolved(
+        options, given, f"{algorithm} on {problem}", lambda values: options_of(algorithm, problem, values)
+    )
     cohort, clients = RUN.made(settings).cohort, problem_settings_of(problem, settings).clients
     if cohort is not None and cohort > clients:
         raise RunError(f"cohort must be at most the number of clients, {clients}, got {cohort}")

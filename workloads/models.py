@@ -108,6 +108,9 @@ MODELS: Mapping[str, Callable[[ModelSettings], nn.Module]] = {
 convolutions in proportion; two-layer and its variants as many as pixels, perceptron 64), features of a token (vit 512),
 channels of the first of two convolutions (convnet 8)."""
 
+ADAPTED = ("alexnet", "vgg16", "vit")
+"""Networks for images of one size, to which others can be padded."""
+
 LAYERS: Mapping[str, str] = {
     "resnet10": "layer*",
     "resnet18": "layer*",

@@ -34,10 +34,8 @@ from algorithms.vmap import Vmap
 from runs.catalogue import ALGORITHMS, CONDUCT, EXECUTORS, PROBLEMS, TOYS, executor_of, options_of
 from runs.plan import parts_of, planned
 from runs.settings import RunError
-from workloads.models import LAYERS, MODELS, ModelSettings
+from workloads.models import ADAPTED, LAYERS, MODELS, ModelSettings
 from workloads.models import model as build
-
-ADAPTED = ("alexnet", "vgg16", "vit")
 
 GIVEN = {
     "clients": 3, "cohort": 2, "steps": 7, "learning_rate": 0.03, "rank": 4, "tau": 5, "restart": "keep A",

@@ -104,7 +104,9 @@ def test_the_help_is_read_without_torch_and_runs_load_no_scipy():
         (["fedavg", "--clientz", "3"], "fedavg on quadratics takes no --clientz; did you mean --clients?"),
         (["fedavg", "--tau=3"], "fedavg on quadratics takes no --tau"),
         (["fedavg", "--schedule", "cosine"], "needs --schedule-period"),
-        (["fedavg", "--momentum", "0.9"], "takes no --momentum"),
+        (["fedavg", "--momentum", "0.9"], "takes no --momentum; it goes with --optimiser sgd"),
+        (["fedavg", "--eps", "0.9"], "takes no --eps; it goes with --optimiser adam or adamw"),
+        (["fedavg", "--schedule-period", "3"], "takes no --schedule-period; it goes with --schedule cosine"),
         (["fedavg", "--optimiser", "lion"], "optimiser must be one of sgd, adam, adamw, got 'lion'"),
         (["nowhere:Algorithm"], "there is no module 'nowhere' for --algorithm"),
         (["runs.settings:Conduct"], "must be a dataclass with start, round and weights"),
@@ -233,7 +235,9 @@ def test_a_resumed_run_keeps_what_it_is(more, tmp_path, capsys):
     assert main(["train", "fedavg", *SMALL, "--out", str(tmp_path)]) == 0
     capsys.readouterr()
     before = content(tmp_path)
-    flags = "--rounds, --executor, --device, --evaluate-every, --workers, --save-every, --tensorboard, --root"
+    flags = (
+        "--rounds, --executor, --device, --evaluate-every, --workers, --save-every, --keep-every, --tensorboard, --root"
+    )
     assert f"only {flags} may be named" in refused(capsys, "--resume", tmp_path, *more)
     assert content(tmp_path) == before
 

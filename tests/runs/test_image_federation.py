@@ -105,6 +105,12 @@ def test_own_data_and_network_by_name(own):
         ({"data": "imagenet"}, DataError, "unknown data set 'imagenet'"),
         ({"clients": 91}, DataError, "90 samples cannot be divided among 91 clients"),
         ({"samples": 91}, RunError, "samples must be from 1 to 90, got 91"),
+        ({"test_samples": 31}, RunError, "test_samples must be from 1 to 30, got 31"),
+        ({"adapt": "pad"}, RunError, "convnet takes images of any size; adapt is for alexnet, vgg16, vit"),
+        ({"data": "own:data", "side": 4}, RunError, "side changes nothing of what own:data returns; leave it out"),
+        ({"model": "own:network", "width": 2}, RunError, "width changes nothing of what own:network returns"),
+        ({"model": "own:network", "norm": "group"}, RunError, "norm changes nothing of what own:network returns"),
+        ({"model": "own:network", "adapt": "pad"}, RunError, "adapt changes nothing of what own:network returns"),
         ({"held_out": 90}, DataError, "the validation set must have from 0 to 89"),
         ({"side": 10}, RunError, r"side must divide 28, so be one of \[1, 2, 4, 7, 14, 28\], got 10"),
         ({"model": "vgg16"}, RunError, "VGG16 takes images of 32 x 32, got 4 x 4; adapt='pad'"),
@@ -136,6 +142,10 @@ def test_what_does_not_go_together_is_one_line(own, monkeypatch, settings, error
     if settings.get("data") == "imagenet":
         monkeypatch.setattr("runs.image_federation.load", load)
     device = settings.pop("device", "cpu")
+    small = dict(SMALL)
+    for name, of in (("side", "data"), ("width", "model")):  # no settings of what a function gives
+        if ":" in settings.get(of, ""):
+            del small[name]
     with pytest.raises(error, match=message) as caught:
-        ImageFederation(**{**SMALL, **settings}).made(0, device)
+        ImageFederation(**{**small, **settings}).made(0, device)
     assert "\n" not in str(caught.value)

@@ -423,3 +423,41 @@ def test_sparse_gradients_of_an_embedding_are_those_of_a_dense_one(local):
         made = network_problem(module, (tokens, tokens % 2), Even().parts(range(24), 2, 0), (tokens, tokens % 2))
         found.append(list(rounds(FedAvg(Descent(3, 0.1, **local)), made, rounds=2))[-1].metrics)
     assert found[0] == found[1]
+
+
+class Switched(nn.Module):
+    """What it returns depends on the mode, as in networks with auxiliary outputs."""
+
+    def __init__(self, train):
+        super().__init__()
+        self.layer, self.train_as = nn.Linear(6, 2), train
+
+    def forward(self, x):
+        return self.train_as(self.layer(x)) if self.training else self.layer(x)
+
+
+@pytest.mark.parametrize(("module", "given", "message"), [
+    (lambda: Switched(lambda out: (out, out)), {}, "fails in training mode, and not in evaluation mode: cross_entropy"),
+    (lambda: Switched(torch.detach), {}, "the loss depends on none of the network's weights, so that nothing would be"),
+    (lambda: nn.Linear(6, 2), {"loss": lambda outputs, y: (outputs.argmax(1) == y).float().mean()}, "depends on none"),
+    (lambda: torch.jit.script(nn.Linear(6, 2)), {}, "a scripted module keeps its own weights"),
+    (lambda: nn.Linear(6, 2), {"rows": 0}, "rows must be a whole number of at least 1, got 0"),
+    (lambda: nn.Linear(6, 2), {"rows": 1.5}, "rows must be a whole number of at least 1, got 1.5"),
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_would_not_learn_is_refused(module, given, message):
+    with pytest.raises(FederationError, match=message):
+        problem(module(), **given)
+
+
+def test_nothing_is_trained_within_inference_mode():
+    made, algorithm = problem(nn.Linear(6, 2)), FedAvg(Descent(2, 0.1))
+    with (
+        torch.inference_mode(),
+        pytest.raises(FederationError, match=r"within torch\.inference_mode\(\): train outside"),
+    ):
+        list(rounds(algorithm, made, rounds=1))
+    with torch.inference_mode(), pytest.raises(FederationError, match="make the problem outside of it"):
+        problem(nn.Linear(6, 2))
+    with torch.no_grad():  # this is no obstacle
+        assert list(rounds(algorithm, made, rounds=1))[-1].metrics["loss"] < made.evaluate(made.start)["loss"]
