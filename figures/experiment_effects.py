@@ -72,9 +72,9 @@ class Effect:
         if not self.pairs:
             return "no seed without a failed run"
         if not np.isfinite(self.half_width):
-            return f"{100 * self.mean:+.1f} points, one seed"
+            return f"{100 * self.mean:+z.1f} points, one seed"
         return (
-            f"{100 * self.mean:+.1f} [{100 * self.low:+.1f}, {100 * self.high:+.1f}] points, smallest detectable "
+            f"{100 * self.mean:+z.1f} [{100 * self.low:+z.1f}, {100 * self.high:+z.1f}] points, smallest detectable "
             f"{100 * self.detectable:.1f}"
         )
 

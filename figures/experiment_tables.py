@@ -61,7 +61,7 @@ class Value:
         published = "" if self.published is None else f"{self.published:.1f}"
         width = f" ± {self.half_width:.1f}" if np.isfinite(self.half_width) else ""
         obtained = f"{self.obtained:.1f}{width}" if np.isfinite(self.obtained) else "-"
-        difference = f"{self.difference:+.1f}" if np.isfinite(self.difference) else ""
+        difference = f"{self.difference:+z.1f}" if np.isfinite(self.difference) else ""
         return published, obtained + (f" ({self.failed} failed)" if self.failed else ""), difference
 
 
@@ -93,7 +93,7 @@ def counted(one: str, other: str, effects: Sequence[Effect]) -> str:
     words += [f"{found['undecided']} undecided"] if found["undecided"] else []
     of = f"{found['supports']} of {len(effects)} setting{'s'[: len(effects) - 1]}"
     means = sorted(100 * effect.mean for effect in effects if effect.pairs)
-    span = " to ".join(f"{mean:+.1f}" for mean in dict.fromkeys((*means[:1], *means[-1:])))
+    span = " to ".join(f"{mean:+z.1f}" for mean in dict.fromkeys((*means[:1], *means[-1:])))
     return f"{one} is above {other} in {', '.join([of, *words])} ({f'{span} points' if span else 'runs failed'})"
 
 

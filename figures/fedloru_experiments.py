@@ -212,7 +212,7 @@ def found_in(of: str) -> Callable[[pd.DataFrame], str]:
 
 
 def _in_words(contrast: Contrast) -> str:
-    printed = "" if contrast.published is None else f" (published {contrast.published:+.1f})"
+    printed = "" if contrast.published is None else f" (published {contrast.published:+z.1f})"
     effect = contrast.effect
     return f"{contrast.group}, {contrast.name}: {effect.in_words}{printed}: {effect.above}"
 
