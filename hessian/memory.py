@@ -120,8 +120,8 @@ class Budget:
     def too_full(self, there: int, least: int) -> str:
         """The message about a scratch folder whose disk is full."""
         return (
-            f"the disk of the folder {self.scratch} is full: {in_words(there)} are free, and a basis of a few rows needs "
-            f"{in_words(least, up=True)} there; make room, name another folder, or give more memory than "
+            f"the disk of the folder {self.scratch} is full: {in_words(there)} are free, and a basis of a few rows "
+            f"needs {in_words(least, up=True)} there; make room, name another folder, or give more memory than "
             f"{in_words(self.limit)}"
         )
 

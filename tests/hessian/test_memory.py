@@ -272,5 +272,5 @@ def test_a_full_disk_is_not_taken_for_too_little_memory(network, tmp_path, monke
     found = re.search(r"needs ([0-9.]+ [KMG]iB) there", str(told.value))
     free = Budget.of(found[1]).limit
     assert re.search(r"at most \d+ rows, not 30", within(network, 960_000, **options)[0].given_up)
-    with pytest.raises(CurvatureError, match="memory of .* does not suffice"):
+    with pytest.raises(CurvatureError, match=r"memory of .* does not suffice"):
         within(network, 700_000, **options)

@@ -88,7 +88,8 @@ def others(leaf: Any) -> Iterator[Any]:
     elif value is None:
         yield f"{leaf}, or not"
     else:
-        for other in dict.fromkeys([*(value * Fraction(factor) for factor in FACTORS), value + 1, value - 1, value + 2]):
+        changed = [*(value * Fraction(factor) for factor in FACTORS), value + 1, value - 1, value + 2]
+        for other in dict.fromkeys(changed):
             if other != value and not (isinstance(leaf, int) and (other.denominator != 1 or other > 10_000)):
                 yield str(other) if isinstance(leaf, str) else type(leaf)(other)
 
