@@ -138,8 +138,8 @@ def printed_ratios(context: Context) -> tuple[Ratio, ...]:
     measure=printed_ratios,
     control=Form(
         r"With FedAvg as denominator, $(X - \mathrm{FedAvg})/\mathrm{FedAvg}$, every printed ratio follows except "
-        r"$-0.046$ (20 clients, FedLoRU, both tables); there the accuracies give $-0.0452 \pm 0.0002$, and the formula "
-        r"of the caption $-0.0473$.",
+        r"$-0.046$ (20 clients, FedLoRU, in all three tables); there the accuracies give $-0.0452 \pm 0.0002$, and the "
+        r"formula of the caption $-0.0473$.",
         {"denominator": "FedAvg", "without": ((20, "FedLoRU"),)},
     ),
     kind="number",

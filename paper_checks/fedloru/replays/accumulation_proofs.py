@@ -177,7 +177,8 @@ def claim_rank_growth(values: Values) -> Proof:
     Each accumulation adds $\alpha AB$, of rank at most r. For losses that are polynomials $W_T - W_0$ is a polynomial
     in their coefficients, the start, the drawn A, $\alpha$ and $\eta$, and so is each of its minors. A polynomial that
     is not 0 throughout is 0 only on a set of measure 0. So one example with a minor of size $\min(m, n, rN)$ suffices,
-    for any clients, $\tau$ and E. All clients have $\frac12\|W - C\|_F^2$ with ones on the diagonal of C, $W_0 = 0$,
+    for any clients, $\tau$ and E, and $r \le \min(m, n)$: further columns of A are 0 in it. All
+    clients have $\frac12\|W - C\|_F^2$ with ones on the diagonal of C, $W_0 = 0$,
     $\alpha = 1$; A starts each cycle at the unit vectors of the next r places of the diagonal, in a circle, B at 0.
     Then the places do not see each other: one has $a' = a + \eta xb$, $b' = b + \eta xa$, where $x$ is what it lacks,
     from a = 1, b = 0. ab grows by $\eta x(a^2+b^2) + \eta^2x^2ab$, and $a^2 - b^2 \le 1$ stays, so that while

@@ -104,7 +104,7 @@ def overlap(values: Values) -> Proof:
 
 @proof("fedloru-v2/eq-5@sets-by-limit", coefficient="1", power="2")
 def sets_by_limit(values: Values) -> Proof:
-    r"""The sets by limit hold the spikes with $|\theta_i| > n$, those whose eigenvalue leaves the bulk."""
+    r"""The sets by limit hold the spikes with $|\theta_i| > n$, and those at n, for which the limit and (5) are 0."""
     return overlap(values)
 
 

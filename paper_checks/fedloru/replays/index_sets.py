@@ -88,7 +88,8 @@ def eq_38(values: Values) -> Violation:
         right += (total - len(at_M)) * (U_M - U_N)
         distances.append(abs(stable_rank_M - stable_rank_N - right))
     return Violation(min(distances), 0, assumes=assumes,
-                     reads=f"{REST}: |left - right| of eq. (38), the smaller of both definitions")  # fmt: skip
+                     reads=f"{REST}: |left - right| of eq. (38), the smaller of that with the sets by limit and that "
+                     "with the sets by condition")  # fmt: skip
 
 
 @replay("fedloru-v2/eq-42")
@@ -103,7 +104,8 @@ def eq_42(values: Values) -> Violation:
         middle = len(at_M - at_N) * (U_M - U_N) + (total - len(at_M)) * (U_M - U_N)
         distances.append(abs(middle - (total - len(at_N)) * (U_M - U_N)))
     return Violation(min(distances), 0, assumes=assumes,
-                     reads=f"{REST}: |middle - right end| of eq. (42), the smaller of both definitions")  # fmt: skip
+                     reads=f"{REST}: |middle - right end| of eq. (42), the smaller of that with the sets by limit and "
+                     "that with the sets by condition")  # fmt: skip
 
 
 @replay("fedloru-v2/thm-3.2@estimates-sets-by-limit")

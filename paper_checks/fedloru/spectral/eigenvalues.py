@@ -195,7 +195,8 @@ def limiting_overlap(
         ),
         Reading(
             "sets by limit",
-            r"The limits for $\mathcal{P}_N = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ and its like.",
+            r"The limits for $\mathcal{P}_N = \{i \le p : \lambda_i(H_N) \to g_N^{-1}(\theta_i)\}$ and its like, and "
+            "Gaussian noise.",
             {"supercritical_only": True},
             "Appendix A.4 prints these sets as equal to those, and $u_i$ is the eigenvector that corresponds to $v_i$.",
             ({"coefficient": 1.1}, {"power": 1.0}, {"squared": False}),

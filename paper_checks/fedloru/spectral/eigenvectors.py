@@ -105,8 +105,9 @@ def measure_pairs(context: Context) -> Pairs:
     readings=(
         Reading(
             "sets by limit",
-            r"The limit of $|\langle v_i, u_i\rangle|$ is smaller at M than at N for every i with $\lambda_i(H_N) \to "
-            r"g_N^{-1}(\theta_i)$, whether or not this eigenvalue leaves the bulk at M.",
+            r"For Gaussian noise the limit of $|\langle v_i, u_i\rangle|$ is smaller at M than at N for every i whose "
+            r"eigenvalue $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ leaves the bulk, $|\theta_i| > \sigma s_N$, whether "
+            "or not it leaves that of M.",
             why="$u_i$ is the eigenvector that corresponds to $v_i$, and the limiting eigenvectors are said to lie in "
             "a cone around theirs.",
         ),

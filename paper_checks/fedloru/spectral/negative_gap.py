@@ -121,8 +121,9 @@ def _judge_sizes(instances: Sequence[Instance], most: float) -> Evidence:
         Reading(
             "small against the noise",
             r"A negative gap arises, and only where $|\theta_0|$ is at most of the size of the noise. For independent "
-            r"noise at M and at N the stable ranks have one with a probability that does not vanish for some "
-            r"$|\theta_0| \le \sigma s_N$, and with one that vanishes as $R \to \infty$ for all others. The "
+            r"Gaussian noise at M and at N the stable ranks have one with a probability that does not vanish for some "
+            r"$|\theta_0| \le \sigma s_N$, and with one that vanishes as $R \to \infty$ for every $|\theta_0| > "
+            r"\sigma s_N$. The "
             r"expressions (36), with finite counts and the sets of the theorem, have one only for $\theta_0^2 < "
             r"\sigma^2s_Ms_N$, and there for a single spike.",
             {"against": "noise"},
