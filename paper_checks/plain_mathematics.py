@@ -45,6 +45,8 @@ def plain_text(text: str, encoding: str = "utf-8") -> str:
     'If x ≤ ½: ‖Wᵣᵗ⁺¹‖² ≤ (a + b)/(2c).'
     >>> plain_text(r"If $x \le \frac12$: $\lambda_{\max}^2 \le \sqrt{a + b}$.", "ascii")
     'If x <= 1/2: lambda_max^2 <= sqrt(a + b).'
+    >>> plain_text(r"$\frac{x}{3(a-1)}$, $\frac1{Ls_*}$, $\frac{2(a+1)}{f(x)}$")
+    'x/(3(a − 1)), 1/(Ls_*), 2(a + 1)/f(x)'
     """
     rich = _takes(encoding)
     parts = [_formula(part, rich) if formula else part for formula, part in formulas_and_words(text)]
@@ -144,8 +146,10 @@ def _runs_together(done: str, shown: str, element: Element, rich: bool) -> bool:
 _LETTERS = re.compile("[A-Za-z]*$")
 _INDEXED = re.compile(r"_\w\u0303?\u0302?\u0304?$|_\w\w+$")
 """An index without signs of its own, which a letter beside it would join."""
-_ONE_INDEX = re.compile(r"\w+[_^][\w*]+")
-_CALL = re.compile(r"[^\s()/+−-]+\([^()]*\)")
+_ONE_INDEX = re.compile(r"(\w|[a-z]{3,})[_^][\w*]+")
+_CALL = re.compile(r"[^\W\d][^\s()/+−-]*\([^()\s]*\)")
+"""A function of one argument; a sum in brackets may as well be a factor."""
+_PRODUCT = re.compile(r"[^\s()/+−-]+\([^()]*\)")
 _NAMES = frozenset(("log", "exp", "sin", "cos", "tan", "min", "max", "sup", "inf", "lim", "diag", "tr", "Pr", "artanh"))
 
 
@@ -199,7 +203,7 @@ def _grouped(shown: str, product: bool = False, always: bool = False) -> str:
         return plain
     one = plain.isalnum() and (len(plain) == 1 or plain.isdecimal())
     scripted = len(plain) > 1 and all(sign in _UP.values() or sign in _DOWN.values() for sign in plain[1:])
-    one |= bool(_CALL.fullmatch(plain) or _ONE_INDEX.fullmatch(plain))
+    one |= bool((_PRODUCT if product else _CALL).fullmatch(plain) or _ONE_INDEX.fullmatch(plain))
     factors = product and " " not in plain and "/" not in plain
     return plain if not always and (one or scripted or factors) else f"({plain})"
 

@@ -110,11 +110,13 @@ def regular(steps: Sequence[Step], singular: bool) -> list[Step]:
     readings=(
         Reading(
             "L for V",
-            r"The same for $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$; the bases of (16) and of (19) "
-            "span the same spaces, so that the models of the coefficient step (17) that follows are the same with "
-            "either.",
-            why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$, and the proof is about spans; "
-            "what comes after the bases in the splitting is (17).",
+            r"The same for $USV^\top \in \mathcal M_r$ with $K = US$ and $L = VS^\top$; where $[U_0|\nabla_UL]$ and "
+            r"$[V_0|\nabla_VL]$ have 2r independent columns, or else with bases of what their columns span, the bases "
+            "of (16) and of (19) span the same spaces, so that the models of the coefficient step (17) that follows "
+            "are the same with either.",
+            why=r"$V = VS^\top$ and $USV$ mean nothing; (18) has $L(0) = V_0S_0^\top$, and the proof is about spans, "
+            "beside which qr adds any directions to dependent columns; what comes after the bases in the splitting is "
+            "(17).",
         ),
     ),
     hypotheses=(Dropped(r"S of full rank, as elements of $\mathcal M_r$ have it", {"singular": True}),),

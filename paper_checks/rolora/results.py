@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil, floor
 
 from figures.rolora_printed import GLUE, METHODS, TABLE_1, TABLE_6, Row, find
 from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
-from paper_checks.facts import compared, together
 from paper_checks.methods.printed import Cell, Order, Rounded, judge_order, judge_printed
+from paper_checks.rolora.whole_counts import Trials, attainable, judge_runs
 
 printed = Rounded.printed
 exact = Rounded.exact
@@ -83,49 +82,6 @@ def ranking(rows: Iterable[Row], setting: str, as_printed: bool) -> list[str]:
     return [row.method for row in sorted((row for row in rows if row.setting == setting), key=average)]
 
 
-def attainable(text: str, runs: int, size: Fraction | int, rounded: bool = True) -> bool:
-    """Whether a printed mean accuracy can be that of whole numbers of right answers in several runs.
-
-    Args:
-        text: the mean in per cent.
-        runs: number of runs.
-        size: examples of each.
-        rounded: whether each run may have been rounded to two decimals before the mean was taken.
-    """
-    value, slack = printed(text), Fraction(1, 200) if rounded else Fraction(0)
-    unit = Fraction(100) / (runs * size)
-    return ceil((value.low - slack) / unit) <= floor((value.high + slack) / unit)
-
-
-def judge_runs(
-    rows: Iterable[Row], sizes: Mapping[str, Fraction | int], runs: int, rounded: bool, scope: str
-) -> Evidence:
-    """Judges that every mean can be that of so many runs on test sets of these sizes.
-
-    Args:
-        rows: rows of a table.
-        sizes: examples of each test set.
-        runs: number of runs.
-        rounded: whether each run may have been rounded to two decimals.
-        scope: which tables.
-    """
-    means = {f"{row.name}, {name}": (row.scores[name].mean, size) for row in rows for name, size in sizes.items()}
-    missed = [name for name, (text, size) in means.items() if not attainable(text, runs, size, rounded)]
-    other = [n for n in range(1, 11) if all(attainable(text, n, size, rounded) for text, size in means.values())]
-    scope = f"{scope}; of 1 to 10 runs, {', '.join(map(str, other)) or 'none'} give all {len(means)} means"
-    stated = f"{runs} runs give each of {len(means)} means"
-    if missed:
-        text, size = means[missed[0]]
-        return Evidence(
-            False, scope, stated, f"{len(missed)} are no such mean: {'; '.join(missed)}",
-            margin=-float(len(missed)), cases=len(means),
-            witness={"mean": text, "runs": runs, "size": str(size), "cell": missed[0]},
-        )  # fmt: skip
-    shown = compared("means that are none", len(missed), "=", 0)
-    return Evidence(True, scope, stated, "each is a mean of whole counts", margin=1.0, cases=len(means),
-                    facts=together(shown), whole=True)  # fmt: skip
-
-
 @claim(
     "rolora/table-1-runs",
     where="Section 6, implementation, and 6.1, data sets; judged is whether some number of runs up to 10 gives every "
@@ -133,19 +89,19 @@ def judge_runs(
     says="The best performance on the test set is reported, averaged over multiple seeds, with the original validation "
     "sets as test sets.",
     measure=lambda context: TABLE_6,
-    mutants=[{"most": 5}, {"fewer": 1}, {"rounded": False}],
+    mutants=[{"most": 5}, {"fewer": 1}, {"entering": "whole"}],
     kind="number",
     importance="detail",
     expect=("holds", "proof"),
 )
-def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, rounded: bool = True) -> Evidence:
+def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, entering: Trials = "rounded") -> Evidence:
     """Six or nine runs, and no other number up to 10, have whole counts that give every mean on both validation sets.
 
     Args:
         rows: rows of Table 6.
         most: the largest number of runs that is tried.
         fewer: examples that RTE has less.
-        rounded: whether each run may have been rounded to two decimals.
+        entering: how each run enters its mean.
     """
     missed = [
         f"{row.scores[name].mean} on {name} ({row.method}, {row.setting})" for name, (size, _) in VALIDATION.items()
@@ -154,11 +110,11 @@ def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, rounde
     sizes = {name: size - (Fraction(fewer) if name == "RTE" else 0) for name, (size, _) in VALIDATION.items()}
     scope = (
         f"{' and '.join(f'{name}, {float(size):g} examples' for name, size in sizes.items())}, each run rounded to two "
-        f"decimals or not; means only, the deviations are not used; three runs give all means but "
+        f"decimals; means only, the deviations are not used; three runs give all means but "
         f"{' and '.join(missed)}; with six runs or more every mean on "
         "SST-2 is possible, so that RTE decides"
     )
-    tried = [judge_runs(rows, sizes, runs, rounded, scope) for runs in range(2, most + 1)]
+    tried = [judge_runs(rows, sizes, runs, entering, scope) for runs in range(2, most + 1)]
     return next((evidence for evidence in tried if evidence.ok), tried[0])
 
 

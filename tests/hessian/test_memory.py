@@ -268,9 +268,9 @@ def test_a_full_disk_is_not_taken_for_too_little_memory(network, tmp_path, monke
     monkeypatch.setattr("hessian.memory.shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
     options = {"scratch": tmp_path, "relative_width": 0.5, "basis": 30, "products": 60}
     with pytest.raises(CurvatureError, match=r"disk of the folder .* is full: 0.00 KiB are free.* make room") as told:
-        within(network, 960_000, **options)
+        within(network, 660_000, **options)
     found = re.search(r"needs ([0-9.]+ [KMG]iB) there", str(told.value))
     free = Budget.of(found[1]).limit
-    assert re.search(r"at most \d+ rows, not 30", within(network, 960_000, **options)[0].given_up)
+    assert re.search(r"at most \d+ rows, not 30", within(network, 660_000, **options)[0].given_up)
     with pytest.raises(CurvatureError, match=r"memory of .* does not suffice"):
-        within(network, 700_000, **options)
+        within(network, 300_000, **options)

@@ -27,8 +27,9 @@ from paper_checks.ledger import Ledger
 from paper_checks.methods.printed import Rounded
 from paper_checks.rolora.architectures import LLAMA_2_7B, ROBERTA_LARGE, share_of_outputs
 from paper_checks.rolora.language_models import welch
-from paper_checks.rolora.results import VALIDATION, attainable, mean, mean_of
+from paper_checks.rolora.results import VALIDATION, mean, mean_of
 from paper_checks.rolora.running_text import least_q, next_tangent_squared, run_courses
+from paper_checks.rolora.whole_counts import attainable
 
 
 def test_every_row_has_every_score():
@@ -60,11 +61,15 @@ def test_tables_cannot_be_changed():
 def test_a_mean_is_that_of_whole_counts_or_not():
     counts = (144, 140, 151)
     value = f"{float(Fraction(100 * sum(counts), 3 * 277)):.2f}"
-    assert attainable(value, 3, 277, rounded=False)
+    assert attainable(value, 3, 277, "whole")
     assert not attainable("50.10", 1, 277)
     # The means of three runs of 300 examples are the multiples of 1/9.
-    assert attainable("0.33", 3, 300, rounded=False)
+    assert attainable("0.33", 3, 300, "whole")
     assert not attainable("0.37", 3, 300)
+    # 1,838 examples: three trials add up to 154.353 or 154.407, or by roundings to at most 154.36 or at least 154.40.
+    assert not attainable("51.46", 3, 1838)
+    assert attainable("51.46", 3, 1838, "cut")
+    assert attainable("51.45", 3, 1838)
 
 
 def test_the_mean_of_intervals_is_the_interval_of_means():

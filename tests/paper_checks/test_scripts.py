@@ -11,7 +11,8 @@ from paper_checks.replay import replays_of, stored
 from paper_checks.script import ScriptError, script_of
 
 LARGE_SAMPLES = {
-    "fedlrt/claim-thm3-figure",
+    "fedlrt/claim-thm3-figure", "fedlrt/claim-two-rounds@with-either-correction",
+    "fedlrt/claim-het-converge@in-the-long-run-in-each-normalisation",
     "fedlrt/claim-het-plateau", "fedlrt/fig-1", "fedlrt/claim-het-converge", "fedlrt/claim-hom-clients",
     "fedlrt/claim-hom-rank", "fedlrt/fig-4", "fedlrt/claim-hom-jointly",
     "fedlrt/claim-hom-error@value-1-at-1", "fedlrt/claim-hom-10x@value-1-at-1",

@@ -53,13 +53,16 @@ def claim_two_rounds(values: Values) -> Proof:
 def claim_svd_size(values: Values) -> Proof:
     r"""The server decomposes $\tilde S^*$, 2r by 2r, and bases of 2r columns; it multiplies these by r columns.
 
-    With m = n all of its multiplications are a polynomial of degree one in n.
+    A product of a by b with b by c is counted as abc multiplications, QR of n by k as $2nk^2$ and an SVD of k by k as
+    $k^3$, their leading orders; the means of what the clients send have additions only. With m = n all multiplications
+    of the server are a polynomial of degree one in n: for fixed r the cost is linear in n, whatever the constants.
     """
     side = rational(values["sides"]) * r
     server = [one for one in steps() if one.place == "server"]
     cost = sympy.Poly(sum(one.multiplications for one in server).subs(m, n), n, r)
     return _answer(
-        f"one SVD of that size; all in all ${sympy.latex(cost.as_expr())}$ multiplications",
+        f"one SVD of that size; all in all, QR and SVD by their leading orders, ${sympy.latex(cost.as_expr())}$ "
+        "multiplications",
         "" if [one.takes for one in server if one.does == "SVD"] == [((side, side),)] else "an SVD of another size",
         "" if all(one.takes[0][1] == 2 * r for one in server if one.does == "QR") else "QR of other matrices",
         "" if cost.degree(n) == 1 else "not linear in n",

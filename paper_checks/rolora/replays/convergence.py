@@ -120,22 +120,26 @@ def missed_loss(found: End) -> Violation:
 @replay("rolora/thm-5.4")
 def thm_5_4(values: Values) -> Violation:
     """The angle after T iterations."""
-    return missed_angle(end(values))
+    found = end(values)
+    return missed_angle(found)
 
 
 @replay("rolora/thm-5.4@c-of-the-step")
 def thm_5_4_tied(values: Values) -> Violation:
     """The angle after T iterations, where c is that of the step."""
-    return missed_angle(tied_end(values))
+    found = tied_end(values)
+    return missed_angle(found)
 
 
 @replay("rolora/s5-rolora-loss")
 def s5_rolora_loss(values: Values) -> Violation:
     """The loss after T iterations."""
-    return missed_loss(end(values))
+    found = end(values)
+    return missed_loss(found)
 
 
 @replay("rolora/s5-rolora-loss@c-of-the-step")
 def s5_rolora_loss_tied(values: Values) -> Violation:
     """The loss after T iterations, where c is that of the step."""
-    return missed_loss(tied_end(values))
+    found = tied_end(values)
+    return missed_loss(found)

@@ -84,3 +84,43 @@ def txt_table2_ffa_var(values: Values) -> Violation:
     )
     return Violation(Fraction(other) - half_unit(other), Fraction(own) + half_unit(own), assumes=assumes, strict=True,
                      reads="PIQA, three trials: LoRA's deviation, to be less than FFA-LoRA's")  # fmt: skip
+
+
+EXAMPLES = {"BoolQ": 3270, "PIQA": 1838, "SIQA": 1954, "HellaSwag": 10042, "WinoGrande": 1267, "ARC-e": 2376,
+            "ARC-c": 1172, "OBQA": 500}  # fmt: skip
+
+
+def three_trials(values: Values) -> Violation:
+    """Distance of a printed mean from the nearest one that three whole numbers of right answers give."""
+    text, size, trials = values["mean"], int(values["size"]), int(values["runs"])
+    task, entering = values["cell"].rsplit(", ", 1)[1], values["trials"]
+    if entering == "whole":
+        unit = Fraction(100, trials * size)
+        nearest = unit * round(Fraction(text) / unit)
+    else:
+        up = {"cut": (0,), "rounded": (size - 1, size)}[entering]  # a tie either way
+        single = {(20_000 * right + add) // (2 * size) for right in range(size + 1) for add in up}
+        sums = {0}
+        for _ in range(trials):
+            # As bits of one number: every sum so far, shifted by every trial.
+            mask = sum(1 << so_far for so_far in sums)
+            found = 0
+            for one in single:
+                found |= mask << one
+            sums = {place for place in range(found.bit_length()) if found >> place & 1}
+        nearest = min((Fraction(one, 100 * trials) for one in sums), key=lambda mean: abs(mean - Fraction(text)))
+    assumes = (
+        Hypothesis("trials", trials, "=", 3),
+        Hypothesis(f"examples of {task}", size, "=", EXAMPLES.get(task, 0)),
+        Hypothesis("mean", Fraction(text), ">=", 0),
+        Hypothesis("mean", Fraction(text), "<=", 100),
+    )
+    return Violation(abs(nearest - Fraction(text)), half_unit(text), assumes=assumes,
+                     reads=f"{values['cell']}: distance of the printed mean from the nearest mean of three trials, "
+                     f"{float(nearest):.6g}")  # fmt: skip
+
+
+table_2_whole = replay("rolora/table-2@trials-as-they-are")(three_trials)
+table_2_cut = replay("rolora/table-2@each-trial-cut-off")(three_trials)
+table_10_rounded = replay("rolora/table-10")(three_trials)
+table_10_whole = replay("rolora/table-10@trials-as-they-are")(three_trials)
