@@ -94,27 +94,28 @@ def three_trials(values: Values) -> Violation:
     """Distance of a printed mean from the nearest one that three whole numbers of right answers give."""
     text, size, trials = values["mean"], int(values["size"]), int(values["runs"])
     task, entering = values["cell"].rsplit(", ", 1)[1], values["trials"]
+    assumes = assuming(
+        Hypothesis("trials", trials, "=", 3),
+        Hypothesis(f"examples of {task}", size, "=", EXAMPLES.get(task, 0)),
+        Hypothesis("mean", Fraction(text), ">=", 0),
+        Hypothesis("mean", Fraction(text), "<=", 100),
+    )
     if entering == "whole":
         unit = Fraction(100, trials * size)
         nearest = unit * round(Fraction(text) / unit)
     else:
         up = {"cut": (0,), "rounded": (size - 1, size)}[entering]  # a tie either way
         single = {(20_000 * right + add) // (2 * size) for right in range(size + 1) for add in up}
-        sums = {0}
+        sums = 1  # bit s: whether s hundredths are the sum of the trials so far
         for _ in range(trials):
-            # As bits of one number: every sum so far, shifted by every trial.
-            mask = sum(1 << so_far for so_far in sums)
-            found = 0
+            added = 0
             for one in single:
-                found |= mask << one
-            sums = {place for place in range(found.bit_length()) if found >> place & 1}
-        nearest = min((Fraction(one, 100 * trials) for one in sums), key=lambda mean: abs(mean - Fraction(text)))
-    assumes = (
-        Hypothesis("trials", trials, "=", 3),
-        Hypothesis(f"examples of {task}", size, "=", EXAMPLES.get(task, 0)),
-        Hypothesis("mean", Fraction(text), ">=", 0),
-        Hypothesis("mean", Fraction(text), "<=", 100),
-    )
+                added |= sums << one
+            sums = added
+        goal = 100 * trials * Fraction(text)
+        places = (place for place, bit in enumerate(reversed(f"{sums:b}")) if bit == "1")
+        place = min(places, key=lambda place: abs(place * goal.denominator - goal.numerator))
+        nearest = Fraction(place, 100 * trials)
     return Violation(abs(nearest - Fraction(text)), half_unit(text), assumes=assumes,
                      reads=f"{values['cell']}: distance of the printed mean from the nearest mean of three trials, "
                      f"{float(nearest):.6g}")  # fmt: skip
