@@ -26,6 +26,7 @@ for paper in PAPERS:
 
 OTHER_QUANTITIES = {
     ("rolora/eq-26", "c3"): "the proof's constant is rounded down",
+    ("rolora/lem-A.10", "samples"): "the judge names which numbers of samples are meant, the proof the least one",
 }
 """Constants of a proof that have the name of a constant of the judge and another value, with the reason."""
 MOST_CHANGES = 16
