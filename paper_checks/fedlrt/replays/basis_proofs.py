@@ -1,4 +1,4 @@
-r"""Proofs about wide bases and means of low-rank models: eq. (22), Lemma 7, eq. (20), what $G_U$ and $G_V$ span.
+r"""Proofs about wide bases and means of low-rank models: eqs. (20) to (22), Lemma 7, what $G_U$ and $G_V$ span.
 
 Matrices are symbols that do not commute, so that an identity holds for all sizes and ranks; an inverse cancels by
 itself. Blocks beside each other are rows of such symbols.
@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 
 from paper_checks.fedlrt.replays.low_rank_proofs import flaw_of_tail
-from paper_checks.fedlrt.replays.update_proofs import U, Ubar, Ut, V, Vbart, Vt, differ
+from paper_checks.fedlrt.replays.update_proofs import SIZES, U, Ubar, Ut, V, Vbart, Vt, differ
 from paper_checks.proof_steps import first_flaw, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
@@ -106,6 +106,49 @@ def step_20(values: Values) -> Proof:
             "" if triangle[1, 0] == 0 and all(triangle[i, i].is_positive for i in (0, 1)) else "not invertible"
         )
     return _answer(r"all four are $[U_0|-X]$ times invertible triangles, for every $\lambda > 0$ and $S_0$", *flaws)
+
+
+@proof("fedlrt/lemma-2-step-21", sign=1, left=0, within="1")
+def step_21(values: Values) -> Proof:
+    r"""With (5), $\dot S = -U^\top GV$ and $\dot U = -(I - P_U)GVS^{-1}$, and with $P_U = UU^\top$ every line is $-GV$.
+
+    Of the matrices nothing is used but $S^{-1}S = I$, so that the lines hold for all sizes, ranks and gradients.
+    """
+    sign, within = int(values["sign"]), rational(values["within"])
+    inverse = (T if int(values["left"]) else S) ** -1
+    end, P = -G * V, U * Ut
+    across = (1 - P) * G * V
+    lines = (
+        ("the product rule", -(1 - P) * G * V * inverse * S + U * (-sign * Ut * G * V)),
+        ("(5) inserted", -across * S**-1 * S - within * U * Ut * G * V),
+        ("S cancels", -across - within * P * G * V),
+        ("the sign taken in", (P - 1) * G * V - within * P * G * V),
+    )
+    return _answer("every line is $-GV$, for all sizes and ranks and every invertible S",
+                   *(differ(line, end, f"another end: {name}") for name, line in lines))  # fmt: skip
+
+
+@proof("fedlrt/lemma-2-step-chain", scale="1", plain=0)
+def step_chain(values: Values) -> Proof:
+    r"""To first order a step D of U adds $\langle G, DSV^\top\rangle = \langle GVS^\top, D\rangle$ to L.
+
+    So $\nabla_UL = GVS^\top$ for all sizes and every loss; the machine differentiates in every entry of U at some
+    sizes, with the linear loss $\langle G, W\rangle$, which stands for all to first order. For S of full rank
+    $S^\top S^{-\top} = I$, so that $-\nabla_ULS^{-\top} = -GV = \dot K$: each of the two matrices is the other times
+    an invertible one, and they span the same.
+    """
+    scale, plain, flaws = rational(values["scale"]), int(values["plain"]), []
+    for m, n, r in SIZES:
+        left, middle, right, slope = (
+            sympy.Matrix(rows, columns, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
+            for name, rows, columns in (("u", m, r), ("s", r, r), ("v", n, r), ("g", m, n))
+        )
+        loss = sum(a * b for a, b in zip(slope, left * middle * right.T, strict=True))
+        found = left.applyfunc(lambda entry, loss=loss: sympy.diff(loss, entry))
+        stated = scale * slope * right * (middle if plain else middle.T)
+        flaws.append(differ(found, stated, f"the gradient in U, {m} x {n}"))
+    flaws.append(differ(-scale * G * V * (S if plain else T) * T**-1, -G * V, "not the derivative of K"))
+    return _answer(r"$\nabla_UL = GVS^\top$ for every loss, and the invertible factor $S^\top$ between the two", *flaws)
 
 
 @proof("fedlrt/claim-gu-gv-choice", beyond_tangent="0")
