@@ -321,9 +321,11 @@ def _violated(replay: Replay, values: Mapping[str, Any]) -> Replayed:
     confirmed = gap > error or equal
     reads = f"{outcome.reads}: " if outcome.reads else ""
     sign = "=" if equal else ">" if confirmed else "<="
-    how = "; ".join([f"error at most {float(error):.3g}" if error else "exact", *filter(None, [outcome.sampled])])
     # Digits of a side that is smaller than the error are noise, and differ from machine to machine.
     told = told_apart(0.0 if abs(left) < error else left, 0.0 if abs(right) < error else right, gap)
+    whole = [sum(map(Fraction, text.split(" + "))) for text in told] == [_finite(outcome.left), _finite(outcome.right)]
+    known = f"error at most {float(error):.3g}" if error else "exact" if whole else "exact, digits rounded"
+    how = "; ".join([known, *filter(None, [outcome.sampled])])
     detail = f"{reads}{told[0]} {sign} {told[1]} ({how})"
     return Replayed("witness", confirmed, confirmed and not outcome.sampled, left, right, detail, assumes, given)
 
