@@ -207,23 +207,25 @@ class Sides:
         moved: Ut' F_c Vt where a client ends, and the gradient of its loss there.
         start: The same at the start.
         whole: With F and the global loss at the start, and with F_c of this client in its place.
+        V: The wide basis, ``(n, 2r)``.
         by_hand: The case in plain numbers, if it is small.
     """
 
     moved: tuple[Tensor, Tensor]
     start: tuple[Tensor, Tensor]
     whole: tuple[Tensor, Tensor, Tensor]
+    V: Tensor
     by_hand: Mapping[str, Any] | None = None
 
 
 def measure_sides(context: Context) -> list[Sides]:
-    """Losses |W - A|^2 / 2 at zero coefficients by hand, both bases the axes of the plane; then random ones."""
-    targets = ([[1, 0], [0, 0]], [[3, 0], [0, 0]])
-    found = []
-    forces = [torch.tensor(target, dtype=torch.float64) for target in targets]
+    """Losses |W - A|^2 / 2 by hand at W = S e1 e1^T, both wide bases the axes of the plane; then random ones."""
+    targets, S = ([[2, 1], [1, 0]], [[4, 1], [1, 0]]), 1
+    found, wide = [], torch.eye(2, dtype=torch.float64)
+    forces = [torch.tensor(target, dtype=torch.float64) - S * torch.outer(wide[0], wide[0]) for target in targets]
     mean = torch.stack(forces).mean(dim=0)
-    first, numbers = (forces[0], -forces[0]), {"targets": list(targets)}
-    found.append(Sides(first, first, (mean, -mean, forces[0]), numbers))
+    first, numbers = (forces[0], -forces[0]), {"S": S, "targets": list(targets)}
+    found.append(Sides(first, first, (mean, -mean, forces[0]), wide, numbers))
     for one in first_rounds(context, "full"):
         clients, weights = one.case.clients, []
         for S in (one.coefficients[0], one.start):
@@ -232,7 +234,7 @@ def measure_sides(context: Context) -> list[Sides]:
             weights.append((pulled, [differentiated(one, client, S) for client in clients]))
         (moved, moved_slopes), (start, start_slopes) = weights
         whole = torch.stack(start).mean(dim=0), torch.stack(start_slopes).mean(dim=0), start[0]
-        found.append(Sides((moved[0], moved_slopes[0]), (start[0], start_slopes[0]), whole))
+        found.append(Sides((moved[0], moved_slopes[0]), (start[0], start_slopes[0]), whole, one.V))
     return found
 
 
@@ -248,17 +250,17 @@ def measure_sides(context: Context) -> list[Sides]:
     correction=Form(
         r"$\tilde U^\top F_c\tilde V = -\nabla_{\tilde S}L_c(\tilde U\tilde S\tilde V^\top)$, as $F = -\nabla_WL$, and "
         r"the third with the global F: $\tilde U^\top F(\tilde W_r)\tilde V = -\nabla_{\tilde S}L(\tilde U\tilde S"
-        r"\tilde V^\top)$.",
-        {"sign": -1.0, "third": "F"},
-        ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}),
+        r"\tilde V^\top)$. As printed 2r columns of $\tilde U\tilde S$ meet n rows of $\tilde V$.",
+        {"sign": -1.0, "third": "F", "last": "V^T"},
+        ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}, {"last": "V"}),
     ),
     importance="detail",
-    because="F is the negative gradient, so the sign is the other one; the third line has $F_c$ where F belongs.",
+    because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$ is not transposed.",
     expect=("corrected", "proof"),
 )
-def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c",
+def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c", last: str = "V",
                     keep: tuple[str, ...] = ("equations",)) -> Promises:  # fmt: skip
-    """The three equations, gradients by differentiation."""
+    """The three equations, gradients by differentiation, and whether their models are products of fitting shapes."""
     for one in found:
         for force, slope in (one.moved, one.start):
             if "norms" in keep:
@@ -269,6 +271,8 @@ def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c",
         if "equations" in keep:
             mean, slope, own = one.whole
             yield same("the global equation", mean if third == "F" else own, sign * slope)
+            rows = (one.V if last == "V" else one.V.mT).shape[0]
+            yield Promise("columns of the coefficients meet rows of the last factor", one.V.shape[1], rows)
     return f"two clients by hand; {ROUND_SCOPE}"
 
 

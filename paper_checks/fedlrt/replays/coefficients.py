@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from paper_checks.replay import Hypothesis, Violation, replay
+from fractions import Fraction
+
+from paper_checks.replay import Hypothesis, Violation, assuming, replay
 from paper_checks.stored_values import Values, square
 
 
 @replay("fedlrt/eq-26-gradients")
 def eq_26_gradients(values: Values) -> Violation:
-    """Losses |W - A|^2 / 2 with both bases the axes of the plane, r = 1, at coefficients zero: F = A, gradient -A."""
-    slopes = [[-entry for row in square(target, 2) for entry in row] for target in values["targets"]]
+    """Losses |W - A|^2 / 2 at W = S e1 e1^T, r = 1: the wide bases are the axes of the plane, where 2r = n."""
+    targets, S = [square(target, 2) for target in values["targets"]], Fraction(values["S"])
+    slopes = [[S - a, -b, -c, -d] for (a, b), (c, d) in targets]
+    assumes = assuming(
+        Hypothesis("S", S, "!=", 0),
+        Hypothesis("gradient of U across U", sum(slope[2] for slope in slopes) * S, "!=", 0),
+        Hypothesis("gradient of V across V", sum(slope[1] for slope in slopes) * S, "!=", 0),
+    )
     forces = [[-entry for entry in slope] for slope in slopes]
     apart = [max(abs(f - g) for f, g in zip(*pair, strict=True)) for pair in zip(forces, slopes, strict=True)]
     return Violation(
         min(apart),
         0,
+        assumes=assumes,
         given={"gradients by rows": slopes, "F": forces},
-        reads="losses |W - A|^2 / 2, A a target, at W = 0: largest entry of the left side minus the right one, for the "
-        "client where it is smallest",
+        reads="losses |W - A|^2 / 2, A a target, at W = S e1 e1^T, where the wide bases are the axes: largest entry of "
+        "the left side minus the right one, for the client where it is smallest",
     )
 
 

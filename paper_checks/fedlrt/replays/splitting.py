@@ -10,7 +10,11 @@ from paper_checks.stored_values import Values, fractions
 
 @replay("fedlrt/thm-5")
 def thm_5(values: Values) -> Violation:
-    r"""A flat loss, both flows at rest, for any constants: $\Delta t$ in units of $d_3$, the rest of $d_2d_3$."""
+    r"""A flat loss, both flows at rest, for any $d_2, d_3 > 0$: $\Delta t$ in units of $d_3$, the rest of $d_2d_3$.
+
+    A flat loss has every L and every B, so that constants that depend on these are any numbers; a bound with $d_2$ or
+    $d_3$ at most 0 implies the one with positive numbers in their place.
+    """
     time, theta, cut = fractions(values, "time over d_3", "theta over d_2 d_3", "cut part over d_2 d_3")
     assumes = [
         Hypothesis("Delta t over d_3", time, ">", 0),
@@ -19,8 +23,8 @@ def thm_5(values: Values) -> Violation:
     ]
     # d_2 Delta t and d_3 theta / Delta t, over d_2 d_3.
     return Violation(cut, time + theta / time, assumes=assumes,
-                     reads="flat loss, epsilon = 0, any d_2 and d_3: the cut part, against d_2 Delta t + d_3 theta / "
-                     "Delta t, both over d_2 d_3")  # fmt: skip
+                     reads="flat loss, epsilon = 0, any numbers d_2 > 0 and d_3 > 0: the cut part, against "
+                     "d_2 Delta t + d_3 theta / Delta t, both over d_2 d_3")  # fmt: skip
 
 
 def _cut_back(values: Values, added: str, reads: str) -> Violation:
