@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from algorithms.rounds import rounds
 from algorithms.weights import Weight, dense_tree
@@ -99,7 +99,7 @@ def curvatures(
     module = copy.deepcopy(network.testing.module)
     module.load_state_dict(dict(weights), strict=False)
     module = module.double() if double else module
-    norms = "batch" if any(_is_joint(layer) for layer in module.modules()) else "running"
+    norms = "batch" if network.joint_in_tests else "running"
     for client in clients:
         x, y = network.taken(data, Batch(samples_of(problem, client)))
         count = -(-len(x) // ROWS)
@@ -111,7 +111,3 @@ def samples_of(problem: NetworkProblem, client: int) -> Tensor:
     """Which samples are a client's, or all clients'."""
     clients = problem.clients
     return (clients.pooled() if client == SERVER else clients[client]).indices
-
-
-def _is_joint(layer: nn.Module) -> bool:
-    return isinstance(layer, nn.modules.batchnorm._BatchNorm) and layer.running_mean is None

@@ -87,6 +87,13 @@ class Network:
             isinstance(layer, _BatchNorm) and layer.training for layer in self.training.module.modules()
         )
 
+    @property
+    def joint_in_tests(self) -> bool:
+        """Whether it does in evaluation mode: batch norm without running statistics."""
+        return any(
+            isinstance(layer, _BatchNorm) and layer.running_mean is None for layer in self.testing.module.modules()
+        )
+
     def loss_and_statistics(
         self, w: Mapping[str, Weight], data: Labelled, batch: Batch
     ) -> tuple[Tensor, dict[str, Tensor]]:
@@ -132,7 +139,7 @@ class Network:
 
     def _parts(self, count: int, rows: int) -> list[slice]:
         """Samples in parts; of about the same size where each part is normalised by itself, so that none is of one."""
-        if any(isinstance(layer, _BatchNorm) and layer.running_mean is None for layer in self.testing.module.modules()):
+        if self.joint_in_tests:
             parts = pieces(count, rows, 2)
             return [slice(count * part // parts, count * (part + 1) // parts) for part in range(parts)]
         return [slice(first, first + rows) for first in range(0, count, rows)]
