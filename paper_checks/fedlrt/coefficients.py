@@ -255,7 +255,7 @@ def measure_sides(context: Context) -> list[Sides]:
         ({"sign": 1.0}, {"sign": -1.01}, {"third": "F_c"}, {"last": "V"}),
     ),
     importance="detail",
-    because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$ is not transposed.",
+    because=r"F is the negative gradient: the other sign; the third line has $F_c$ for F; $\tilde V$ has no transpose.",
     expect=("corrected", "proof"),
 )
 def eq_26_gradients(found: list[Sides], sign: float = 1.0, third: str = "F_c", last: str = "V",

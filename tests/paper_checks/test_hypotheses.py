@@ -21,7 +21,7 @@ for paper in PAPERS:
             WITNESSES[id] = found, dict(files[0].values)
 
 OF_ALL_NUMBERS = {
-    "fedlrt/eq-26-gradients", "fedloru-v1/eq-14", "fedloru-v2/eq-83", "fedloru-v2/claim-union",
+    "fedloru-v1/eq-14", "fedloru-v2/eq-83", "fedloru-v2/claim-union",
     "fedloru-v1/Fj2", "fedloru-v1/prop-3.1", "fedloru-v2/eq-44", "rolora/table-6",
 }  # fmt: skip
 """Identities that are stated of any numbers, and two printings of one number: nothing is assumed."""
