@@ -97,7 +97,8 @@ def measure_test(context: Context) -> Test:
         {"basis": "uniform", "parts": ("rank", "error", "faster")},
     ),
     importance="result",
-    because="With value 1 at 1 rank 4 is not found within 200 rounds; otherwise the step is not admitted for every C.",
+    because="With value 1 at 1 rank 4 is not found in 200 rounds, the most \"a few\" is taken for; else the step is "
+    "not admitted for all C.",
     uses=("fedlrt/claim-hom-stepsize", "fedlrt/claim-hom-rank", "fedlrt/claim-hom-error", "fedlrt/claim-hom-10x"),
     vary=(), expect=("refuted", "statistical"),
 )  # fmt: skip
@@ -113,5 +114,6 @@ def claim_hom_jointly(
     yield from [one for part in parts for one in promised.get(part, ())]
     return (
         f"{SETTING}; {found.table}; runs with value 1 at 1 and a start of size 1 "
-        f"are followed for {FEW} rounds, and what they come to is not judged"
+        f"are followed for {FEW} rounds, the most that a few are taken for; when they find the rank and where they end "
+        "is not judged"
     )

@@ -47,12 +47,24 @@ def started(size: str) -> str:
 
 
 def read_in(statement: str, *bases: str, run: bool = True) -> tuple[Reading, ...]:
-    """A statement with each normalisation, for a run also with its target and start; the first is the default."""
-    start, left = (started("0.01"), " Law of $W_r$ and start are not given either.") if run else ("", "")
-    return tuple(
-        Reading(name, f"With {says}{start}: {statement}", {"basis": basis} if place else {}, why + left)
-        for place, (basis, (name, says, why)) in enumerate((basis, NORMALISED[basis]) for basis in bases)
-    )
+    """A statement with each normalisation, for a run also with its target and start; the first is the default.
+
+    The start has size 0.01, unless the basis names another ("uniform, size 1").
+    """
+    found = []
+    for place, basis in enumerate(bases):
+        normalisation, _, size = basis.partition(", size ")
+        name, says, why = NORMALISED[normalisation]
+        start, left = (started(size or "0.01"), " Law of $W_r$ and start are not given either.") if run else ("", "")
+        found.append(
+            Reading(
+                f"{name} with a start of size {size}" if size else name,
+                f"With {says}{start}: {statement}",
+                {"basis": basis} if place else {},
+                why + left,
+            )
+        )
+    return tuple(found)
 
 
 FEW = 200
@@ -61,9 +73,14 @@ UNIT_START = Reading(
     "value 1 at 1 with a start of size 1",
     f"With polynomials of value 1 at 1{started('1')}: the rank is 4 within {FEW} rounds and never below it.",
     {"basis": "plain, size 1"},
-    "The text gives no size of the random start. A few rounds are counted, not a share of the run, which here would "
-    "take about half a million rounds to 1e-5 and is not followed to its end.",
+    f"The text gives no size of the random start and does not count a few rounds: {FEW} are taken for the most. A "
+    "share of the run would be more: it would take about half a million rounds to 1e-5, and is not followed so far.",
 )
+NOT_FOLLOWED = (
+    f"with value 1 at 1 a start of size 1 is followed for {FEW} rounds, and where it ends is not judged; with dx no "
+    "start of size 1 is looked at"
+)
+"""What the runs to the end leave out."""
 
 
 def stream(context: Context) -> int:

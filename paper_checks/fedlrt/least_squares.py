@@ -11,7 +11,7 @@ import torch
 from algorithms.fedlrt import Correction
 from paper_checks.claim import Best, Dropped, Form, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt.homogeneous_setting import FEW, RANK, SETTING, UNIT_START, read_in, stream
+from paper_checks.fedlrt.homogeneous_setting import FEW, NOT_FOLLOWED, RANK, SETTING, UNIT_START, read_in, stream
 from paper_checks.fedlrt.legendre_runs import (
     CLOSE,
     HOMOGENEOUS,
@@ -39,7 +39,7 @@ class Followed:
     Attributes:
         runs: By basis, or by what else is changed.
         away: Largest relative difference of the run from the algorithm's own rounds.
-        full: FedLin's distances and excess losses at the rounds of the grid, by basis.
+        full: FedLin's distances and excess losses at the rounds of the grid, by basis or start.
     """
 
     runs: Mapping[str, Run]
@@ -68,6 +68,7 @@ def follow_all(context: Context) -> Followed:
         "dx": long_run(seed, Choice(basis="dx"), 40_000, CLOSE),
         "plain": long_run(seed, Choice(basis="plain"), 2000),
         "plain, size 1": long_run(seed, Choice(basis="plain", scale=1.0), FEW),
+        "uniform, size 1": long_run(seed, Choice(scale=1.0), 10_000, CLOSE),
         "tau 0.5": long_run(seed, Choice(tau=0.5), 200),
     }
     W = torch.zeros(1, 20, 20, dtype=torch.float64)
@@ -76,6 +77,7 @@ def follow_all(context: Context) -> Followed:
     runs["weak target"] = follow(weak, W, Choice(rank=RANK), HOMOGENEOUS, 2)
     away = apart(runs["uniform"], homogeneous_run(seed, Choice(), context.size(12, 10_000), CLOSE))
     full = {basis: full_rank_distances(seed, basis, Choice().scale, GRID) for basis in BASES}
+    full["uniform, size 1"] = full_rank_distances(seed, "uniform", 1.0, GRID)
     return Followed(runs, away, full)
 
 
@@ -120,7 +122,11 @@ def claim_hom_rank(followed: Followed, basis: str = "plain", rank: int = RANK, e
     measure=follow_all,
     mutants=[{"basis": "tau 0.5"}, {"error": 5e-6}],
     readings=read_in(
-        "the run comes within $10^{-5}$ in the Frobenius norm, in however many rounds.", "uniform", "dx", "plain"
+        "the run comes within $10^{-5}$ in the Frobenius norm, in however many rounds.",
+        "uniform",
+        "uniform, size 1",
+        "dx",
+        "plain",
     ),
     uses=("fedlrt/exp-homogeneous",),
     because="With value 1 at 1 a start of size 0.01 can fall below rank 4 for good.",
@@ -130,7 +136,7 @@ def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = C
     """The distance at the end of a run; the long ones end where it is within 1e-5.
 
     With polynomials of value 1 at 1 the small start is soon at a rank below the target's, and what a round then adds in
-    new directions is less than what the truncation cuts. A start of size 1 is no reading here: the least curvature is
+    new directions is less than what the truncation cuts. A start of size 1 is no reading there: the least curvature is
     1/1521 of the largest, and nobody follows its run to the end in a check.
     """
     case = {"rounds": 2000}
@@ -138,7 +144,7 @@ def claim_hom_error(followed: Followed, basis: str = "uniform", error: float = C
     told = "; ".join(
         f"{name}: {one.distances[-1]:.2g} at round {len(one.distances) - 1}" for name, one in followed.runs.items()
     )
-    return f"{SETTING}, one client; distances: {told}"
+    return f"{SETTING}, one client; distances: {told}; {NOT_FOLLOWED}"
 
 
 @dataclass(frozen=True)
@@ -232,7 +238,11 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     measure=lambda context: follow_all(Context(context.claim_id, 0, context.budget)),
     mutants=[{"factor": 1e5}, {"swapped": True}],
     readings=read_in(
-        "to one of the distances 1e-2 to 1e-5 FedLin needs ten times as many rounds.", "uniform", "dx", "plain"
+        "to one of the distances 1e-2 to 1e-5 FedLin needs ten times as many rounds.",
+        "uniform",
+        "uniform, size 1",
+        "dx",
+        "plain",
     ),
     best={"factor": Best(280.0, "searched: the largest of ten sets of points, each with one of 9 or more")},
     importance="result",
@@ -248,7 +258,7 @@ def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10
     told = ", ".join(f"{level:.0e}: {ours:.0f} and {theirs:.0f}" for level, (theirs, ours) in pairs.items())
     yield from [Promise("fewer rounds to every distance", 1.0, min(quotients), at_most=True, case={"rounds": 2000}),
                 Promise("times fewer rounds to one of them", factor, max(quotients), at_most=True)]  # fmt: skip
-    return f"{SETTING}, one client; rounds of FeDLRT and, at least, of FedLin to {told}"
+    return f"{SETTING}, one client; rounds of FeDLRT and, at least, of FedLin to {told}; {NOT_FOLLOWED}"
 
 
 @promises(
@@ -261,8 +271,7 @@ def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10
     mutants=[{"basis": "tau 0.5"}, {"swapped": True}],
     readings=read_in(
         "the rank ends at 4 and is never below it, and after a quarter of the rounds to 1e-5 distance and loss are "
-        "below "
-        "FedLin's.", "plain", "dx", "uniform",
+        "below FedLin's.", "plain", "dx", "uniform", "uniform, size 1",
     ),
     best={"after": Best(0.041, "searched: below it some distance or loss is above FedLin's, on one set of points")},
     importance="result",
@@ -273,7 +282,7 @@ def claim_hom_10x(followed: Followed, basis: str = "uniform", factor: float = 10
 def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped: bool = False) -> Promises:
     """Distance and loss below FedLin's from a share of the run on; and the rank, at its end and at least."""
     run = followed.runs[basis]
-    full = followed.full[basis if basis in BASES else "uniform"]
+    full = followed.full[basis if basis in followed.full else "uniform"]
     yield Promise("rank at the end", run.ranks[-1], RANK)
     yield Promise("rank never below the target's", RANK, min(run.ranks), at_most=True, case={"rounds": FEW})
     last = len(run.ranks) - 1
@@ -284,4 +293,4 @@ def fig_4(followed: Followed, basis: str = "plain", after: float = 0.25, swapped
             if after * last <= count <= last:
                 pair = (value, ours[count]) if swapped else (ours[count], value)
                 yield Promise(f"{name} below FedLin's", *pair, at_most=True)
-    return f"{SETTING}, one client; rounds {after * last:.0f} to {last}"
+    return f"{SETTING}, one client; rounds {after * last:.0f} to {last}; {NOT_FOLLOWED}"
