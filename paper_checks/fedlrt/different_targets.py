@@ -110,7 +110,7 @@ def compare(context: Context) -> Compared:
 
 @claim(
     "fedlrt/fig-1",
-    where="Figure 1 and its caption",
+    where="Section 2, Figure 1 and its caption, which refers to the heterogeneous test of Section 4.1",
     says=r"C = 4, $s_* = 100$ iterations, $\lambda = 10^{-3}$, C local targets of rank 1. Methods without variance "
     "correction plateau quickly, whereas FedLin and FeDLRT with it converge to 1e-5. FeDLRT converges faster "
     "than FedLin and has lower communication costs.",

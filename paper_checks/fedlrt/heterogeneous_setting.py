@@ -17,8 +17,8 @@ from toymodels.legendre import BASES, heterogeneous
 SETTING = "n = 10, C = 4, targets of rank 1 from normal factors, 10,000 points, s = 100, rate 1e-3"
 START = Choice(clients=4, split="all", correction="full", rank=5, scale=1.0, tau=0.01)
 COARSE = (
-    r"With $\tau = 0.1$ the truncation can stop all variants alike at a matrix of lower rank, as the text after "
-    "Theorem 3 has it and the caption has not."
+    r"With $\tau = 0.1$ the truncation can stop all variants alike at a matrix of lower rank, as the paragraph after "
+    "(13) says of Figure 1; its caption does not."
 )
 
 
@@ -30,9 +30,8 @@ def described(statement: str) -> tuple[Reading, ...]:
             r"With all points at every client, full gradients, polynomials orthonormal for the uniform law, a normal "
             r"start "
             r"of unit size cut to rank 5 and $\tau = 0.01$: " + statement,
-            why=r"The text gives no normalisation, start or $\tau$ here; $\tau$ is 0.1 in the homogeneous test, 0.01 "
-            r"in "
-            "Table 2.",
+            why=r"Section 4.1 gives no normalisation, start or $\tau$ for the heterogeneous test; $\tau$ is 0.1 in its "
+            "homogeneous test and 0.01 in Table 2, Appendix B.3.",
         ),
     )
 

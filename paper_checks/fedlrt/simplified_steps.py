@@ -81,17 +81,18 @@ def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = F
     measure=measure_traces,
     control=Form("The second expression in that reading.", {"keep": ("second",)}),
     correction=Form(
-        r"With $E = \begin{bmatrix}I & 0\\0 & 0\end{bmatrix}$, 2r by 2r: $\check V_c = [U|0]^\top(F_c(\tilde W_r) - "
-        r"F(\tilde W_r))[V|0] = E\tilde U^\top(F_c(\tilde W_r) - F(\tilde W_r))\tilde VE$. As printed the first "
-        r"expression has the opposite sign, and in the second E stands between $\tilde U^\top$, 2r by n, and $F_c - "
-        "F$, n by n, where the shapes do not meet.",
+        r"With $E = \begin{bmatrix}I & 0\\0 & 0\end{bmatrix}$, 2r by 2r, and $[U|0]$, $[V|0]$, $\tilde U$ and $\tilde "
+        r"V$, n by 2r: $\check V_c = [U|0]^\top(F_c(\tilde W_r) - F(\tilde W_r))[V|0] = E\tilde U^\top(F_c(\tilde "
+        r"W_r) - F(\tilde W_r))\tilde VE$, 2r by 2r. As printed the first expression has the opposite sign, and "
+        r"shapes do not meet: $[U^\top|0]$ has more than n columns, and in the second E stands between $\tilde "
+        r"U^\top$, 2r by n, and $F_c - F$, n by n.",
         {"first": 1.0},
         mutants=({"first": -1.0}, {"second": -1.0}, {"second": 1.01}),
     ),
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs, and in the second 2r columns meet n rows.",
+    because="The two expressions have opposite signs, and in the second 2r columns of the corner matrix meet n rows.",
     expect=("corrected", "proof"),
 )
 def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
@@ -160,8 +161,9 @@ def eq_40(rounds: list[Trace], first: float = 1.0, second: float = 1.0, power: i
     readings=(
         Reading(
             "the corner and the rest",
-            r"At each step of (40) S is the upper left r by r block of $\tilde S$ at that step, not $S^t$; $\hat S$ "
-            "has the three other blocks, two of which stand off the diagonal.",
+            r"At each step of (40) S is the upper left r by r block of the same $\tilde S$, which is $S^t$ at the "
+            r"start only; $\hat S$ is $\tilde S$ with zeros in that block, and so holds its three other blocks, of "
+            "which two stand off the diagonal.",
             why=r"(43) and (44) split $\tilde S^* - \tilde S$ so; the lower right block is given by the augmentation "
             "as well.",
         ),

@@ -167,7 +167,8 @@ KILOBYTES = (1000.0, 1024.0)
 @claim(
     "rolora/table-8",
     where="Table 8 and Section 6.1: uplink cost at rank 4, RoBERTa-Large",
-    says="Table 8: with the layers given there each of the three methods sends 187.5 KB, or 250 KB.",
+    says="The communication costs of the three methods are identical: 187.5 KB with LoRA on W_v and W_q of layers 21 "
+    "to 23 (LoRA) or 18 to 23 (FFA-LoRA, RoLoRA), and 250 KB with layers 20 to 23 or 16 to 23.",
     measure=lambda context: TABLE_8,
     control=Form(
         "In each row the three methods send equally much, in 32-bit numbers 192 KiB (196.6 kB) and 256 KiB "

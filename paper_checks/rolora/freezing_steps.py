@@ -360,7 +360,11 @@ def draw_entries(context: Context) -> list[Point]:
     expect=("holds", "proof"),
 )
 def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bool = False) -> Equations:
-    """What another b adds to a client's loss is a square, in each column; two vectors need two samples only."""
+    r"""What another b adds to a client's loss is a square, in each column; two samples stand for any number of them.
+
+    All sides are inner products of $X_ia$ and $X_ia^*$, which an orthogonal map of the samples leaves as they are, and
+    some such map brings the two vectors into the plane of the first two samples. Columns add up.
+    """
     s_i = rational(factor) * OURS.dot(THEIRS) / (THEIRS.dot(THEIRS) if swapped else OURS.dot(OURS))
     for number, (b, other) in enumerate(zip(B_STAR, OTHER_B, strict=True), start=1):
         at_other, at_b_i = (THEIRS * b - OURS * free for free in (other, s_i * b))
@@ -372,7 +376,10 @@ def eq_182(points: list[Point], factor: float = 1.0, power: int = 2, swapped: bo
     yield from [Equation("(185)", left, right) for left, right in zip(apart, outer, strict=True)]
     squares = sum(entry**2 for entry in apart)
     yield Equation("(186)", squares, rest.dot(rest) * sum(b**power for b in B_STAR))
-    return points, "two samples, two columns, every entry symbolic"
+    return points, (
+        "two samples, two columns, every entry symbolic; enough, as an orthogonal map of the samples keeps all inner "
+        "products and brings two vectors into one plane, and columns add up"
+    )
 
 
 @claim(

@@ -35,7 +35,7 @@ NEAR_MEAN = {"sine": "3/5", "level": "1/100", "kappa": "1/100"}
     r"\frac{2\epsilon_3}{1-\epsilon_0}(\|a^\top(\bar b - g)\| + \|(I_d - aa^\top)a^*b^{*\top}\|_{op})\|\bar b\| \le "
     r"\ldots \le 2\tilde\epsilon(\epsilon' + 1)^2\delta^t\|b^*\|^2$.",
     measure=chain_grid,
-    uses=("rolora/eq-38", "rolora/eq-62"),
+    uses=("rolora/eq-38", "rolora/eq-50", "rolora/eq-62"),
     importance="detail",
     because=r"(68) prints the number $a^\top(\bar b - g)$, which can be 0, for the matrix $a(\bar b - g)^\top$ of "
     "(67).",

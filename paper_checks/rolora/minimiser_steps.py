@@ -203,8 +203,8 @@ def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
         left, right, 1e-9, quotient=True,
         case=lambda index: {"line": 22 + index // 11, "cosine": float(cosines[index % 11])},
         lines=steps_of(lines), domain=tried_in_words(("cosine of the angle", cosines, UNIT)),
-        scope=f"a fixed, or independent of the samples; w at 11 angles to b*; c_2 = C'^2 = 8/3 with the best C'; the "
-        f"norm itself is {norm:.4f} times |v|",
+        scope="the vector a fixed, or independent of the samples; w at 11 angles to b*; c_2 = C'^2 = 8/3 with the "
+        f"best C'; the norm itself is {norm:.4f} times |v|",
         printed=f"every line with c_2 = {c2:.4g}",
     )  # fmt: skip
 
@@ -230,8 +230,9 @@ def summed_products(_: Context) -> Array:
     "holds.",
     control=Form(r"With $\le$ in (29) and half of $c_3$.", {"equal": False, "c3": BEST_C3 / 2.0}),
     correction=Form(
-        r"With $\le$ in (29): by (30) and (31), (28) is at most the last bound for every $c_3 \le c/c_2^2$. The first "
-        r"probability is so even for $c_3 = g + \frac12\log g$, 0.377, $g = \frac{\sqrt5 - 1}2$, and no larger one.",
+        r"With $\le$ in (29), for $K > 0$: by (30) and (31), (28) is at most the last bound for every $c_3 \le "
+        r"c/c_2^2$. The first probability is so even for $c_3 = g + \frac12\log g$, 0.377, $g = \frac{\sqrt5 - 1}2$, "
+        r"and no larger one.",
         {"equal": False},
         mutants=({"c3": 0.42}, {"power": 1.9}, {"equal": True}),
         asks="weaker",
@@ -288,7 +289,7 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
         case=lambda index: {"line": index // len(rows), "eps_2": float(e[index % len(rows)])},
         lines=np.repeat(["squares", "firsts", "their order"], len(rows)).tolist(),
         domain=tried_in_words(("eps_2", e, UNIT), ("m", m, FROM_ONE), ("cosine of the angle", cosine, UNIT)),
-        scope="a and w fixed, or independent of the samples; thresholds up to 0.999, one and fifty samples, w at "
-        "several angles to b*; c_2 = 8/3 > 1",
+        scope="a and w fixed, or independent of the samples; K > 0; thresholds up to 0.999, one and fifty samples, w "
+        "at several angles to b*; c_2 = 8/3 > 1",
         printed=f"all three with c_2 = {c2:.4g}",
     )  # fmt: skip

@@ -349,14 +349,14 @@ def follow_scaled(context: Context) -> tuple[Trace, ...]:
 
 @claim(
     "fedloru-v2/claim-alpha-ext",
-    where="Appendix B, first sentence",
+    where="Appendix B, its first sentence, in brackets; about Theorem 4.2",
     says=r"Convergence is established in the case $\alpha = 1$; the extension to $\alpha \ne 1$ is straightforward.",
     measure=follow_scaled,
     readings=(
         Reading(
             "constants rescaled",
-            r"What holds at $\alpha = 1$ in the place of (9) holds at any $\alpha \ne 0$ with $\alpha^2L$ for L and "
-            r"$|\alpha|G$ for G.",
+            r"The two bounds of Theorem 4.2 as corrected, which hold at $\alpha = 1$ in the place of (9), hold at any "
+            r"$\alpha \ne 0$ with $\alpha^2L$ for L and $|\alpha|G$ for G.",
             why=r"As a function of AB the loss $f(W + \alpha AB)$ has these constants, and the proof uses no others.",
         ),
     ),

@@ -196,7 +196,7 @@ def eq_39(values: Values) -> Proof:
 
 @proof("fedlrt/eq-39b", first="1", second="1")
 def eq_39b(values: Values) -> Proof:
-    r"""With E the identity in the corner, $[U|0] = \tilde UE$, and $g - g_c = F_c - F$."""
+    r"""With $E = \mathrm{diag}(I, 0)$, 2r by 2r, $[U|0] = \tilde UE$, n by 2r, and $g - g_c = F_c - F$, n by n."""
     first, second = rational(values["first"]), rational(values["second"])
     stated, force = corner(Ut * (g - g_c) * V), -g_c - (-g)
     outer = sympy.Matrix([Ut, 0]) * sympy.Matrix([[force]]) * sympy.Matrix([[V, 0]])

@@ -303,9 +303,11 @@ def thm_7(values: Values) -> Proof:
     1, 1, 1, for all sizes and rates. The machine does it at the sizes on file, and shows there that other constants
     serve too: for each case, right side minus left side is a sum of what is known to be non-negative.
 
-    That is $|e||g| + t\langle g, D\rangle$ with $|t| \le 1$ (1, or $1 - s\lambda$ for constants of one half), $|e|^2 -
-    |D|^2$, the smoothness of the mean between start and end, and a positive semidefinite rest. The constants are those
-    of the three terms of the statement; the last one is that of the printed statement if the constants are 1, 1, 1.
+    Let g be the mean gradient at the start and, for a client at a step, e how far it is from the start and D the change
+    of its gradient since then: $|D| \le |e|$, as L = 1. Let t be 1 if all constants are 1, and $1 - s_*\lambda$ if the
+    first and the last are one half, so that $|t| \le 1$. Then right minus left side is made of $|e||g| + t\langle g,
+    D\rangle$ and $|e|^2 - |D|^2$ for the clients and steps, of the smoothness of the mean between start and end, and of
+    a quadratic form in g and all D that is positive semidefinite.
     """
     cases, half = values["cases"], ("1/2", "1", "1/2")
     wanted = [(*one, *constants) for one in rounds([Fraction(1, 12), Fraction(1, 2), 2, 5, 100])

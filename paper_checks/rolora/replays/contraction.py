@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from paper_checks.enclosures import enclosed, rational_root
 from paper_checks.replay import Hypothesis, Violation, replay
-from paper_checks.rolora.replays.gradient import learning_rate, own_samples
+from paper_checks.rolora.replays.gradient import MANY_SAMPLES, learning_rate, own_samples
 from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values, fractions
 
@@ -38,7 +38,7 @@ def lem_A_11(values: Values) -> Violation:
             *setting(s, D), Hypothesis("place", place, ">=", 0), Hypothesis("place", place, "<=", 1),
         ],
         reads="share = eta |b*|^2, D = 1 - delta_0^2, squared cosine of the angle D + (1 - D) place, that of the first "
-        "step for place = 0, in the limit of many samples; squares of the next angle distance and of its bound",
+        f"step for place = 0; {MANY_SAMPLES}; squares of the next angle distance and of its bound",
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from math import ceil
 
 from paper_checks.enclosures import enclosed, rational_root
 from paper_checks.replay import Hypothesis, Violation, assuming, replay
-from paper_checks.rolora.replays.gradient import learning_rate
+from paper_checks.rolora.replays.gradient import MANY_SAMPLES, learning_rate
 from paper_checks.rolora.replays.minimiser import thresholds
 from paper_checks.stored_values import Values, fractions
 
@@ -92,7 +92,7 @@ def end(values: Values) -> End:
         tangent *= ((1 + tangent - 2 * s) / (1 + tangent + 2 * s * tangent)) ** 2
     return End(
         tangent / (1 + tangent), eps, assumes,
-        "s = eta |b*|^2, delta_0 = sine, eps = target; in the limit of many samples; the theorem asks for "
+        f"s = eta |b*|^2, delta_0 = sine, eps = target; {MANY_SAMPLES}; the theorem asks for "
         f" T >= 2 log(delta_0/eps) / (c (1 - delta_0^2)): T = {most}",
     )  # fmt: skip
 

@@ -130,6 +130,12 @@ def own_samples(values: Values) -> tuple[tuple[Hypothesis, ...], dict[str, Fract
     return assumes, found
 
 
+MANY_SAMPLES = (
+    "with infinitely many samples (an iteration is a continuous function of the clients' mean products of samples, "
+    "which tend to the identity, so that it is the same with enough samples)"
+)
+
+
 def learning_rate(s: Fraction) -> tuple[Hypothesis, Hypothesis]:
     """A learning rate of at most 1/|b*|^2."""
     return Hypothesis("eta |b*|^2", s, ">", 0), Hypothesis("eta |b*|^2", s, "<=", 1)

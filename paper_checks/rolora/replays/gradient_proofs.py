@@ -192,11 +192,11 @@ def flaw_of_deviation(one: Any, power: Any = 1) -> str:
 
 @proof("rolora/eq-65", one="1", power="1")
 def eq_65(values: Values) -> Proof:
-    r"""(65) is Lemma A.7 and (66) the event of (62), whatever vector stands for the expectation in both.
+    r"""(65) is [Lemma A.7](rolora--lem-A.7.md) and (66) the event of (62).
 
-    With the matrix of (67) in (68) the rest is elementary. $ag^\top = aa^\top a^*b^{*\top}$ gives (67); (68), (70) and
-    (71) are triangle inequalities, (69) norms of rank one, (72) is $\|g\| \le \|b^*\|$, (74) the event of (42), and
-    (75) $(\delta^t)^2 \le \delta^t$.
+    So it is whatever vector stands for the expectation in both. With the matrix of (67) in (68) the rest is
+    elementary. $ag^\top = aa^\top a^*b^{*\top}$ gives (67); (68), (70) and (71) are triangle inequalities, (69) norms
+    of rank one, (72) is $\|g\| \le \|b^*\|$, (74) the event of (42), and (75) $(\delta^t)^2 \le \delta^t$.
     """
     flaw = flaw_of_net(sympy.Integer(1)) or flaw_of_deviation(rational(values["one"]), rational(values["power"]))
     return Proof(not flaw, flaw or "an identity of matrices, norms of rank one, and signs of coefficients")

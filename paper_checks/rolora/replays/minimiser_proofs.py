@@ -74,7 +74,7 @@ def eq_22(values: Values) -> Proof:
 def eq_30(values: Values) -> Proof:
     r"""By (22) to (25) every norm in (28) is at most $c_2$ times the operator norm, K.
 
-    a and w are fixed, or independent of the samples, as for (22).
+    K > 0, as $\delta^t > 0$ and $b^* \ne 0$. a and w are fixed, or independent of the samples, as for (22).
     So the sum of the m squares is at most $mc_2^2K^2$ and the largest norm at most $c_2K$. The last inequality is
     $\epsilon_2 \le c_2$, and $\epsilon_2 < 1 \le c_2$. (A summand of norm 0 puts no bound on either term.)
     """
