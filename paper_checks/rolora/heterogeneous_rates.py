@@ -153,7 +153,7 @@ def run_courses(context: Context) -> list[Course]:
     vary=("tie",),
     uses=("rolora/lem-A.16", "rolora/eq-286", "rolora/eq-293"),
     importance="result",
-    because=r"c is tied to nothing: short steps do not get far in a number of iterations that does not know $\eta$.",
+    because=r"c is tied to nothing: for short steps, a number of iterations that ignores $\eta$ is too small.",
     readings=(
         LITERAL,
         Reading(

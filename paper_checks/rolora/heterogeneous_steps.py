@@ -302,7 +302,8 @@ def eq_274(
         r"For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one, "
         r"$\frac{\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac1y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - "
         r"y) < -y$ are negative. So the number of "
-        "iterations of the theorem is enough, which is what it needs. For small y the two agree to first order.",
+        "iterations of the theorem is enough, which is what it needs. For small y the two agree to first order. "
+        r"($\log(1 - x) < -x$ needs $x \ne 0$, and y is positive.)",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2}),
         asks="neither",

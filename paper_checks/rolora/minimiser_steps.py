@@ -92,7 +92,9 @@ def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Equation
     off, row = one["best"] - one["g"], one["a"].T * one["S"] * one["off"]
     square = (one["a"].T * one["S"] * one["a"])[0]
     yield from [Equation("both sides, squared", (off * off.T)[0], rational(weight) * square**power * (row * row.T)[0])]
-    return points, "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*; equality"
+    return points, (
+        "any X of two columns with X a not 0, a on the first axis, any unit a*, any b*: enough, as for (14); equality"
+    )
 
 
 def chi_square_tails(_: Context) -> Array:

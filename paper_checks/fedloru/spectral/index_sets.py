@@ -238,7 +238,7 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
 
 @claim(
     "fedloru-v2/eq-42",
-    where="Appendix A.4, eq. (42)",
+    where="Appendix A.4, eq. (42), with the sets and counts from the start of the proof",
     says=r"The second and third sum of (38) together are $\ge \sum_{j \in (\mathcal{P}_N^c \cap \mathcal{P}_M) "
     r"\cup (\mathcal{Q}_N^c \cap \mathcal{Q}_M)} D + (M_u + M_l) D = B_N D$ with $D = "
     r"\frac{U_M^2}{g_M^{-1}(\theta_0)^2} - \frac{U_N^2}{g_N^{-1}(\theta_0)^2}$ and $B_N = |\{i : \lambda_i(H_N) \to "
@@ -248,9 +248,10 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
     correction=Form(
         r"The two sums together are $\ge B_N D$, with $\ge$ in the place of the last equality sign: each spike with "
         r"$\sigma s_N < |\theta_j| \le \sigma s_M$ adds one more $D \ge 0$. The second and third sum of eq. (38) as "
-        r"corrected are $\ge B_N D$ as well. Both for $\theta_0^2 \ge \sigma^2 s_M^2$. (The print sets the two "
-        r"conditions of $\mathcal{P}_N$ equal: by $g_N^{-1}(\theta_i) > U_N$ alone the chain holds as printed unless a "
-        r"spike is at a threshold.)",
+        r"corrected are $\ge B_N D$ as well. Both for $\theta_0^2 \ge \sigma^2 s_M^2$. (The proof "
+        r"defines $\mathcal{P}_N$ in two ways, by $g_N^{-1}(\theta_i) > U_N$ and by $\lambda_i(H_N) \to "
+        r"g_N^{-1}(\theta_i)$, as if they gave one set, and so for $\mathcal{Q}_N$, $\mathcal{P}_M$, $\mathcal{Q}_M$. "
+        r"The second is taken; by the first the chain holds as printed unless a spike is at a threshold.)",
         {"last_equal": False, "readings": ("limit",), "also_matched": True},
         mutants=({"last_equal": True}, {"assumption": False}, {"factor": 1.01}, {"sign": -1}, {"everything": True}),
         asks="neither",
