@@ -220,11 +220,11 @@ class Sides:
 
 def measure_sides(context: Context) -> list[Sides]:
     """Losses |W - A|^2 / 2 by hand at W = S e1 e1^T, both wide bases the axes of the plane; then random ones."""
-    targets, S = ([[2, 1], [1, 0]], [[4, 1], [1, 0]]), 1
+    targets, kept = ([[2, 1], [1, 0]], [[4, 1], [1, 0]]), 1
     found, wide = [], torch.eye(2, dtype=torch.float64)
-    forces = [torch.tensor(target, dtype=torch.float64) - S * torch.outer(wide[0], wide[0]) for target in targets]
+    forces = [torch.tensor(target, dtype=torch.float64) - kept * torch.outer(wide[0], wide[0]) for target in targets]
     mean = torch.stack(forces).mean(dim=0)
-    first, numbers = (forces[0], -forces[0]), {"S": S, "targets": list(targets)}
+    first, numbers = (forces[0], -forces[0]), {"S": kept, "targets": list(targets)}
     found.append(Sides(first, first, (mean, -mean, forces[0]), wide, numbers))
     for one in first_rounds(context, "full"):
         clients, weights = one.case.clients, []
