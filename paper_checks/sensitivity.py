@@ -6,14 +6,17 @@ says nothing about this one.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from paper_checks.claim import Claim, Constants, Evidence
 from paper_checks.lines import Lines, changed
 from paper_checks.methods.sides import UndefinedError
 
-_DECADES = 10
+_SIZES = [10.0**decade for decade in range(-9, 2)]
+_MIDDLE = _SIZES.index(1e-3)
 _BISECTIONS = 12
 
 
@@ -136,24 +139,44 @@ def _grouped(
 
 
 def _on_either_side(refuted: Callable[[float], bool], value: float) -> float | None:
+    """The nearest refuted value; a side on which it would lie farther away than on the other is not bisected."""
     scale = abs(value) or 1.0
-    sides = [_nearest(refuted, value, sign * scale) for sign in (1.0, -1.0)]
-    return min((side for side in sides if side is not None), key=lambda side: abs(side - value), default=None)
+    sides = [_Side(refuted, value, step) for step in (scale, -scale)]
+    found, smallest = list[float](), inf
+    for decade, side in sorted(((side.decade(), side) for side in sides), key=lambda one: one[0]):
+        if decade < len(_SIZES) and (smallest == inf or side.refutes(smallest)):
+            smallest = side.bisected(decade, smallest)
+            found.append(value + side.step * smallest)
+    return min(found, key=lambda one: abs(one - value), default=None)
 
 
-def _nearest(refuted: Callable[[float], bool], value: float, step: float) -> float | None:
-    """First refuted value on one side: by decades outwards, then by bisection in the logarithm of the change."""
-    low = None
-    for decade in range(-_DECADES + 1, 2):
-        high = 10.0**decade
-        if refuted(value + step * high):
-            break
-        low = high
-    else:
-        return None
-    if low is None:
-        return value + step * high
-    for _ in range(_BISECTIONS):
-        middle = (low * high) ** 0.5
-        low, high = (low, middle) if refuted(value + step * middle) else (middle, high)
-    return value + step * high
+@dataclass(frozen=True)
+class _Side:
+    """Changes of a value in one direction, in units of ``step``."""
+
+    refuted: Callable[[float], bool]
+    value: float
+    step: float
+
+    def refutes(self, size: float) -> bool:
+        return self.refuted(self.value + self.step * size)
+
+    def decade(self) -> int:
+        """The place of the first refuted change in `_SIZES`; beyond them if none is.
+
+        Many constants notice any change, and most others none of a thousandth: two calls tell how to go on.
+        """
+        if self.refutes(_SIZES[0]):
+            return 0
+        if self.refutes(_SIZES[_MIDDLE]):
+            return bisect_left(_SIZES, True, lo=1, hi=_MIDDLE, key=self.refutes)
+        larger = (place for place in range(_MIDDLE + 1, len(_SIZES)) if self.refutes(_SIZES[place]))
+        return next(larger, len(_SIZES))
+
+    def bisected(self, decade: int, known: float) -> float:
+        """The smallest refuted change within a decade, by bisection in its logarithm; one as large as known is."""
+        low, high = _SIZES[max(decade - 1, 0)], _SIZES[decade]
+        for _ in range(_BISECTIONS if decade else 0):
+            middle = (low * high) ** 0.5
+            low, high = (low, middle) if middle >= known or self.refutes(middle) else (middle, high)
+        return high
