@@ -175,10 +175,9 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
     measure=search_steps,
     control=Form(r"For $\eta \le 1/(2L_{max}^2)$.", {"limit": 0.5}),
     correction=Form(
-        r"On the event of Lemma A.9 and for $\eta\|b^*\|^2(2 - (\delta^0)^2 - \epsilon' + \epsilon'^2) \le 1$, so for "
-        r"$\eta \le 1/(2L_{max}^2)$. A lower bound of $\|\bar b\|^2$ bounds the modulus only while $1 - 2\eta\|\bar "
-        r"b\|^2$ is not too negative; always on the event $E_1 \le \delta^t\max(1 - 2\eta((1-(\delta^0)^2) - "
-        r"\epsilon')\|b^*\|^2,\ 2\eta(1 + \epsilon'^2)\|b^*\|^2 - 1)$.",
+        r"(101) holds on the event of Lemma A.9 for $\eta\|b^*\|^2(2 - (\delta^0)^2 - \epsilon' + \epsilon'^2) \le "
+        r"1$, so for $\eta \le 1/(2L_{max}^2)$. For every $\eta$ it is $E_1 \le \delta^t\max(1 - 2\eta((1-(\delta^0)^2) - "
+        r"\epsilon')\|b^*\|^2,\ 2\eta(1 + \epsilon'^2)\|b^*\|^2 - 1)$ on that event.",
         {"limit": 1.0, "sum_of_lengths": 1.0},
         mutants=({"sum_of_lengths": 1.05}, {"less": 0.5}),
     ),

@@ -115,8 +115,8 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
     ),
     uses=("rolora/lem-5.3",),
     importance="result",
-    because=r"c is tied to nothing: for short steps T is too small; with $c = \eta\|b^*\|^2$ it is for steps near the "
-    "largest.",
+    because=r"c is tied to nothing: T is too small for short steps; with $c = \eta\|b^*\|^2$ it is too small for those "
+    "near the largest.",
     readings=(
         LITERAL,
         Reading(
@@ -186,8 +186,8 @@ def thm_5_4(
     ),
     uses=("rolora/thm-5.4",),
     importance="result",
-    because=r"c is tied to nothing: for short steps T is too small; with $c = \eta\|b^*\|^2$ it is for steps near the "
-    "largest.",
+    because=r"c is tied to nothing: T is too small for short steps; with $c = \eta\|b^*\|^2$ it is too small for those "
+    "near the largest.",
     readings=(
         LITERAL,
         Reading(
