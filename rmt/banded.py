@@ -31,8 +31,8 @@ from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
 _AIRY_TAIL = 6.5
 # Above this size a band of several spikes is cheaper by shift and invert than by reduction to tridiagonal form.
-_LONG_BAND = 6000
-_HEAD = 3000
+_LONG_BAND = 1500
+_HEAD = 600
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,16 +312,18 @@ def _largest(
 def _largest_of_long_band(band: NDArray[np.float64], count: int) -> NDArray[np.float64]:
     """Outliers from the head of the band, the edge by shift and invert; the inertia proves that none is missing."""
     rows, matrix = band.shape[1], _sparse(band)
-    head = band[:, :_HEAD]
-    guesses = eig_banded(head, lower=True, eigvals_only=True, select="i", select_range=(_HEAD - count, _HEAD - 1))
-    spread = 2.0 * float(np.sqrt(np.mean(band[-1, :_HEAD] ** 2)))
+    first = min(rows, max(_HEAD, 10 * count))
+    head, window = band[:, :first], (first - count, first - 1)
+    guesses = eig_banded(head, lower=True, eigvals_only=True, select="i", select_range=window)
+    spread = 2.0 * float(np.sqrt(np.mean(band[-1, :first] ** 2)))
     edge = float(np.median(band[0])) + spread
     near = count + 3
     while near < rows:
         inverse = LinearOperator((rows, rows), matvec=_solver(band, edge), dtype=float)
         start = np.linspace(1.0, 0.0, rows)
         values = eigsh(matrix, k=near, sigma=edge, OPinv=inverse, v0=start, return_eigenvectors=False)
-        outliers = [_inverse_iteration(band, guess)[0] for guess in guesses if guess > values.max()]
+        pairs = [_inverse_iteration(band, guess) for guess in guesses if guess > values.max()]
+        outliers = [value for value, vector in pairs if _residual(matrix, value, vector) < 1e-9 * spread]
         merged = np.unique(np.concatenate([values, outliers]))[::-1][:count]
         if len(merged) == count and _count_above(matrix, merged[-1] - 1e-12 * spread) == count:
             return merged
@@ -358,6 +360,11 @@ def _inverse_iteration(band: NDArray[np.float64], value: float) -> tuple[float, 
         quotient = value + 4e-16 * (abs(value) + 1.0) + float(vector @ vector) / float(vector @ found)
         vector = found / np.linalg.norm(found)
     return quotient, vector
+
+
+def _residual(matrix: csc_array, value: float, vector: NDArray[np.float64]) -> float:
+    """How far a unit vector is from an eigenvector; the value is off by its square only."""
+    return float(np.linalg.norm(matrix @ vector - value * vector))
 
 
 def _count_above(matrix: csc_array, shift: float) -> int:
