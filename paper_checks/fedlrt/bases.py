@@ -366,5 +366,6 @@ def eq_23(data: tuple[Sequence[Flow], Sequence[Point]], first: int = 1, lean: fl
         left = wide[0].T * flow.U * flow.S * flow.V.T * wide[1]
         yield from entrywise(f"{flow.U.rows} x {flow.V.rows}, r = {r}", left, corner)
     return points, (
-        "all S of rank 1 to 3, symbolic; bases at the axes without loss of generality; square, tall and wide"
+        "all S of rank 1 to 3, symbolic; bases at the axes, as a turn of rows and of columns takes any bases there; "
+        "square, tall and wide; at other ranks too an entry outside the corner has a factor 0"
     )

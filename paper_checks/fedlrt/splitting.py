@@ -80,7 +80,10 @@ def eq_15(data: tuple[Sequence[Factor], Sequence[Point]], transposed: bool = Tru
         L_start = one.V * (S.T if start == "printed" else S)
         yield from entrywise(f"K(0), {label}", one.U * S * one.V.T, W)
         yield from entrywise(f"L(0), {label}", one.U * L_start.T, W)
-    return points, "a cubic loss with symbolic slopes, all K, L and S; square, tall and wide, r = 1, 2"
+    return points, (
+        "a cubic loss with symbolic slopes, all K, L and S; square, tall and wide, r = 1, 2: enough, since a first "
+        "derivative sees a loss by its slopes alone, and each entry is a sum of like terms over columns"
+    )
 
 
 @promises(

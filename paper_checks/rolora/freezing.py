@@ -77,7 +77,10 @@ def eq_10(points: list[Point], first: int = 1, sign: int = -1, gram: bool = True
         middle = X.T * X if gram else X.T * X * X.T * X
         terms = sum(((column.T * middle * column)[0] for column in columns), sympy.Integer(0))
         yield Equation(f"{m} samples, d = {d}", sum(entry**2 for entry in difference), rational(weight) * terms)
-    return points, "every entry symbolic, one sample and two samples in two dimensions"
+    return points, (
+        "every entry symbolic, one sample and two samples in two dimensions: enough, since each side is a sum over "
+        "columns and over pairs of samples and of inputs"
+    )
 
 
 @dataclass(frozen=True)

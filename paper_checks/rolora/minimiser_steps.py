@@ -179,7 +179,8 @@ def eq_21(points: list[Point], projected: bool = True, rows: int = 3, weight: fl
     return judge_identity(
         [Equation("(21)", whole, rational(weight) * sum(summands))],
         points,
-        "three samples, two dimensions, any entries",
+        "three samples, two dimensions, any entries: enough, since each side is a sum over the samples, and of X only "
+        "X a and X u stand in it, u the unit vector along the part of a* across a",
     )
 
 

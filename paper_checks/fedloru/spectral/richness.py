@@ -222,7 +222,10 @@ def eq_17(points: list[Point], second: float = 1.0, outer: int = 1) -> Equations
     printed = outer * jacobian.T * hessian_loss * jacobian + factor * curvature
     actual = _total_hessian(MODEL, weights)
     yield from [Equation(f"entry {i + 1}{j + 1}", actual[i, j], printed[i, j]) for i in range(2) for j in range(i, 2)]
-    return points, "all 2-jets of h: R^2 -> R^2 and of the loss, symbolic"
+    return points, (
+        "all 2-jets of h: R^2 -> R^2 and of the loss, symbolic: enough, since an entry has derivatives in two weights "
+        "and is a sum over outputs and pairs of them"
+    )
 
 
 @identities(
