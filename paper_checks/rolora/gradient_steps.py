@@ -247,9 +247,9 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
         LITERAL,
         Reading(
             "samples independent of b",
-            r"For samples that $\bar b$ is independent of, any fixed $w \in \mathcal N$ and $\epsilon_3 \in (0, 1)$ "
-            r"that probability is at most $2\exp(-c_5\epsilon_3^2Nm)$ with $c_5 = \frac12(1 - \log2)$, which cannot be "
-            "larger.",
+            r"For samples that $\bar b \ne 0$ is independent of, $M \ne 0$, any fixed $w \in \mathcal N$ and "
+            r"$\epsilon_3 \in (0, 1)$ that probability is at most $2\exp(-c_5\epsilon_3^2Nm)$ with $c_5 = \frac12(1 - "
+            r"\log2)$, which cannot be larger.",
             {"own": False, "c5": BEST_C5},
             "(52) to (58) and the independent summands of (59) are those of such samples; Algorithm 2 makes b of the "
             "same ones.",
@@ -356,7 +356,7 @@ def column_tails(_: Context) -> dict[str, Array]:
         ),
         Reading(
             "samples independent of b",
-            r"(62) to (64) for samples that $\bar b$ is independent of.",
+            r"(62) to (64) for samples that $\bar b \ne 0$ is independent of, $M \ne 0$.",
             {"of": "fresh", "c5": BEST_C5},
             "Then (48) and (49) hold as well, and the summands of (59) are independent.",
             ({"c5": 1.5}, {"net": 0.0, "c5": 0.6}),

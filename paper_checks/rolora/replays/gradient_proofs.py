@@ -119,7 +119,8 @@ def eq_52(values: Values) -> Proof:
 def eq_59(values: Values) -> Proof:
     r"""$M\bar b$ stays in the plane of a and u, whatever the samples are: $c_5 = \frac18(1 - \log2)$.
 
-    For $\bar b \ne 0$, $M \ne 0$. (60) is (61) for $c = c_4^2c_5$, since $\epsilon_3 < 1 < c_4$.
+    $\bar b \ne 0$ almost surely, and $M \ne 0$ then, as $\delta^t > 0$ and $b^* \ne 0$. (60) is (61) for $c =
+    c_4^2c_5$, since $\epsilon_3 < 1 < c_4$.
     """
     flaw = flaw_of_sum(values["c5"], 4) or flaw_of_plane()
     return Proof(not flaw, flaw or "Chernoff's bound for two fixed vectors, and a probability against its root")
@@ -127,7 +128,7 @@ def eq_59(values: Values) -> Proof:
 
 @proof("rolora/eq-59@samples-independent-of-b", c5=SUM_OF_FRESH_SAMPLES)
 def eq_59_independent(values: Values) -> Proof:
-    r"""Chernoff's bound for the fixed vector $M\bar b$: $c_5 = \frac12(1 - \log2)$.
+    r"""Chernoff's bound for the fixed vector $M\bar b$, $\bar b \ne 0$ and $M \ne 0$: $c_5 = \frac12(1 - \log2)$.
 
     No larger constant will do: for w along $M\bar b$ the sum is $\chi^2_n - n$ in units of $\|M\bar b\|$, whose upper
     tail beyond $\epsilon_3n$ has by Cramer's theorem just this rate, $\frac12(\epsilon_3 - \log(1 + \epsilon_3))$; it
@@ -154,7 +155,7 @@ def eq_62(values: Values) -> Proof:
 
 @proof("rolora/eq-62@samples-independent-of-b", c5=SUM_OF_FRESH_SAMPLES, net="1")
 def eq_62_independent(values: Values) -> Proof:
-    """The same with the tails for a fixed vector."""
+    r"""The same with the tails for a fixed vector, $\bar b \ne 0$ and $M \ne 0$."""
     flaw = flaw_of_sum(values["c5"], 1) or flaw_of_union(rational(values["net"]))
     return Proof(not flaw, flaw or "(59) at the points of the net, and Boole's inequality")
 
