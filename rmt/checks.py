@@ -49,7 +49,8 @@ def positive(name: str, value: float) -> float:
 def reals(name: str, values: ArrayLike) -> np.ndarray:
     """An array of floats, none of them complex or nan."""
     array = np.asarray(values)
-    require(not np.iscomplexobj(array), f"{name} must be real, got {array.ravel()[:1]}")
+    if np.iscomplexobj(array):  # a line about an array takes longer to write than most laws to evaluate
+        raise ValueError(f"{name} must be real, got {array.ravel()[:1]}")
     array = array.astype(float)
     require(not np.any(np.isnan(array)), f"{name} must be a number, got nan")
     return array

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -188,4 +189,10 @@ def wigner(sigma: float, R: int, rng: np.random.Generator, entries: EntryLaw) ->
 def rotated(law: Law, R: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Symmetric matrix whose eigenvalues are the quantiles of a law and whose eigenvectors are uniformly random."""
     basis = np.linalg.qr(rng.standard_normal((R, R)))[0]
-    return (basis * law.quantile((np.arange(R) + 0.5) / R)) @ basis.T
+    return (basis * _quantiles(law, R)) @ basis.T
+
+
+@lru_cache(maxsize=8)
+def _quantiles(law: Law, R: int) -> NDArray[np.float64]:
+    """The eigenvalues of all draws of one law and size."""
+    return np.asarray(law.quantile((np.arange(R) + 0.5) / R))

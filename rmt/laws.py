@@ -99,7 +99,8 @@ class Law(ABC):
         """The smallest x in the support with cdf(x) >= p, by bisection to rounding; p in [0, 1]."""
         levels = reals("p", p)
         bad = levels[(levels < 0) | (levels > 1)]
-        require(bad.size == 0, f"p must lie in [0, 1], got {bad[:1]}")
+        if bad.size:
+            raise ValueError(f"p must lie in [0, 1], got {bad[:1]}")
         low, high = (np.full(levels.shape, edge) for edge in self.support)
         for _ in range(64):
             middle = low + (high - low) / 2
@@ -187,7 +188,8 @@ class Law(ABC):
         values = reals("w", w)
         low, high = self.edge_stieltjes
         bad = values[(values <= low) | (values >= high)]
-        require(bad.size == 0, f"w must lie strictly between g(L-) = {low} and g(U+) = {high}, got {bad[:1]}")
+        if bad.size:
+            raise ValueError(f"w must lie strictly between g(L-) = {low} and g(U+) = {high}, got {bad[:1]}")
         return values
 
     def _off_support(
@@ -195,12 +197,14 @@ class Law(ABC):
     ) -> Any:
         points = np.asarray(z)
         flat = points.ravel().astype(complex)
-        require(bool(np.all(np.isfinite(flat))), f"z must be finite, got {flat[~np.isfinite(flat)][:1]}")
+        if not np.isfinite(flat).all():
+            raise ValueError(f"z must be finite, got {flat[~np.isfinite(flat)][:1]}")
         lower, upper = self.support
         inside = (flat.imag == 0) & (flat.real >= lower) & (flat.real <= upper)
         edges = inside & ((flat.real == lower) | (flat.real == upper)) if at_edges else np.zeros_like(inside)
         bad = flat[inside & ~edges]
-        require(bad.size == 0, f"z must lie off the support [{lower}, {upper}], got {bad[:1].real}")
+        if bad.size:
+            raise ValueError(f"z must lie off the support [{lower}, {upper}], got {bad[:1].real}")
         result = np.empty_like(flat)
         result[~edges] = transform(flat[~edges])
         if at_edges:

@@ -61,6 +61,10 @@ class RotatedDraw:
         spikes = np.asarray(self.model.spikes) / self._unit
         return self.noise / self._unit, np.copysign(np.maximum(np.abs(spikes), _SMALLEST), spikes)
 
+    @cached_property
+    def _ascending(self) -> NDArray[np.float64]:
+        return np.ascontiguousarray(self._scaled[0][::-1])
+
     def count_above(self, point: float) -> int:
         """Number of eigenvalues above a point; a noise eigenvalue at the very point counts as below it.
 
@@ -73,8 +77,11 @@ class RotatedDraw:
     def _count_above(self, point: float) -> int:
         noise, spikes = self._scaled
         gaps = point - noise
-        gaps[np.abs(gaps) < _SMALLEST] = _SMALLEST
-        above = int(np.count_nonzero(gaps < 0.0))
+        first = len(noise) - int(self._ascending.searchsorted(point + _SMALLEST, "right"))
+        last = len(noise) - int(self._ascending.searchsorted(point - _SMALLEST, "left"))
+        near = gaps[first:last]
+        near[np.abs(near) < _SMALLEST] = _SMALLEST
+        above = first + int(np.count_nonzero(near < 0.0))
         if not len(spikes):
             return above
         inverse = 1.0 / spikes
