@@ -299,9 +299,10 @@ def thm_7(values: Values) -> Proof:
     r"""Smoothness of the mean between start and end, and both terms of the line after it.
 
     $L(w) - L(0) \le \langle g, w\rangle + \frac12|w|^2$ for the end w of the mean client, and the two terms are bounded
-    as in `fedlrt/thm-7-first-term` and `fedlrt/thm-7-second-term`: their sum is the statement with the constants
-    1, 1, 1, for all sizes and rates. The machine does it at the sizes on file, and shows there that other constants
-    serve too: for each case, right side minus left side is a sum of what is known to be non-negative.
+    as in [the first term](fedlrt--thm-7-first-term.md) and [the second](fedlrt--thm-7-second-term.md): their sum is the
+    statement with the constants 1, 1, 1, for all sizes and rates. The machine does it at the sizes on file, and shows
+    there that other constants serve too: for each case, right side minus left side is a sum of what is known to be
+    non-negative.
 
     Let g be the mean gradient at the start and, for a client at a step, e how far it is from the start and D the change
     of its gradient since then: $|D| \le |e|$, as L = 1. Let t be 1 if all constants are 1, and $1 - s_*\lambda$ if the
