@@ -60,10 +60,13 @@ from workloads.networks import perceptron, pool
 CONFIDENCE = 0.95
 REPETITIONS = {0.2: 500, 0.05: 500, 0.02: 200}
 """By the width asked for; narrow ones cost more."""
+EQUAL = "eigenvalues 1.5 and 199 of modulus 1, rotated"
+"""No network, and cheap: `EQUAL_REPETITIONS` of it."""
+EQUAL_REPETITIONS = 2000
 
 
 def hessians() -> dict[str, Tensor]:
-    """Exact Hessians of real networks, from the lowest stable rank to the highest."""
+    """Exact Hessians of real networks, and a matrix of which nearly all eigenvalues have one modulus."""
     images = load("mnist")
     x = pool(images, 7).flatten(1)[:4000]
     y = torch.from_numpy(images.labels.astype(np.int64))[:4000]
@@ -90,6 +93,10 @@ def hessians() -> dict[str, Tensor]:
     products = Curvature(convolutional, nn.CrossEntropyLoss(), (levels, y[:100])).products
     hessian = products(torch.eye(938, dtype=torch.float64))  # its largest eigenvalues of both signs are close
     found["convolutional network at its initial weights, MNIST"] = (hessian + hessian.T) / 2.0
+    Q = torch.linalg.qr(torch.randn(200, 200, generator=generator, dtype=torch.float64))[0]
+    signs = torch.ones(200, dtype=torch.float64)
+    signs[0], signs[1::2] = 1.5, -1.0
+    found[EQUAL] = (Q * signs) @ Q.T
     return found
 
 
@@ -292,11 +299,17 @@ def estimator_digest() -> str:
     return hashlib.sha256(code).hexdigest()[:16]
 
 
-def done_before(out: Path, repetitions: dict[float, int]) -> list[dict[str, Any]]:
+def asked(options: argparse.Namespace, name: str, width: float) -> int:
+    """Repetitions of a case."""
+    return int(options.repetitions or (EQUAL_REPETITIONS if name == EQUAL else REPETITIONS[width]))
+
+
+def done_before(out: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Rows of a run of the same estimator that was cut off."""
     stored = json.loads(out.read_text()) if out.exists() else {}
     same = stored.get("estimator") == estimator_digest()
-    return [row for row in stored.get("cases", []) if same and row["repetitions"] == repetitions[row["width_asked"]]]
+    rows = stored.get("cases", []) if same else []
+    return [row for row in rows if row["repetitions"] == asked(options, row["network"], row["width_asked"])]
 
 
 def main() -> int:
@@ -314,13 +327,12 @@ def main() -> int:
         return budgets(options.budgets, Path(__file__).with_name("memory_coverage.json"))
     if options.fits:
         return fits(options.fits, 200, Path(__file__).with_name("fit_coverage.json"))
-    repetitions = dict.fromkeys(REPETITIONS, options.repetitions) if options.repetitions else REPETITIONS
-    rows = done_before(options.out, repetitions)
+    rows = done_before(options.out, options)
     done = {(row["network"], row["width_asked"]) for row in rows}
     networks = {name: matrix for name, matrix in hessians().items() if options.only in name}
     cases = [(name, width) for width in REPETITIONS for name in networks if (name, width) not in done]
     for name, width in tqdm(cases, disable=None):
-        rows.append({"network": name, **measure(networks[name], width, repetitions[width], options.compared)})
+        rows.append({"network": name, **measure(networks[name], width, asked(options, name, width), options.compared)})
         answer = {
             "confidence": CONFIDENCE,
             "estimator": estimator_digest(),

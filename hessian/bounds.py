@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, log, sqrt
+from math import ceil, inf, log, sqrt
 
 import numpy as np
 import torch
@@ -31,6 +31,11 @@ from hessian.symmetric import CurvatureError, SymmetricOperator, normal_rows
 
 PILOT = 10
 """Probes whose spread stands for that of all."""
+FEW = 12
+"""Directions fewer than which make the law of a probe skew."""
+SKEW = 2.5
+"""Factor of the pilot's spread with which the mean of a chi-square of one degree, the skewest law, is covered as often
+as said by ten probes: with 96.5, 98.0 and 99.3 % at nominal 90, 95 and 99 %."""
 MISSED = 0.05
 """Share of the error probability that is left to a starting vector which hides an extreme eigenvalue."""
 
@@ -59,10 +64,12 @@ class Probes:
     Attributes:
         squares: One for each probe; if exact, those of an orthonormal basis of the complement, possibly empty.
         exact: Their sum is the squared norm itself.
+        directions: d, the dimension of the complement.
     """
 
     squares: Array
     exact: bool = False
+    directions: float = inf
 
     @property
     def mean(self) -> float:
@@ -71,10 +78,20 @@ class Probes:
 
     @property
     def pilot_spread(self) -> float:
-        """Relative standard deviation of one probe, from the pilot."""
+        r"""Relative standard deviation of one probe, from the pilot; more where few directions may make it.
+
+        A probe is $\|C\|_F^2 + z^T M z$ with $M = C^2 - \|C\|_F^2/d$, which has no eigenvalue below
+        $-\|C\|_F^2/d$. Where C has nearly all eigenvalues of one modulus and k smaller ones, the spread is therefore at
+        most $\sqrt{2k}/d$, and the law is that of minus a $\chi^2_k$: ten probes often show too little spread, just
+        when they are all too large. So a spread that `FEW` such directions could make is taken `SKEW` times, but no
+        larger than they could make it.
+        """
         pilot = self.squares[:PILOT]
         mean = float(pilot.mean())
-        return 0.0 if self.exact or mean <= 0.0 else float(pilot.std(ddof=1)) / mean
+        if self.exact or mean <= 0.0:
+            return 0.0
+        spread = float(pilot.std(ddof=1)) / mean
+        return max(spread, min(SKEW * spread, sqrt(2.0 * FEW) / self.directions))
 
     def interval(self, confidence: float) -> Interval:
         """Of the mean."""
@@ -84,9 +101,19 @@ class Probes:
         # Symmetric for the inverse root of the mean, on which sums of squares are hardly skew.
         return Interval(self.mean, self.mean / (1.0 + half) ** 2, self.mean / max(1.0 - half, 0.05) ** 2)
 
+    def needed(self, width: float, confidence: float) -> int:
+        """Probes after which the interval has this width relative to the mean, by the pilot."""
+        # The half h of the error that gives that width, 4 h/(1 - h^2)^2, by a contraction.
+        half = 0.0
+        for _ in range(30):
+            half = min(width * (1.0 - half**2) ** 2 / 4.0, 0.5)
+        return max(PILOT, ceil(min((quantile(confidence) * self.pilot_spread / 2.0 / half) ** 2, 1e9)))
+
     def more(self, other: Probes) -> Probes:
         """Both together; the exact one alone if there is one."""
-        return other if other.exact else Probes(np.concatenate([self.squares, other.squares]))
+        if other.exact:
+            return other
+        return Probes(np.concatenate([self.squares, other.squares]), directions=self.directions)
 
 
 def quantile(confidence: float) -> float:
@@ -131,7 +158,7 @@ def draw_probes(
         squares.append(_squares(operator, V, drawn))
         if report is not None:
             report(start + size)
-    return Probes(np.concatenate(squares))
+    return Probes(np.concatenate(squares), directions=left)
 
 
 def known_square(krylov: Krylov) -> float:

@@ -13,7 +13,8 @@ B^TB/(\lambda - c))$; c is the upper end of the interval of $\|C\|_F$, so this c
 does. Where c is not below the Ritz value, the bound is that of `hessian.bounds.probable_norm`: beyond it, an eigenvalue
 would be hidden by the starting vector with a chance that is part of the confidence. *Statistical*: ten pilot probes
 choose the number of probes (Stein, 1945: their spread with the t law serves for all probes, so that stopping does not
-spoil the coverage), with three degrees of freedom less and on the scale of inverse roots, since squares are skew.
+spoil the coverage), with three degrees of freedom less and on the scale of inverse roots, since squares are skew; and a
+spread so small that few directions could make it is taken for a larger one (`hessian.bounds.Probes.pilot_spread`).
 """
 
 from __future__ import annotations
@@ -298,7 +299,7 @@ class _Search:
         """They would, had they come out larger and wider by as much as chance allows."""
         if probes.exact:
             return False
-        likely = Probes(probes.mean + 2.0 * (probes.squares - probes.mean))
+        likely = replace(probes, squares=probes.mean + 2.0 * (probes.squares - probes.mean))
         return self._needed(krylov, likely, probes.interval(0.99).high) > self._many(krylov)
 
     def _many(self, krylov: Krylov) -> float:
@@ -321,12 +322,7 @@ class _Search:
         if probes.exact or mean <= 0.0:
             return PILOT
         share = self._share(krylov, probes.interval(self.confidence).high)
-        target = share * (known_square(krylov) + mean) / mean
-        # The half h of the error that gives that width, 4 h/(1 - h^2)^2, by a contraction.
-        half = 0.0
-        for _ in range(30):
-            half = min(target * (1.0 - half**2) ** 2 / 4.0, 0.5)
-        return max(PILOT, int(np.ceil(min((quantile(self.confidence) * probes.pilot_spread / 2.0 / half) ** 2, 1e9))))
+        return probes.needed(share * (known_square(krylov) + mean) / mean, self.confidence)
 
     def _share(self, krylov: Krylov, rest_square: float) -> float:
         """The relative width that is left for the probes, with a margin for a mean that turns out smaller."""

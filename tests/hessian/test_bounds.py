@@ -5,10 +5,10 @@ from math import sqrt
 import numpy as np
 import pytest
 import torch
-from scipy.stats import t
+from scipy.stats import binom, t
 
 from hessian import CurvatureError, DenseOperator
-from hessian.bounds import PILOT, Interval, Probes, certified_norm, draw_probes, known_square, probable_norm
+from hessian.bounds import FEW, PILOT, SKEW, Interval, Probes, certified_norm, draw_probes, known_square, probable_norm
 from hessian.krylov import Krylov
 
 PAIR = np.array([1.0, 3.0] * (PILOT // 2))
@@ -41,6 +41,40 @@ def test_a_spread_beyond_the_mean_leaves_an_end_that_is_finite():
     assert 0.0 < wide.low < wide.value == 10.0
 
 
+def test_a_spread_that_few_directions_could_make_is_taken_for_a_larger_one():
+    """Mean 1, deviations of 1 % one after the other; twelve directions of d could make sqrt(24)/d."""
+    s = 0.01 * sqrt(PILOT / (PILOT - 1))
+    squares = 1.0 + 0.01 * np.array([1.0, -1.0] * (PILOT // 2))
+    for directions, spread in ((50, SKEW * s), (sqrt(2 * FEW) / (2 * s), 2 * s), (sqrt(2 * FEW) / s, s), (10**6, s)):
+        assert Probes(squares, directions=directions).pilot_spread == pytest.approx(spread, rel=1e-12)
+    assert Probes(np.ones(PILOT), directions=50).pilot_spread == 0.0  # nothing varies: any direction would show
+    assert Probes(squares, exact=True, directions=50).pilot_spread == 0.0
+    assert Probes(squares, directions=50).more(Probes(squares, directions=50)).directions == 50
+
+
+@pytest.mark.parametrize(("count", "square"), [(1, 0.0), (1, 0.5), (1, 2.25), (2, 0.0), (4, 0.0), (12, 0.0)])
+def test_intervals_cover_where_few_directions_make_the_spread(count, square):
+    """C has 190 eigenvalues of modulus 1 but for a few; the law of its probes needs no matrix."""
+    rng, sizes = np.random.default_rng(190), np.array([190 - count, count])
+    parts = rng.chisquare(sizes, (2000, PILOT, 2))
+    draws = 190.0 * (parts @ [1.0, square]) / parts.sum(axis=-1)
+    truth = float(sizes @ [1.0, square])
+    covered = sum(truth in Probes(squares, directions=190).interval(0.95) for squares in draws)
+    assert covered >= binom.ppf(1e-6, 2000, 0.9525)
+    if count == 1:  # nor does it hold by itself
+        assert sum(truth in Probes(squares).interval(0.95) for squares in draws) < 1840
+
+
+@pytest.mark.parametrize("width", [0.02, 0.1, 2.0])
+def test_as_many_probes_as_needed_give_the_width(width):
+    probes = Probes(PAIR)
+    count = probes.needed(width, 0.9)
+    found = Probes(np.resize(PAIR, count)).interval(0.9).relative_width
+    fewer = Probes(np.resize(PAIR, max(count - 1, PILOT))).interval(0.9).relative_width
+    assert found <= width * (1 + 1e-9)
+    assert fewer > width * (1 - 1e-9) or count == PILOT
+
+
 def test_exact_probes_add_up_and_replace_others():
     exact = Probes(np.array([1.0, 4.0]), exact=True)
     assert exact.interval(0.5) == Interval(5.0, 5.0, 5.0)
@@ -67,6 +101,7 @@ def test_a_complement_as_small_as_the_probes_is_gone_through_whole():
     drawn = draw_probes(operator, V[:1], 3, np.random.default_rng(0), chunk=2, report=told.append)
     assert not drawn.exact
     assert told == [2, 3]
+    assert drawn.directions == 4
     assert all(4 * 0.25 <= square <= 4 * 9.0 for square in drawn.squares)  # on a sphere of radius two
 
 
