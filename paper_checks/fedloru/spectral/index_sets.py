@@ -135,6 +135,10 @@ class Index:
 
 def _indices(instance: Instance, reading: Reading) -> list[tuple[Index, int]]:
     """Each spike's index once, and one index of the rest with how many there are."""
+    return instance.once(("indices", reading), lambda: _listed(instance, reading))
+
+
+def _listed(instance: Instance, reading: Reading) -> list[tuple[Index, int]]:
     at_M, at_N = _sets(instance, reading)
     spikes = [(Index(i in at_M, i in at_N, *shares, *instance.edges), 1) for i, shares in enumerate(instance.shares)]
     return [*spikes, (Index(False, False, 0, 0, *instance.edges), instance.rest)]

@@ -8,12 +8,12 @@ counted with the edge, as the condition has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement, product
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from paper_checks.claim import Evidence
 from paper_checks.context import Context
@@ -22,6 +22,7 @@ from rmt.spiked import wigner_outlier
 
 Reading = Literal["condition", "limit"]
 READINGS: tuple[Reading, ...] = ("condition", "limit")
+Found = TypeVar("Found")
 
 
 def limiting_location(theta: Fraction, noise: Fraction) -> Fraction:
@@ -50,22 +51,22 @@ class Instance:
     position: Fraction
     rest: int
 
-    @property
+    @cached_property
     def noise_M(self) -> Fraction:
         r"""$\sigma s_M$, the threshold at M."""
         return self.sigma * self.s_m
 
-    @property
+    @cached_property
     def noise_N(self) -> Fraction:
         r"""$\sigma s_N$, the threshold at N."""
         return self.sigma * self.s_n
 
-    @property
+    @cached_property
     def noise_between(self) -> Fraction:
         r"""$\sigma s$ of a sample size between M and N."""
         return self.noise_N + self.position * (self.noise_M - self.noise_N)
 
-    @property
+    @cached_property
     def theta_0(self) -> Fraction:
         """The spike of largest magnitude; the largest spike if two are."""
         return max(self.spikes, key=abs)
@@ -85,10 +86,23 @@ class Instance:
         r"""Whether Weyl's bound alone keeps the eigenvalue of some spike above $\sigma s_N$ from its $g_M^{-1}$."""
         return any(self.noise_N < abs(theta) < self.noise_M / 2 for theta in self.spikes)
 
+    @cached_property
+    def _found(self) -> dict[Hashable, Any]:
+        return {}
+
+    def once(self, what: Hashable, find: Callable[[], Found]) -> Found:
+        """What was found out before, or is now: judges ask the same under every constant, and fractions take time."""
+        if what not in self._found:
+            self._found[what] = find()
+        return cast("Found", self._found[what])
+
     def outside(self, noise: Fraction, reading: Reading) -> frozenset[int]:
         r"""$\mathcal{P} \cup \mathcal{Q}$ at one noise scale: indices of spikes, from 0."""
         location = wigner_outlier if reading == "condition" else limiting_location
-        return frozenset(i for i, theta in enumerate(self.spikes) if abs(location(theta, noise)) > 2 * noise)
+        return self.once(
+            ("outside", noise, reading),
+            lambda: frozenset(i for i, theta in enumerate(self.spikes) if abs(location(theta, noise)) > 2 * noise),
+        )
 
     def share(self, theta: Fraction, noise: Fraction) -> Fraction:
         r"""$g^{-1}(\theta)^2 / g^{-1}(\theta_0)^2$ at one noise scale."""
