@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import sympy
@@ -73,8 +74,12 @@ def together(*facts: Fact | None) -> tuple[Fact, ...]:
     return () if any(fact is None for fact in facts) else tuple(fact for fact in facts if fact is not None)
 
 
+@lru_cache(maxsize=4096, typed=True)
 def vanishes(expression: sympy.Expr) -> bool:
-    """Whether a rational expression in its symbols is identically zero; exact for rational functions."""
+    """Whether a rational expression in its symbols is identically zero; exact for rational functions.
+
+    A change of one line of a statement leaves the others as they were: they are not expanded again.
+    """
     numerator, _ = sympy.fraction(sympy.together(expression))
     return bool(sympy.expand(numerator) == 0)
 
@@ -94,7 +99,12 @@ def proves_positive(expression: sympy.Expr, substitution: Mapping[sympy.Symbol, 
     >>> proves_positive(m**2 / n - n, {m: n + a}), proves_positive(m - 2 * n, {m: n + a})
     (True, False)
     """
-    replaced = sympy.sympify(expression).subs(list(substitution.items()), simultaneous=True)
+    return _signs_agree(sympy.sympify(expression), tuple(substitution.items()))
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _signs_agree(expression: sympy.Expr, substitution: tuple[tuple[sympy.Symbol, sympy.Expr], ...]) -> bool:
+    replaced = expression.subs(list(substitution), simultaneous=True)
     signs = []
     for part in sympy.fraction(sympy.together(replaced)):
         symbols = sorted(part.free_symbols, key=str)
