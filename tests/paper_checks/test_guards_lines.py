@@ -46,6 +46,25 @@ def test_sensitivities_are_those_of_each_line():
     assert not unnoticed(changes)
 
 
+@pytest.mark.parametrize(
+    ("low", "high"), [(0.3, 0.02), (0.02, 0.3), (0.004, 0.004), (0.0, 0.5), (3.0, 50.0), (50.0, 2e-6)]
+)
+def test_the_nearer_side_is_found_with_few_judgements(low, high):
+    """Equal to what every decade and both sides in turn would give."""
+    asked = []
+
+    def within(data, K=1.0):
+        asked.append(K)
+        off = np.array([K - 1.0])
+        return judge_inequality(np.append(off, -off), np.array([high, low]), 0.0, scope="", case=lambda i: {"i": i})
+
+    (change,) = noticed_changes(declared(within), None, {}, within(None))
+    nearest = min(low, high)
+    assert abs(change.refuted - 1.0) == pytest.approx(max(nearest, 1e-9), rel=1e-3)
+    assert (change.refuted < 1.0) == (low < high) or low == high
+    assert len(asked) <= 30
+
+
 def test_lines_that_notice_the_same_are_named_once():
     statement = declared(lambda x, K=1.0: two_lines(x, K, weak=False))
     (change,) = noticed_changes(statement, X, {}, two_lines(X, weak=False))

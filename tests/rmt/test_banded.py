@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.linalg import eig_banded
 from scipy.stats import ks_2samp, kstest, t
 
 from rmt import PointMass, Semicircle, SpikedModel, TracyWidom1, draw_banded, draw_dense, rows_needed
@@ -136,6 +137,16 @@ def test_several_spikes_at_a_great_dimension():
     np.testing.assert_allclose(bottom, [-13 / 6, -2.0], atol=3e-4)
     assert (np.diff(top) < 0).all()
     assert draw.stable_rank().value == pytest.approx(model.stable_rank(10**9).value, rel=1e-3)
+
+
+@pytest.mark.parametrize("spikes", [(3.0, 2.0, 1.5, 1.2, -1.3, -1.5), (2.0, 1.02), (1.05, 1.01, 0.99)])
+def test_both_ways_to_solve_a_band_agree(spikes):
+    """Spikes at the threshold too, whose eigenvalues the head of the band does not know."""
+    draw = draw_banded(SpikedModel(spikes), 10**6, np.random.default_rng(9), top=6)
+    assert 1500 < draw.rows < 6000
+    window = (draw.rows - 6, draw.rows - 1)
+    reduced = eig_banded(draw.band, lower=True, eigvals_only=True, select="i", select_range=window)[::-1]
+    np.testing.assert_allclose(draw.top(6), reduced, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(("sigma", "centre"), [(1.0, -2.0), (1e6, 0.0), (1e-6, 0.0)])
