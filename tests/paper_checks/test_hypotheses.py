@@ -27,7 +27,7 @@ OF_ALL_NUMBERS = {
 """Identities that are stated of any numbers, and two printings of one number: nothing is assumed."""
 LONG = {
     "fedlrt/claim-hom-clients", "fedlrt/claim-het-plateau", "fedlrt/fig-1", "fedlrt/claim-het-converge",
-    "fedlrt/claim-hom-rank", "fedlrt/fig-4", "fedlrt/claim-hom-jointly",
+    "fedlrt/claim-hom-rank", "fedlrt/fig-4", "fedlrt/claim-hom-jointly", "fedlrt/claim-thm3-figure",
     "fedlrt/claim-hom-error@value-1-at-1", "fedlrt/claim-hom-10x@value-1-at-1",
     *(f"fedlrt/claim-hom-{part}@value-1-at-1-with-a-start-of-size-1" for part in ("rank", "jointly")),
     *(f"fedlrt/claim-hom-{part}@orthonormal-for-{law}" for part in ("stepsize", "jointly")

@@ -30,10 +30,10 @@ class Single:
         self.A, self.B = self.A - slope * self.B, self.B - slope * self.A
 
 
-def start(values: Values) -> tuple[Single, int, int, list[Hypothesis]]:
-    """The run, tau, T, and what is assumed."""
+def start(values: Values, most: int = 8) -> tuple[Single, int, int, list[Hypothesis]]:
+    """The run, tau, T, and what is assumed; at most so many rounds are followed."""
     single = Single(*fractions(values, "W", "A", "B", "target", "alpha", "rate"))
-    tau, T = int(values["tau"]), followed(values, "rounds")
+    tau, T = int(values["tau"]), followed(values, "rounds", most)
     assumes = [
         Hypothesis("tau", tau, ">=", 1),
         Hypothesis("T, against tau", T, ">=", tau),
@@ -102,7 +102,7 @@ def alg_1_iclr(values: Values) -> Violation:
 @replay("fedloru-v2/alg-2")
 def alg_2(values: Values) -> Violation:
     """The listing of pFedLoRU: what is returned against the model of the last round."""
-    run, tau, T, assumes = start(values)
+    run, tau, T, assumes = start(values, most=5)  # digits multiply faster with two pairs of factors
     L, U, own = fractions(values, "L", "U", "personal_alpha")
     W_0, products, trained = run.W, Fraction(0), run.W
     for t in range(1, T + 1):
