@@ -78,20 +78,10 @@ class Probes:
 
     @property
     def pilot_spread(self) -> float:
-        r"""Relative standard deviation of one probe, from the pilot; more where few directions may make it.
-
-        A probe is $\|C\|_F^2 + z^T M z$ with $M = C^2 - \|C\|_F^2/d$, which has no eigenvalue below
-        $-\|C\|_F^2/d$. Where C has nearly all eigenvalues of one modulus and k smaller ones, the spread is therefore at
-        most $\sqrt{2k}/d$, and the law is that of minus a $\chi^2_k$: ten probes often show too little spread, just
-        when they are all too large. So a spread that `FEW` such directions could make is taken `SKEW` times, but no
-        larger than they could make it.
-        """
+        """Relative standard deviation of one probe, from the pilot, as `cautious` about few directions."""
         pilot = self.squares[:PILOT]
         mean = float(pilot.mean())
-        if self.exact or mean <= 0.0:
-            return 0.0
-        spread = float(pilot.std(ddof=1)) / mean
-        return max(spread, min(SKEW * spread, sqrt(2.0 * FEW) / self.directions))
+        return 0.0 if self.exact or mean <= 0.0 else cautious(float(pilot.std(ddof=1)) / mean, self.directions)
 
     def interval(self, confidence: float) -> Interval:
         """Of the mean."""
@@ -114,6 +104,22 @@ class Probes:
         if other.exact:
             return other
         return Probes(np.concatenate([self.squares, other.squares]), directions=self.directions)
+
+
+def cautious(spread: float, directions: float) -> float:
+    r"""The relative spread of probes to reckon with, given an estimate of it.
+
+    A probe is $\|C\|_F^2 + z^T M z$ with $M = C^2 - \|C\|_F^2/d$, which has no eigenvalue below $-\|C\|_F^2/d$.
+    Where C has nearly all eigenvalues of one modulus and k smaller ones, the spread is therefore at most
+    $\sqrt{2k}/d$, and the law is that of minus a $\chi^2_k$: few probes often show too little spread, just when they
+    are all too large. So a spread that `FEW` such directions could make is taken `SKEW` times, but no larger than they
+    could make it.
+
+    Args:
+        spread: Estimated from probes.
+        directions: d.
+    """
+    return max(spread, min(SKEW * spread, sqrt(2.0 * FEW) / directions))
 
 
 def quantile(confidence: float) -> float:

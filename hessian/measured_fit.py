@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from scipy.stats import norm
 
-from hessian.bounds import Interval
+from hessian.bounds import Interval, cautious
 from hessian.bulk_laws import Bulk, LawFit, law_fits
 from hessian.krylov import Array, RitzPairs
 from hessian.quadrature import Moment, SpectralMeasure
@@ -205,10 +205,10 @@ def _rest_by_quadrature(measure: SpectralMeasure, left: int, pairs: RitzPairs) -
     x, w = measure.rule(with_atoms=False)
     mass = w * measure.P / left
     second, fourth = float(mass @ x**2), float(mass @ x**4)
-    spread = 2.0 * max(fourth / second**2 - 1.0, 0.0) / ((left + 2) * len(measure.nodes)) if second > 0.0 else 0.0
+    spread = sqrt(2.0 * max(fourth / second**2 - 1.0, 0.0) / (left + 2)) if second > 0.0 else 0.0
     # What inexact pairs hide from their complement.
     mixed = 2.0 * float((pairs.residuals**2).sum())
-    return Moment(left * second, sqrt((left * second) ** 2 * spread + mixed**2))
+    return Moment(left * second, sqrt((left * second * cautious(spread, left)) ** 2 / len(measure.nodes) + mixed**2))
 
 
 def _averaged(one: Moment, other: Moment) -> Moment:

@@ -9,7 +9,7 @@ import torch
 from scipy.stats import norm
 
 from hessian import SpectralMeasure, fit_measured
-from hessian.bounds import Interval
+from hessian.bounds import FEW, SKEW, Interval
 from hessian.krylov import RitzPairs
 from hessian.measured_fit import Side
 
@@ -44,6 +44,14 @@ def test_probes_differ_by_the_fourth_moment():
     found = fit(residuals=(0.0, 0.0), nodes=(np.array([0.0, sqrt(2.0)]),) * 3)
     assert found.rest_by_quadrature.value == pytest.approx(198.0)
     assert found.rest_by_quadrature.sd == pytest.approx(198.0 * sqrt(2.0 * (2.0 - 1.0) / (200 * 3)))
+
+
+@pytest.mark.parametrize(("apart", "spread"), [(0.05, SKEW * 0.005), (0.2, sqrt(2.0 * FEW) / 198), (0.5, 0.05)])
+def test_a_spread_that_few_directions_could_make_is_taken_for_a_larger_one(apart, spread):
+    """Squares of the nodes are 1 - x and 1 + x: of 198 directions, a probe's relative spread is sqrt(2/200) x."""
+    found = fit(residuals=(0.0, 0.0), nodes=(np.sqrt([1.0 - apart, 1.0 + apart]),) * 4)
+    assert found.rest_by_quadrature.value == pytest.approx(198.0)
+    assert found.rest_by_quadrature.sd == pytest.approx(198.0 * spread / 2.0)
 
 
 def test_the_noise_and_the_spikes():
