@@ -45,6 +45,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/hessian.py
 	$(BIN)/python benchmarks/hessian_products.py
 	$(BIN)/python benchmarks/interval_coverage.py
+	$(BIN)/python benchmarks/probe_coverage.py
 	$(BIN)/python benchmarks/large_networks.py --only resnet-18
 	$(BIN)/python benchmarks/kills.py
 	$(BIN)/python benchmarks/federated.py $(if $(PEERS),--peers $(PEERS))

@@ -98,7 +98,7 @@ def measure(groups: Groups, width: float, repetitions: int, rng: np.random.Gener
 def main() -> int:
     """Measures all rests; status 1 if one of `KEPT` is covered less often than said, beyond chance."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repetitions", type=int, default=5000)
+    parser.add_argument("--repetitions", type=int, default=2000)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     options = parser.parse_args()
     nominal, least, rows = 1.0 - (1.0 - CONFIDENCE) * (1.0 - MISSED), inf, []
