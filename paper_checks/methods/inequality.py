@@ -162,7 +162,7 @@ def judge_inequality(
     failing = difference > error
     if violating is not None:
         failing[violating] = True
-    named = _lines(lines or [""] * count, left, right + error, failing, strict)
+    named = _lines(lines, left, right + error, failing, strict)
     if violating is not None:
         return Evidence(
             False, scope, printed,
@@ -188,12 +188,15 @@ def _by_index(case: Shown) -> Callable[[int], Mapping[str, Any]]:
 def _lines(
     names: Sequence[str], left: Array, right: Array, failing: NDArray[np.bool_], strict: bool
 ) -> dict[str, Line]:
+    if not len(names):
+        return {"": line_of(not failing.any(), left, right, strict=strict, formula=True)}
     if len(names) != len(left):
         raise UndefinedError(f"expected the line of each of {len(left)} cases, got {len(names)}")
     of = np.array(names)
+    own = {name: of == name for name in dict.fromkeys(names)}
     return {
-        name: line_of(not failing[of == name].any(), left[of == name], right[of == name], strict=strict, formula=True)
-        for name in dict.fromkeys(names)
+        name: line_of(not failing[here].any(), left[here], right[here], strict=strict, formula=True)
+        for name, here in own.items()
     }
 
 
