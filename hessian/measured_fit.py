@@ -5,7 +5,8 @@ outliers, and all others count as bulk. The sum of squares of the eigenvalues th
 estimated twice, by $\|H\|_F^2$ less the computed ones and by the quadrature itself, and the two are averaged with the
 inverse of their variances: the first is the sharper where the computed eigenvalues are a small part of the norm, the
 second where they are nearly all of it. A probe's sum has relative variance $2 (m_4/m_2^2 - 1)/(d + 2)$ over the sphere
-in dimension d, with $m_k$ the moments of the rest.
+in dimension d, with $m_k$ the moments of the rest; where few directions could make it, it is taken for a larger one
+(`hessian.bounds.cautious`).
 
 A quadrature node is a Ritz value, so one beyond a cut proves an eigenvalue beyond it. Where the computed pairs do not
 reach the bulk, or such a node exists, the outliers counted are "at least" so many, and the noise contains the others:

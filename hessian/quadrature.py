@@ -31,7 +31,8 @@ class Moment:
 
     Attributes:
         value: The estimate of tr(H^k)/P.
-        sd: Its standard error; not a number for a single probe.
+        sd: Its standard error, as the probes' spread shows it: from few probes often too small, above all where few
+            directions make the spread. Not a number for a single probe.
     """
 
     value: float
