@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import isfinite
@@ -55,12 +55,28 @@ def labelled(split: str, data: tuple[Tensor, Tensor]) -> Labelled:
     return Labelled(x, y)
 
 
-def require_fit(network: Network, start: Tree, split: str, data: Labelled) -> None:
-    """Applies the network to a few samples of a split.
+def require_fit(network: Network, start: Tree, splits: Mapping[str, Labelled]) -> None:
+    """Applies the network to a few samples of each split.
 
     Raises:
         FederationError: Inputs, outputs, labels and loss do not fit together.
     """
+    classes: set[int] = set()
+    for split, data in splits.items():
+        outputs = _fitting(network, start, split, data)
+        if len(data.x) < 2:
+            continue
+        known = data.y.detach().cpu()
+        if are_classes(data.y):
+            known = known.unique()
+            if classes.issuperset(known.tolist()):  # the loss has been looked at with these
+                continue
+            classes.update(known.tolist())
+        _require_mean(network.loss, outputs, known)
+
+
+def _fitting(network: Network, start: Tree, split: str, data: Labelled) -> Tensor:
+    """The outputs of two samples."""
     few = torch.arange(min(2, len(data.x)), device=data.x.device)
     inputs, targets = network.taken(data, Batch(few))
     try:
@@ -97,8 +113,7 @@ def require_fit(network: Network, start: Tree, split: str, data: Labelled) -> No
         ) from error
     if not isinstance(value, Tensor) or value.ndim:
         raise FederationError("the loss must return one number, the mean over the samples")
-    if len(data.x) > 1:
-        _require_mean(network.loss, outputs, data.y)
+    return outputs
 
 
 def require_learnable(network: Network, start: Tree, data: Labelled) -> None:
@@ -130,7 +145,7 @@ def require_learnable(network: Network, start: Tree, data: Labelled) -> None:
         )
 
 
-def _require_mean(loss: Loss, outputs: Tensor, targets: Tensor) -> None:
+def _require_mean(loss: Loss, outputs: Tensor, known: Tensor) -> None:
     """Parts of a batch weigh as their samples do: in averages over clients, in passes in parts, in evaluations.
 
     Looks at small batches, whose parts differ much, of drawn outputs, since those of a start may be all the same.
@@ -138,14 +153,13 @@ def _require_mean(loss: Loss, outputs: Tensor, targets: Tensor) -> None:
     Args:
         loss: Maps outputs and targets to the mean loss.
         outputs: Of a few samples; only their shape and type matter.
-        targets: Of the split; every class is drawn as often.
+        known: Targets to draw from: of a split, or its classes, each once.
 
     Raises:
         FederationError: The loss is no mean over samples.
     """
     generator = torch.Generator().manual_seed(0)
-    shape, known = (5, *outputs.shape[1:]), targets.detach().cpu()
-    known = known.unique() if are_classes(known) else known
+    shape = (5, *outputs.shape[1:])
     near = max(1e-3, 8 * torch.finfo(outputs.dtype).eps) if outputs.is_floating_point() else 1e-3
     for draw in (torch.randn, torch.rand):  # a loss of probabilities refuses the first or makes no number of them
         for _ in range(max(4, min(200, 200_000 // max(outputs[0].numel(), 1)))):

@@ -261,8 +261,7 @@ def network_problem(
     require_trainable(module, loss)
     asked, accuracy = accuracy, is_of_classes(loss) if accuracy is None else accuracy
     network, start = network_of(module, loss, preparation, statistics, accuracy)
-    for split, given in {"training": data, **splits}.items():
-        require_fit(network, start, split, given)
+    require_fit(network, start, {"training": data, **splits})
     require_learnable(network, start, data)
     require_no_other_state(network, start, data, rows)
     if asked and "accuracy" not in network.test(start, Labelled(data.x[:rows], data.y[:rows]), rows):
