@@ -302,7 +302,7 @@ def eq_274(
         r"For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one, "
         r"$\frac{\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac1y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 - "
         r"y) < -y$ are negative. So the number of "
-        "iterations of the theorem is enough, which is what it needs. For small y the two agree to first order. "
+        "iterations of the theorem is enough for (286). For small y the two agree to first order. "
         r"($\log(1 - x) < -x$ needs $x \ne 0$, and y is positive.)",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}, {"root_log": 2}),
@@ -320,8 +320,9 @@ def eq_286(counts: list[Count], sense: int = 1, beyond: bool = False, size: floa
 @promises(
     "rolora/eq-293",
     where="Appendix A.5, proof of Theorem A.14, eqs. (293) to (297)",
-    says=r"$\|a^T(b^{T+1})^\top - a^*\bar b^{*\top}\| = \|(a^T(a^T)^\top - I_d)a^*\bar b^{*\top}\| = \|(I_d - "
-    r"a^T(a^T)^\top)a^*\| \cdot \|\bar b^*\| \le \epsilon\|\bar b^*\| = \epsilon\|a^*\bar b^{*\top}\|$.",
+    says=r"Where $\delta^T \le \epsilon$, with $b^{T+1} = \bar b^*a^{*\top}a^T$: $\|a^T(b^{T+1})^\top - a^*\bar "
+    r"b^{*\top}\| = \|(a^T(a^T)^\top - I_d)a^*\bar b^{*\top}\| = \|(I_d - a^T(a^T)^\top)a^*\| \cdot \|\bar b^*\| \le "
+    r"\epsilon\|\bar b^*\| = \epsilon\|a^*\bar b^{*\top}\|$.",
     measure=iterations,
     mutants=[{"power": 2}, {"size": 0.99}, {"refitted": False}],
     uses=("rolora/lem-A.15",),

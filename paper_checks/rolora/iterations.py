@@ -90,7 +90,7 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
         r"For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one, "
         r"$\frac{2\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac2y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 "
         r"- y) < -y$ are negative. So the number of iterations of the "
-        "theorem is enough, which is what it needs.",
+        "theorem is enough for (168).",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}),
         asks="neither",

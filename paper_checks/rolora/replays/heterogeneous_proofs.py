@@ -227,7 +227,7 @@ def eq_293(values: Values) -> Proof:
     r"""$b^{T+1} = x\bar b^*$ with $x = a^{*\top}a^T$, so that $a^T(b^{T+1})^\top = a^T(a^T)^\top a^*\bar b^{*\top}$.
 
     That is (293) and (294). (295) is the norm of rank one, and $\|(I_d - a^T(a^T)^\top)a^*\|^2 = 1 - x^2 = \delta_T^2$.
-    (296) is $\delta_T \le \epsilon$, (297) $\|a^*\| = 1$.
+    (296) is the assumption $\delta_T \le \epsilon$, (297) $\|a^*\| = 1$.
     """
     size = rational(values["size"])
     apart = square(minus([(A, plus((COSINE, MEAN)))], MINIMISER))
