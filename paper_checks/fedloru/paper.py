@@ -19,7 +19,7 @@ CONVERGENCE = tuple(
     f"convergence.{theme}"
     for theme in (
         *("accumulation", "low_rank_descent", "smoothness", "drift", "descent_steps", "theorem"),
-        *("jointly", "variants", "communication", "computation", "low_rank_updates"),
+        *("jointly", "variants", "communication", "accumulated_rank", "computation", "low_rank_updates"),
     )
 )
 NUMBERS = ("numbers.accuracies", "numbers.further_tables", "numbers.parameter_counts", "numbers.experiments")
@@ -106,7 +106,8 @@ CONVERGENCE_HEADLINES = (
         "Less is communicated if r is below about the smaller side of W. Every accumulation sends both factors to all "
         "clients, which the stated cost leaves out (with half of the clients in a round at most 7 per cent for the "
         "paper's cycles, with a tenth up to 25 per cent); it adds at most r to "
-        "the rank, in general position exactly; special clients add less, or nothing.",
+        "the rank, exactly r for almost all coefficients of the losses; least squares with few samples adds less, or "
+        "nothing.",
         ("fedloru-v2/def-commcost", "fedloru-v2/claim-comm", "fedloru-v2/claim-rank-growth"),
     ),
 )

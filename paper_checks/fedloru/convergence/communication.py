@@ -1,4 +1,4 @@
-"""Sections 4.1, C.3 and F.3: what FedLoRU sends and computes, counted, and the rank that it accumulates."""
+"""Sections 4.1, C.3 and F.3: what FedLoRU sends and computes, counted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sympy
 import torch
 from torch import Tensor
 
-from algorithms.adapter import AB, Adapter
+from algorithms.adapter import Adapter
 from algorithms.descent import Descent
 from algorithms.fedavg import FedAvg
 from algorithms.federation import Federation
@@ -24,7 +24,6 @@ from paper_checks.context import Context
 from paper_checks.fedloru.numbers.parameter_counts import TRAINED, count_network
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
-from toymodels.quadratic import centred, random_quadratics
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,115 +285,3 @@ def eq_83(points: list[Point], scale: str = "a", factor: float = 1.0, equal: boo
     plain = {symbol: sympy.Integer(PLAIN[str(symbol)]) for symbol in symbols}
     return judge_identity([Equation("model of (82) and of (83)", trained, recovered)], [plain, *points],
                           "m = n = 1, r = 2, r_A = r_B = 1, all entries and both scales")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """Ranks of W - W_0 after each accumulation of a run.
-
-    Attributes:
-        generic: Whether the targets and starts have no special position.
-        shape: Rows, columns and rank of the factors.
-        ranks: After every accumulation.
-        case: In plain numbers.
-        keeps: Whether A is kept and one step makes a cycle.
-    """
-
-    generic: bool
-    shape: tuple[int, int, int]
-    ranks: tuple[int, ...]
-    case: Mapping[str, Any] | None = None
-    keeps: bool = False
-
-
-SAME_ROWS = {"target": "1 0 0 0", "A": "1 1 1 -2", "rate": "0.25", "rounds": 2}
-"""A 2 x 2 target of rank 1 from W_0 = 0, a new A in each of two cycles of one step."""
-
-
-def _by_hand() -> Ranks:
-    client = centred(torch.eye(4, dtype=torch.float64), torch.diag(torch.tensor([1.0, 0.0], dtype=torch.float64)))
-    fed, start = Federation((client,)), Tree(W=torch.zeros(2, 2, dtype=torch.float64))
-    algorithm = FedLoRU(Descent(1, 0.25), Adapter(1), 1)
-    state, ranks = algorithm.start(fed, start), []
-    for column in ([[1.0], [1.0]], [[1.0], [-2.0]]):
-        fresh = AB(Tree(W=torch.tensor(column, dtype=torch.float64)), Tree(W=torch.zeros(1, 2, dtype=torch.float64)))
-        state = one_round(algorithm.round, fed, state._replace(factors=fresh), (0,))
-        ranks.append(int(torch.linalg.matrix_rank(state.base["W"])))
-    return Ranks(False, (2, 2, 1), tuple(ranks), SAME_ROWS)
-
-
-def measure_ranks(context: Context) -> list[Ranks]:
-    """By hand, then drawn quadratic clients with targets of full rank or of rank 1, to beyond full rank."""
-    rng, found = context.rng("ranks"), [_by_hand()]
-    for number in range(context.size(9, 60)):
-        m, n = (int(k) for k in rng.integers(2, 6, 2))
-        r, generic, keeps = int(rng.integers(1, min(m, n))), bool(number % 2), number % 9 == 1
-        made = random_quadratics((m, n), 2, rng, heterogeneity=1.0 if generic else 0.0,
-                                 curvatures=(0.5, 1.0) if generic else (1.0, 1.0), target_rank=None if generic else 1,
-                                 scale=1.0 if generic else 0.0)  # fmt: skip
-        tau = 1 if keeps else 2
-        fed = Federation(made.clients)
-        algorithm = FedLoRU(Descent(tau, 0.2), Adapter(r, seed=number), tau, "keep A" if keeps else "random")
-        start = Tree(W=made.start["W"])
-        before, ranks = algorithm.start(fed, start), []
-        for t, state in enumerate(go_on(algorithm.round, fed, before, tau * (-(-min(m, n) // r) + 1)), 1):
-            if t % tau == 0:
-                ranks.append(int(torch.linalg.matrix_rank((state.base - start)["W"], rtol=1e-9)))
-        found.append(Ranks(generic, (m, n, r), tuple(ranks), keeps=keeps))
-    return found
-
-
-@promises(
-    "fedloru-v2/claim-rank-growth",
-    where="Section 4.1, Practical advantages",
-    says="With each accumulation of low-rank update matrices the rank of the global model is incrementally enhanced.",
-    measure=measure_ranks,
-    readings=(
-        LITERAL,
-        Reading(
-            "in general position",
-            "With a fresh random A in every cycle, for polynomial losses of degree 2 or more, and but for data, starts "
-            "and step sizes of measure 0, the rank of $W_T - W_0$ grows with each accumulation until it is full.",
-            {"generic": True},
-            "The sentence describes what training gains in practice; Appendix D.2 draws A at random.",
-            ({"gain": 2}, {"gain": 5}),
-        ),
-    ),
-    correction=Form(
-        r"The rank of $W_T - W_0$ after N accumulations is at most $\min(m, n, rN)$, reached with a fresh random A in "
-        r"every cycle for polynomial losses of degree 2 or more, but for data, starts and step sizes of measure 0; an "
-        r"accumulation need not add to it, for instance where the gradients share few directions, or where A is kept "
-        r"and $\tau = E = 1$: the rank then stays at most r.",
-        {"form": "bound"},
-        ({"fewer": 1}, {"capped": False}, {"per": 1.5}, {"kept": False}),
-    ),
-    uses=("fedloru-v2/eq-WT",),
-    because="An accumulation need not add to the rank, for instance where gradients share few directions.",
-    vary=(),
-    expect=("depends on the reading", "proof"),
-)
-def claim_rank_growth(runs: list[Ranks], form: str = "growth", generic: bool = False, fewer: int = 0,
-                      capped: bool = True, per: float = 1.0, kept: bool = True, gain: int = 1) -> Promises:  # fmt: skip
-    """Ranks after every accumulation: growing by ``gain`` at least, or at most (generically exactly) min(m, n, rN)."""
-    for run in runs:
-        m, n, r = run.shape
-        if generic and (not run.generic or run.keeps):
-            continue
-        if run.keeps and form == "bound":
-            yield from [Promise("the rank stays r where A is kept", rank, r if kept else min(m, n, r * N))
-                         for N, rank in enumerate(run.ranks, 1)]  # fmt: skip
-            continue
-        before = 0
-        for N, rank in enumerate(run.ranks, 1):
-            if form == "growth":
-                least = min(before + gain, m, n)
-                yield Promise("the rank has grown", least, rank, at_most=True, case=run.case)
-            else:
-                bound = per * r * N - fewer
-                bound = min(m, n, bound) if capped else bound
-                yield Promise("the rank is at most min(m, n, rN)", rank, bound, at_most=True)
-                if run.generic:
-                    yield Promise("in general position the bound is reached", rank, bound)
-            before = rank
-    return (f"{len(runs)} runs of 2 clients, weights of 2 to 5 rows and columns, half of them "
-                          "with a target of rank 1 at one distance")  # fmt: skip

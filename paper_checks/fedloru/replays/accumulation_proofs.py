@@ -145,6 +145,15 @@ def ranks(rows: int, columns: int, rank: int, steps: int, cycles: int, kept: boo
     return found
 
 
+def rows_of_one_sample() -> bool:
+    r"""Whether one local step on $\frac12|Wx - y|^2$ keeps the rows of B multiples of x, where they are: 2 x 2."""
+    x, y, A, b = (sympy.Matrix(sympy.symbols(f"{name}1:3")) for name in "xyAb")
+    merged = sympy.Matrix(2, 2, sympy.symbols("w1:5"))
+    B = b[0] * x.T
+    after = B - alpha * e * A.T * ((merged + alpha * A * B) * x - y) * x.T
+    return bool((after * sympy.Matrix([-x[1], x[0]])).applyfunc(sympy.expand).is_zero_matrix)
+
+
 def flaws_of_growth(values: Values, gain: int, per: Fraction, fewer: int) -> list[tuple[bool, str]]:
     """What fails of the example and of the induction that makes it one for all sizes."""
     a, b, x, eta = sympy.symbols("a b x eta", positive=True)
@@ -185,10 +194,15 @@ def claim_rank_growth(values: Values) -> Proof:
     $ab \le 1$, $a^2 + b^2 \le \sqrt5$. With $\eta = \frac13$ a step adds less than x, and x stays positive: each place
     that had its turn is positive from then on.
 
+    The set is one of coefficients: losses that few data determine may lie in it for all data. A gradient of
+    $\frac12|Wx - y|^2$ has multiples of x as its rows, and so have then B, from B = 0, the averages, and $W_T - W_0$:
+    with S samples x in all clients together the rank is at most S.
+
     Where A is kept and a cycle is one step, B = 0 makes the gradient in A vanish: A never changes, every $AB$ has its
     columns in the span of A, and the rank is at most r; the example with A of the first r places has r.
     """
     flaws = flaws_of_growth(values, 1, Fraction(str(values["per"])), int(values["fewer"]))
+    flaws.append((rows_of_one_sample(), "the rows of B are multiples of the sample"))
     return concluded(flaws, "ranks of sums; minors as polynomials that one example shows not to be 0, by induction "
                      "over the local steps and in fractions")  # fmt: skip
 
@@ -197,7 +211,8 @@ def claim_rank_growth(values: Values) -> Proof:
 def claim_rank_growth_in_general_position(values: Values) -> Proof:
     r"""The rank after N accumulations is $\min(m, n, rN)$ almost everywhere, which grows with N until it is full.
 
-    As for the correction: the rank is no larger, and by one example no smaller but on a set of measure 0. $r \ge 1$.
+    As for the correction: the rank is no larger, and by one example no smaller but on a set of measure 0, of
+    coefficients, starts, drawn A and step sizes. $r \ge 1$.
     """
     flaws = flaws_of_growth(values, int(values["gain"]), Fraction(1), 0)
     return concluded(flaws, "ranks of sums; minors as polynomials that one example shows not to be 0, by induction "

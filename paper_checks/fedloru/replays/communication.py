@@ -1,4 +1,4 @@
-"""Replays of the claims in ``communication`` and ``computation``."""
+"""Replays of the claims in ``communication``, ``accumulated_rank`` and ``computation``."""
 
 from __future__ import annotations
 
