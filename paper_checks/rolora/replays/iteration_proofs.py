@@ -1,4 +1,4 @@
-"""Proofs of the end of Theorem 5.4's proof: the number of iterations, and the product of both factors."""
+"""Proofs of the ends of Theorems 5.4's and A.14's proofs: the number of iterations, and the product of both factors."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import sympy
 
 from paper_checks.proof_steps import first_flaw, non_negative, rational
 from paper_checks.replay import Proof, proof
+from paper_checks.rolora.replays.logarithms import flaw_of_logarithms
 from paper_checks.rolora.replays.minimiser_proofs import flaw_of_rank_one
 from paper_checks.rolora.replays.rank_one import COSINE, MEAN, TRUTH, A, B, frobenius, plus, same
-from paper_checks.rolora.replays.rate_proofs import flaw_of_logarithms, weaker
+from paper_checks.rolora.replays.rate_proofs import weaker
 from paper_checks.stored_values import Values
 
 T, y, c, delta = sympy.symbols("T y c delta", positive=True)
@@ -86,6 +87,18 @@ def eq_172(values: Values) -> Proof:
     r"""$\log(1 - y) < -y < 0$, so that $-1/\log(1 - y) < 1/y$; times $2\log(\delta_0/\epsilon) > 0$."""
     flaw = weaker(values, most="size=1") or flaw_of_logarithms()
     flaw = flaw or ("" if rational(values["size"]) >= 1 and values["sense"] == -1 else "near y = 0 both agree")
+    return Proof(not flaw, flaw or r"$-\log(1-y) - y$ vanishes at 0 and has the derivative $y/(1-y)$")
+
+
+@proof("rolora/eq-286", size="1")
+def eq_286(values: Values) -> Proof:
+    r"""$\log(1-y) < -y < 0$, so that $-1/\log(1-y) < 1/y$; times $-\log(\epsilon/\delta_0) > 0$.
+
+    The lines before it: the logarithm is increasing, and division by $\log(1-y) < 0$ turns the inequality round.
+    """
+    size = rational(values["size"])
+    flaw = weaker(values, most="size=1") or flaw_of_logarithms()
+    flaw = flaw or ("" if size >= 1 else "near y = 0 the quotients agree, so that the size is needed")
     return Proof(not flaw, flaw or r"$-\log(1-y) - y$ vanishes at 0 and has the derivative $y/(1-y)$")
 
 

@@ -14,22 +14,11 @@ import sympy
 
 from paper_checks.proof_steps import rational
 from paper_checks.replay import Proof, proof
+from paper_checks.rolora.replays.logarithms import flaw_of_logarithms, positive, w, z
 from paper_checks.stored_values import Values
 
-u, h, w, s, y, z = sympy.symbols("u h w s y z", positive=True)
-"""Positive: a squared sine, what is added to it, what a step is shortened by, a step, and two arguments of logs."""
-
-
-def positive(expression: Any) -> bool:
-    """Whether a rational expression is a quotient of polynomials whose coefficients all have one sign."""
-    signs = []
-    for part in sympy.fraction(sympy.together(expression)):
-        symbols = sorted(part.free_symbols, key=str)
-        found = {sympy.sign(c) for c in sympy.Poly(part, *symbols).coeffs()} if symbols else {sympy.sign(part)}
-        if found not in ({sympy.Integer(1)}, {sympy.Integer(-1)}):
-            return False
-        signs.append(found)
-    return bool(signs[0] == signs[1])
+u, h, s = sympy.symbols("u h s", positive=True)
+"""Positive: a squared sine, what is added to it, and a step."""
 
 
 def not_negative(expression: Any) -> bool:
@@ -61,14 +50,6 @@ def flaw_of_map() -> str:
     there = sympy.simplify((along - c * (1 + 2 * s * d**2)).subs(d, sympy.sqrt(1 - c**2)))
     quotient = (across / along / (d / c) - ratio(s, d**2)).subs(d, sympy.sqrt(1 - c**2))
     return "" if there == 0 == sympy.simplify(quotient) else "the map of the tangent"
-
-
-def flaw_of_logarithms() -> str:
-    r"""$-\log(1 - y) \ge y$ on (0, 1) and $\operatorname{artanh} z \ge z$: both vanish at 0, with derivatives >= 0."""
-    one, two = -sympy.log(1 - y) - y, sympy.atanh(z) - z
-    inside = {y: 1 / (1 + w), z: 1 / (1 + w)}
-    checks = [f.subs(v, 0) == 0 and positive(sympy.simplify(f.diff(v)).subs(inside)) for f, v in ((one, y), (two, z))]
-    return "" if all(checks) else "a logarithm"
 
 
 def flaw_of_tangents(lead: Any, pull: Any, longest: Any) -> str:
@@ -193,18 +174,6 @@ def thm_A_14_tied(values: Values) -> Proof:
     flaw = weaker(values, "factor=2 longest=1/2")
     flaw = flaw or flaw_of_sines(rational(values["factor"]), rational(values["longest"]))
     return Proof(not flaw, flaw or r"Lemma A.16 in every iteration, with $(1-y)^T \le e^{-yT}$")
-
-
-@proof("rolora/eq-286", size="1")
-def eq_286(values: Values) -> Proof:
-    r"""$\log(1-y) < -y < 0$, so that $-1/\log(1-y) < 1/y$; times $-\log(\epsilon/\delta_0) > 0$.
-
-    The lines before it: the logarithm is increasing, and division by $\log(1-y) < 0$ turns the inequality round.
-    """
-    size = rational(values["size"])
-    flaw = weaker(values, most="size=1") or flaw_of_logarithms()
-    flaw = flaw or ("" if size >= 1 else "near y = 0 the quotients agree, so that the size is needed")
-    return Proof(not flaw, flaw or r"$-\log(1-y) - y$ vanishes at 0 and has the derivative $y/(1-y)$")
 
 
 @proof("rolora/txt-exponential", factor="2", reach="1")
