@@ -155,8 +155,8 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
     r"\frac{\epsilon_2}{(1-\epsilon_0)(1-\epsilon_1)}$ for $\epsilon_0, \epsilon_1, \epsilon_2 \in (0, 1)$.",
     measure=minimiser_tails,
     correction=Form(
-        "For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (26), (36), (59), "
-        r"(62), (107) and (167) use that too) and every m (13) holds with probability at least $1 - N(1 + "
+        "For a independent of the samples (the first iteration, or fresh samples; eqs. (18), (22) to (37), (59), (62), "
+        r"(107) and (167) use that too) and every m (13) holds with probability at least $1 - N(1 + "
         r"\epsilon'^2)^{-m/2}$: no net and no dimension. For $m \ge 20q$ that is at least $1 - \max\{\log N, "
         r"d\}^{-10}$ (the q of Appendix "
         r"A.4). For one client and m = Cq the probability of failure is at least $\exp(-(x + 1)^2)$ with $x^2 = "

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import product
 from math import exp, log, log1p
 
 import numpy as np
 import sympy
 
-from paper_checks.claim import Best, Evidence, claim
+from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import (
     Equation,
-    Equations,
     Point,
     generic_points,
-    identities,
+    judge_identity,
     rational,
 )
 from paper_checks.methods.inequality import judge_inequality
-from paper_checks.methods.promises import Promise, Promises, promises
+from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
 from paper_checks.rolora.laws import BEST_C1, BEST_C3, student_tail
 from paper_checks.rolora.minimiser import Setting, tried_settings
 
+NO_TARGET = {"b": "0", "d": "2", "eps_0": "1/2", "eps_2": "1/2", "m": "10000", "c_3": "1/30"}
+"""b* = 0, which Assumption 5.1 does not exclude: K is 0."""
 
-@identities(
+
+@claim(
     "rolora/eq-32",
     where="Appendix A.3, eqs. (32) to (35)",
     says=r"There is an $\epsilon_0$-net with $|\mathcal N| \le (\frac2{\epsilon_0} + 1)^d$, for which $P\{\max_{w \in "
@@ -33,21 +36,45 @@ from paper_checks.rolora.minimiser import Setting, tried_settings
     r"(\frac2{\epsilon_0} + 1)^d \cdot 2\exp(-c_3\epsilon_2^2m) = 2\exp(d\log(1 + \frac2{\epsilon_0}) - "
     r"c_3\epsilon_2^2m)$, with the row vector $v^\top$ of (19) and $K = \|(I_d - aa^\top)a^*b^{*\top}\|_{op}$.",
     measure=lambda context: generic_points(context, sympy.symbols("e E"), 3),
-    mutants=[{"one": 0}, {"extra": 1}],
+    readings=(
+        LITERAL,
+        Reading(
+            "for a positive K",
+            r"For $K > 0$ and a independent of the samples (the first iteration, or fresh samples): (32) to (35).",
+            {"every": False},
+            r"(28), from which (34) is, divides by norms that are 0 for $K = 0$.",
+            ({"one": 0}, {"extra": 1}),
+        ),
+    ),
+    because=r"Assumption 5.1 does not exclude $b^* = 0$: then $K = 0$, and (32) is the probability of $0 \ge 0$.",
     uses=("rolora/eq-26", "rolora/def-A.6"),
-    expect=("holds", "proof"),
+    expect=("depends on the reading", "proof"),
 )
-def eq_32(points: list[Point], one: int = 1, extra: int = 0, weight: float = 1.0) -> Equations:
-    """The powers for d = 1 to 4, E standing for the exponential."""
+def eq_32(points: list[Point], every: bool = True, one: int = 1, extra: int = 0, weight: float = 1.0) -> Evidence:
+    """The powers for d = 1 to 4, E standing for the exponential.
+
+    Args:
+        points: values of the threshold and of the exponential.
+        every: whether b* may be 0.
+        one: printed as 1 in (35).
+        extra: added to the power.
+        weight: of the last side.
+    """
+    if every:
+        d, e0, e2, m, rate = (float(Fraction(NO_TARGET[name])) for name in ("d", "eps_0", "eps_2", "m", "c_3"))
+        right = log(2.0) + d * log1p(2.0 / e0) - rate * e2**2 * m
+        # v = 0 and K = 0 on all samples: the event is certain.
+        line = Promise("log of (32)", 0.0, right, 1e-12 * abs(right), at_most=True, case=NO_TARGET)
+        return judge_promises([line], "b* = 0, d = 2, the number of samples so large that (35) is below 1")
     e, E = sympy.symbols("e E")
     scale = 2 * rational(weight) * E
-    yield from [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra))
-             for d in range(1, 5)]  # fmt: skip
-    return points, (
-        "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the "
-        "net decides "
-        "and the net could be left out, with its power of d"
-    )
+    equations = [Equation(f"d = {d}", (2 / e + 1) ** d * 2 * E, scale * ((one * e + 2) / e) ** (d + extra))
+                 for d in range(1, 5)]  # fmt: skip
+    return judge_identity(
+        equations, points,
+        "d from 1 to 4, any threshold; the row vector is a random number times b*, so that one point of the net "
+        "decides and the net could be left out, with its power of d",
+    )  # fmt: skip
 
 
 def union_rows(_: Context) -> tuple[tuple[Setting, int, float], ...]:

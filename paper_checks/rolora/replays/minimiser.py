@@ -66,6 +66,24 @@ def eq_26(values: Values) -> Violation:
     )  # fmt: skip
 
 
+@replay("rolora/eq-32")
+def eq_32(values: Values) -> Violation:
+    """At b* = 0 both v and K are 0, so that the event of (32) is 0 >= 0, and certain."""
+    size, e_0, e_2, rate = fractions(values, "b", "eps_0", "eps_2", "c_3")
+    d, m = int(values["d"]), int(values["m"])
+    assumes = assuming(
+        Hypothesis("|b*|, for which v = 0 and K = 0", size, "=", 0),
+        *(Hypothesis(name, eps, ">", 0) for name, eps in (("eps_0", e_0), ("eps_2", e_2))),
+        *(Hypothesis(name, eps, "<", 1) for name, eps in (("eps_0", e_0), ("eps_2", e_2))),
+        Hypothesis("d", d, ">=", 2),
+        Hypothesis("m", m, ">=", 1),
+        Hypothesis("c_3", rate, ">", 0),
+    )
+    right = 2 * (1 + 2 / e_0) ** d * enclosed("exp", -rate * e_2**2 * m)[1]
+    return Violation(1, right, assumes=assumes,
+                     reads="P(0 >= 0) and (35); for a smaller c_3 more samples do the same")  # fmt: skip
+
+
 @replay("rolora/lem-A.9")
 def lem_A_9(values: Values) -> Violation:
     """One client: the minimiser is off by delta |b*| |z| / chi_m, z normal and independent of chi_m.

@@ -74,7 +74,7 @@ def eq_22(values: Values) -> Proof:
 def eq_30(values: Values) -> Proof:
     r"""By (22) to (25) every norm in (28) is at most $c_2$ times the operator norm, K.
 
-    K > 0, as $\delta^t > 0$ and $b^* \ne 0$. a and w are fixed, or independent of the samples, as for (22).
+    K > 0: for K = 0 both terms are 0/0. a and w are fixed, or independent of the samples, as for (22).
     So the sum of the m squares is at most $mc_2^2K^2$ and the largest norm at most $c_2K$. The last inequality is
     $\epsilon_2 \le c_2$, and $\epsilon_2 < 1 \le c_2$. (A summand of norm 0 puts no bound on either term.)
     """
@@ -87,14 +87,14 @@ def eq_30(values: Values) -> Proof:
     return Proof(not flaw, flaw or r"(22) to (25) in both terms, and $\epsilon_2 < 1 \le c_2$")
 
 
-@proof("rolora/eq-32", one="1")
+@proof("rolora/eq-32@for-a-positive-k", one="1")
 def eq_32(values: Values) -> Proof:
     r"""(33) adds up over the points of the net, (34) puts (29) for each of them, (35) writes the power in another way.
 
-    K > 0, as in (30). The maximum over the net reaches a bound only where one of its points does, and the probability
-    of that is at most the sum (Boole). By (26) to (29), with $\le$ in (29), each term is at most
-    $2e^{-c_3\epsilon_2^2m}$, with the same $c_3$ for every w, and there are at most $(\frac2{\epsilon_0} + 1)^d =
-    e^{d\log(1 + 2/\epsilon_0)}$. A net of that size exists: take as many points of the sphere as can be more than
+    For K = 0 the event occurs on all samples. For K > 0 the maximum over the net reaches a bound only where one of its
+    points does, and the probability of that is at most the sum (Boole). By (26) to (29), with $\le$ in
+    (29), each term is at most $2e^{-c_3\epsilon_2^2m}$, with the same $c_3$ for every w, and there are at most
+    $(\frac2{\epsilon_0} + 1)^d = e^{d\log(1 + 2/\epsilon_0)}$. A net of that size exists: take as many points of the sphere as can be more than
     $\epsilon_0$ apart from one another. Every other one is then within $\epsilon_0$ of one of them. The balls of radius
     $\frac12\epsilon_0$ about them are disjoint and lie in that of radius $1 + \frac12\epsilon_0$, so that there are at
     most $((1 + \frac12\epsilon_0)/(\frac12\epsilon_0))^d$ of them.
