@@ -18,7 +18,7 @@ SPECTRAL = tuple(
 CONVERGENCE = tuple(
     f"convergence.{theme}"
     for theme in (
-        *("accumulation", "low_rank_descent", "smoothness", "drift", "descent_steps", "theorem"),
+        *("accumulation", "fine_tuning", "low_rank_descent", "smoothness", "drift", "descent_steps", "theorem"),
         *("jointly", "variants", "communication", "accumulated_rank", "computation", "low_rank_updates"),
     )
 )

@@ -1,9 +1,9 @@
-"""Section 4.1 and Appendices C.1 and D.2: Algorithm 1, its initialisations and its version for fine-tuning."""
+"""Section 4.1 and Appendix D.2: Algorithm 1 and its initialisations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -13,12 +13,11 @@ from algorithms.adapter import AB, Adapter
 from algorithms.descent import Descent
 from algorithms.federation import Federation
 from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, Restart
-from algorithms.fedloru_finetuning import FineTuneFedLoRU, PairsState
-from algorithms.rounds import go_on, one_round
+from algorithms.rounds import one_round
 from algorithms.tree import Tree
-from paper_checks.claim import Evidence, Form, Reading, claim
+from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.promises import Promise, Promises, judge_promises, promises, same
+from paper_checks.methods.promises import judge_promises, same
 from toymodels.quadratic import Quadratic, centred, random_quadratics
 
 HAND = {"W": 0.0, "A": 1.0, "B": 1.0, "target": 3.0, "alpha": 2.0, "rate": 0.125, "tau": 2, "rounds": 3}
@@ -157,7 +156,7 @@ EVERY_PROMISE = ("continue", "returned", "text", "copies")
 
 def judge_box(
     followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
-    text_rounds: str = "tau", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE,
+    text_rounds: str = "tau", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE, counted: str = "start",
 ) -> Evidence:  # fmt: skip
     """What is returned, by listing and by text, where training goes on, and what clients hold as W, in executed runs.
 
@@ -169,6 +168,7 @@ def judge_box(
         text_rounds: `tau` or `all`: the rounds which that formula sums over.
         scale: factor of alpha in what is returned.
         keep: the promises.
+        counted: `start` or `updated`: the W that the returned sum is added to.
     """
     promises = []
     for followed in followings[restart]:
@@ -192,9 +192,13 @@ def judge_box(
             promises += [same(name, followed.rounds[t - 1].starts_from["W"], followed.model(t)["W"], case)
                          for t in ends if t < T]  # fmt: skip
         if "returned" in keep:
-            promises.append(
-                same("the returned model is the one reached in the last round", returned, followed.model(T)["W"], case)
-            )
+            twice = followed.copy["W"] - run.W if counted == "updated" else torch.zeros_like(run.W)
+            name = "the returned model is the one reached in the last round"
+            promises.append(same(name, twice + returned, followed.model(T)["W"], case))
+        if "updated" in keep:
+            name = "W as updated, with the factors not accumulated yet, is that model"
+            rest = summed(run.alpha * scale, last) - run.W
+            promises.append(same(name, followed.copy["W"] + rest, followed.model(T)["W"], case))
         if "text" in keep:
             rounds = ends + last if text_rounds == "tau" else list(range(1, T + 1))
             text = summed(run.alpha**text_power * scale, rounds)
@@ -240,27 +244,43 @@ alg_1 = claim(
 
 def judge_box_over_all_rounds(
     followings: Followings, restart: str = "momentum", leftover: bool = False, text_power: int = 0,
-    text_rounds: str = "all", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE,
+    text_rounds: str = "all", scale: float = 1.0, keep: tuple[str, ...] = EVERY_PROMISE, counted: str = "start",
 ) -> Evidence:  # fmt: skip
     """What is returned, by listing and by text (over all rounds), where training goes on, and W, in executed runs."""
-    return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep)
+    return judge_box(followings, restart, leftover, text_power, text_rounds, scale, keep, counted)
 
 
+ONE_PROMISE_FROM_THE_START = replace(
+    ONE_PROMISE, says=r"With W the model at the start, what the listing returns is what every client holds as W."
+)
+CORRECTED_WITH_EITHER_W = Form(
+    "With W the model at the start, the listing returns the model reached in round T, after averaging, if the factors "
+    r"restart at $AB = 0$ after each accumulation and the current $\alpha A_TB_T$ is added to what is returned unless "
+    r"$\tau$ divides T. With W as the listing has updated it the sum is counted twice, and W alone (plus the same) is "
+    r"that model. The formula of the text is that model, with W at the start, if it has $\alpha$ and sums over the "
+    r"rounds that $\tau$ divides and, where it does not divide T, over T.",
+    {**CORRECTED_CONSTANTS, "keep": (*EVERY_PROMISE, "updated")},
+    (*CORRECTED.mutants, {"counted": "updated"}),
+)
 alg_1_iclr = claim(
     "fedloru-iclr/alg-1",
     where="ICLR Section 3.2, Algorithm 1, with the text before it",
-    says=r"The listing of fedloru-v2/alg-1. The text: clients add $\alpha A_tB_t$ to W and reset their factors; with "
-    r"an accumulation every $\tau$ rounds the final model is $W + \sum_{t=1}^TA_tB_t$, over all rounds.",
+    says=r"The listing of fedloru-v2/alg-1, but that every client assigns $W \leftarrow W + \alpha A_tB_t$ every "
+    r"$\tau$ rounds, and returned is $W + \alpha\sum_{\tau|t}A_tB_t$. The text: clients add $\alpha A_tB_t$ to W and "
+    r"reset their factors; with an accumulation every $\tau$ rounds the final model is $W + \sum_{t=1}^TA_tB_t$, over "
+    "all rounds.",
     importance="result",
-    because=r"The text's final model sums all rounds without $\alpha$; the listing merges every $\tau$ rounds with "
-    r"$\alpha$, and resets nothing.",
-    **_BOX,
+    because=r"The text's sum is over all rounds and lacks $\alpha$; the listing resets nothing; with W as updated, its "
+    "sum counts twice.",
+    **{**_BOX, "correction": CORRECTED_WITH_EITHER_W, "control": ONE_PROMISE_FROM_THE_START},
 )(judge_box_over_all_rounds)
 alg_1_v1 = claim(
     "fedloru-v1/alg-1",
     where="v1 Section 3.2, Algorithm 1, with the text before it and eq. (11)",
-    says=r"The listing of fedloru-v2/alg-1, with a copy $W^{(k)}$ at each client. The text: clients assign $W^{(k)} "
-    r"\leftarrow W^{(k)} + \alpha AB$ and reset their factors; the final model is $W_0 + \sum_{\tau|t}A_tB_t$.",
+    says=r"The listing of fedloru-v2/alg-1, but that every client updates a copy of its own, $W^{(k)} \leftarrow "
+    r"W^{(k)} + \alpha A_tB_t$, and returned is $W + \alpha\sum_{\tau|t}A_tB_t$ with the W that was sent at the start. "
+    r"The text: clients assign $W^{(k)} \leftarrow W^{(k)} + \alpha AB$ and reset their factors; the final model is "
+    r"$W_0 + \sum_{\tau|t}A_tB_t$.",
     importance="result",
     because=r"The text's final model lacks $\alpha$, and the listing does not reset the factors as the text says.",
     **_BOX,
@@ -319,81 +339,3 @@ def init_momentum(followings: Followings, restart: str = "momentum", jump: float
                 promises.append(same("B is kept", right.B["W"], left.B["W"]))
     kept, moved = judge_promises(promises, SCOPE), judge_restart(followings, restart, jump)
     return kept if not kept.ok else moved
-
-
-@dataclass(frozen=True)
-class Beside:
-    """The fine-tuning version of a run beside the merged one: models round by round, weights, stored numbers."""
-
-    run: Run
-    separate: tuple[Tensor, ...]
-    merged: tuple[Tensor, ...]
-    weights: Tensor
-    pairs: int
-
-
-def run_beside(context: Context) -> list[Beside]:
-    """Both versions from the same start."""
-    found = []
-    for run in draw_runs(context):
-        models: list[list[Tensor]] = []
-        states: list[Any] = []
-        for kind in (FineTuneFedLoRU, FedLoRU):
-            algorithm: Any = kind(run.local, run.adapter, run.tau)
-            fed = Federation(run.clients)
-            start = algorithm.start(fed, Tree(W=run.W))._replace(factors=run.factors)
-            models.append([])
-            for state in go_on(algorithm.round, fed, start, run.rounds):
-                models[-1].append(algorithm.weights(state)["W"])
-            states.append(state)
-        kept: PairsState = states[0]
-        found.append(Beside(run, tuple(models[0]), tuple(models[1]), kept.base["W"], len(kept.pairs)))
-    return found
-
-
-PAIR = "0.248"
-"""Trainable parameters at rank 16 in per cent of the model, by Appendix D.2: what one accumulation adds."""
-
-
-@promises(
-    "fedloru-v2/alg-1-fine-tune",
-    where="Section 4.1, FedLoRU for fine-tuning, and Appendix C.1",
-    says="The accumulated low-rank matrices are stored beside the frozen pre-trained model, which stays intact; "
-    "together they remain significantly smaller than the model.",
-    measure=run_beside,
-    readings=(
-        Reading(
-            "any number of accumulations",
-            "However many pairs are stored, all of them together are smaller than the model, which stays intact.",
-            why="The size is said to remain smaller, and no number of accumulations is named.",
-        ),
-        Reading(
-            "in the paper's experiment",
-            "The stored pairs and the frozen model give the same models as merging; with accumulations at rounds 15 "
-            "and 30 of Section 5.3 and rank 16 of Appendix D.2, all stored pairs are less than half a per cent of the "
-            "model.",
-            {"accumulations": 2, "part": 0.005},
-            "The sentence describes what fine-tuning needs; Section 5.3 accumulates every 15 rounds, at round 30 for "
-            "the last time that is named, and Appendix D.2 has 0.248 % of the parameters in one pair of rank 16.",
-            ({"scale": 0.999}, {"frozen": False}, {"accumulations": 20}),
-        ),
-    ),
-    vary=("scale",),
-    kind="algorithm",
-    because="At 0.248 % of the model for a pair of rank 16, all pairs are as large as the model after 405 "
-    "accumulations.",
-    expect=("depends on the reading", "search"),
-)
-def fine_tune(runs: list[Beside], scale: float = 1.0, frozen: bool = True, accumulations: int = 405, part: float = 1.0
-              ) -> Promises:  # fmt: skip
-    """Models round by round, the weights at the end, and the numbers that are stored."""
-    for one in runs:
-        for separate, merged in zip(one.separate, one.merged, strict=True):
-            yield same("the same model as with merging", scale * separate, merged)
-        whole = one.run.W if frozen else one.merged[-1]
-        yield same("the weights stay as they were", one.weights, whole)
-        yield Promise("one pair for each accumulation", one.pairs, one.run.rounds // one.run.tau)
-    case = {"share": PAIR, "accumulations": accumulations}
-    yield Promise("what the stored pairs are of the model", accumulations * float(PAIR) / 100, part, at_most=True,
-                  case=case)  # fmt: skip
-    return f"{SCOPE}; {accumulations} pairs of {PAIR} % of the model"

@@ -1,4 +1,4 @@
-"""Replays of the claims in ``accumulation`` and ``personal``: runs with one weight, followed in fractions."""
+"""Replays of ``accumulation``, ``fine_tuning`` and ``variants``: runs with one weight, followed in fractions."""
 
 from __future__ import annotations
 
