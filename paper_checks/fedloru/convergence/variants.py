@@ -15,7 +15,7 @@ from algorithms.fedloru import RESTARTS, FedLoRU, FedLoRUState, Restart
 from algorithms.mfedloru import NestedFedLoRU
 from algorithms.pfedlora import PersonalFedLoRA
 from algorithms.pfedloru import PersonalFedLoRU
-from algorithms.rounds import final, go_on
+from algorithms.rounds import final, go_on, one_round
 from algorithms.tree import Tree
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
@@ -241,7 +241,18 @@ def alg_3(endings: Endings, restart: str = "momentum", power: int = 0, leftover:
 
 @dataclass(frozen=True)
 class Served:
-    """The end of a run of pFedLoRA: the global weights, the personal product and its scale, the model trained."""
+    """The end of a run of pFedLoRA: the global weights, the personal product and its scale, the model trained.
+
+    Attributes:
+        case: The run in plain numbers, if it can be followed by hand.
+        W: Global weights.
+        personal: Personal product of client 0.
+        alpha: Its scale.
+        model: The model of client 0.
+        sent: Numbers sent by each client.
+        size: Numbers in W.
+        idle: Personal product of the last client before and after one more round for client 0 alone; none of one.
+    """
 
     case: Mapping[str, Any] | None
     W: Tensor
@@ -250,6 +261,7 @@ class Served:
     model: Tensor
     sent: int
     size: int
+    idle: tuple[Tensor, Tensor] | None = None
 
 
 def run_pfedlora(context: Context) -> list[Served]:
@@ -266,21 +278,34 @@ def run_pfedlora(context: Context) -> list[Served]:
             case = None if run.case is None else {**run.case, "jointly": jointly}
             sent = fed.ledger.count("up", run.rounds) // len(run.clients)
             model = algorithm.personal_weights(fed, w, 0)["W"]
-            found.append(Served(case, w["W"], mine.A["W"] @ mine.B["W"], scale, model, sent, run.W.numel()))
+            own_product, idle = mine.A["W"] @ mine.B["W"], None
+            if len(run.clients) > 1:
+                before = _product_of_last(fed)
+                one_round(algorithm.round, fed, w, (0,))
+                idle = (before, _product_of_last(fed))
+            found.append(Served(case, w["W"], own_product, scale, model, sent, run.W.numel(), idle))
     return found
+
+
+def _product_of_last(fed: Federation) -> Tensor:
+    LU: AB = fed.personal(len(fed.clients) - 1)["LU"]
+    return LU.A["W"] @ LU.B["W"]
 
 
 @promises(
     "fedloru-v2/alg-4",
     where="Appendix C.4, Algorithm 4, both variants",
-    says=r"Client k trains W and $L^{(k)}, U^{(k)}$ on $W + \alpha_pL^{(k)}U^{(k)}$, in turn or together, sends W "
-    r"only, and returns $W_T + L_T^{(k)}U_T^{(k)}$.",
+    says=r"Client k, where it is drawn in round t, trains W and $L^{(k)}, U^{(k)}$ on $W + \alpha_pL^{(k)}U^{(k)}$, in "
+    r"turn or together, from $W_{t-1}$ and $L_{t-1}^{(k)}, U_{t-1}^{(k)}$, and sends W only; the server averages, $W_t "
+    r"\leftarrow \sum_{k\in\mathcal{K}_M}p^{(k)}W_t^{(k)}$. The final model of client k is $W_T + "
+    r"L_T^{(k)}U_T^{(k)}$.",
     measure=run_pfedlora,
     control=Form("Only W is sent, all of it.", {"keep": ("sent",)}),
     correction=Form(
         r"With the scale in place, $W_T + \alpha_pL_T^{(k)}U_T^{(k)}$, it is the model that client k reaches in round "
-        "T, after averaging.",
-        {"personal_power": 1},
+        r"T, after averaging, where it is drawn; others keep their $L^{(k)}, U^{(k)}$ of the round before. The weights "
+        "of the average are those of eq-agg.",
+        {"personal_power": 1, "keep": ("returned", "sent", "idle")},
         ({"personal_power": 0}, {"personal_power": 2}, {"scale": 1.001}),
     ),
     kind="algorithm",
@@ -296,4 +321,6 @@ def alg_4(runs: list[Served], personal_power: int = 0, scale: float = 1.0,
             yield same(REACHED, returned, one.model, one.case)
         if "sent" in keep:
             yield Promise("a client sends W", one.sent, one.size)
+        if "idle" in keep and one.idle is not None:
+            yield same("a client that is not drawn keeps its L and U", *one.idle)
     return f"{SCOPE}; personal scales 1/4 and 2; both variants"
