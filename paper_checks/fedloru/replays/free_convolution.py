@@ -15,9 +15,16 @@ def v1_lem_A_2(values: Values) -> Violation:
     r"""D = diag(x), half of the x are 1 and half -1; Gaussian X with entries of variance $(1 + \rho x_ax_b)/N$.
 
     D is deterministic. X is a generalised Wigner matrix, since the variances of a row add up to 1 and lie between fixed
-    multiples of 1/N: its eigenvectors have QUE (Bourgade and Yau), its limit is the semicircle whatever $\rho$, and
-    its empirical measure concentrates at the speed $N^2$, as a Lipschitz function of Gaussian entries. Integration
-    by parts in the first factor gives the limits of the rows, $m_n(x) = x\,m_{n-1}(x) + \sum_k\eta(m_k)(x)\,
+    multiples of 1/N: its eigenvectors have QUE (Bourgade and Yau), and its limit is the semicircle whatever $\rho$.
+
+    The distance of spectral measures concentrates: $W_1(\hat\mu_X, \hat\mu_Y) \le N^{-1/2}\|X - Y\|_F$ (Hoffman and
+    Wielandt), each entry off the diagonal counts twice in the norm, and entries have standard deviations of at most
+    $\sqrt{(1 + |\rho|)/N}$, so that $W_1(\hat\mu_X, \mu_X)$ has the Lipschitz constant $\sqrt{2(1 + |\rho|)}/N$ in
+    standard Gaussian numbers and exceeds its mean by t with a probability of at most $e^{-t^2N^2/(4(1 + |\rho|))}$.
+    The mean tends to 0: where it is below $\delta/2$, that is for large N, $P(W_1 > \delta) \le
+    e^{-N^2\delta^2/(16(1 + |\rho|))}$, so $\tau = 2$.
+
+    Integration by parts in the first factor gives the limits of the rows, $m_n(x) = x\,m_{n-1}(x) + \sum_k\eta(m_k)(x)\,
     m_{n-2-k}(x)$ for $m_n(x_a) = \lim E[((X + D)^n)_{aa}]$ and $\eta(m)(x) = E_y[(1 + \rho xy)m(y)]$; with $\rho = 0$
     X is invariant under rotations, and the moments are those of the free convolution.
     """
@@ -32,7 +39,8 @@ def v1_lem_A_2(values: Values) -> Violation:
     return Violation(abs(actual - free), 0, assumes=assumes,
                      reads="D = diag(x), half of the x are 1 and half -1; X Gaussian with independent entries of "
                      "variance (1 + rho x_i x_j)/R, a generalised Wigner matrix (QUE by Bourgade and Yau, limit the "
-                     "semicircle); "
+                     "semicircle; W_1 has the Lipschitz constant sqrt(2(1 + |rho|))/R in Gaussian numbers and a mean "
+                     "that tends to 0, so P(W_1 > delta) <= exp(-R^2 delta^2/(16(1 + |rho|))) for large R); "
                      f"|moment {power} of X + D - that of the free convolution|")  # fmt: skip
 
 
