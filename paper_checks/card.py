@@ -11,6 +11,7 @@ from typing import Any
 
 from paper_checks.claim import FAILING, VERDICTS, Evidence, Kind, Verdict
 from paper_checks.context import SUITE_LEVEL
+from paper_checks.judging import obtained_beside
 from paper_checks.lines import Strength
 from paper_checks.plain_mathematics import as_ascii, plain_text
 from paper_checks.replay import Replayed, Stored
@@ -58,7 +59,7 @@ class Mutant:
     def outcome(self) -> str:
         """What it predicts and what was obtained, in one line."""
         predicts = f"{shortened(self.evidence.printed, 70)}; " if self.evidence.printed else ""
-        return f"{predicts}obtained {shortened(self.evidence.obtained, 120)}"
+        return f"{predicts}obtained {shortened(obtained_beside(self.evidence, None), 120)}"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class JudgedForm:
         evidence: what it came to.
         mutants: its perturbations, where they were judged.
         compared: of a correction, what it asks for beside the printed form.
+        stored: its witness on file.
     """
 
     name: str
@@ -80,6 +82,12 @@ class JudgedForm:
     mutants: tuple[Mutant, ...] = ()
     compared: str = ""
     why: str = ""
+    stored: Mapping[str, Any] | None = None
+
+    @property
+    def obtained(self) -> str:
+        """What was found, in numbers, and where, if not at the witness on file."""
+        return obtained_beside(self.evidence, self.stored)
 
 
 def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
@@ -88,11 +96,12 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
     if judged is None:
         return ()
     readings = judged.readings(claim)
+    witnesses = {file.reading: file.values for file in result.stored if file.kind == "witness"}
     forms = [
         JudgedForm(
             f"reading: {one.reading.name}" if len(readings) > 1 else "as printed", one.reading.says, one.evidence,
             tuple(Mutant(constants_text(constants), evidence) for constants, evidence in one.mutants),
-            why=one.reading.why,
+            why=one.reading.why, stored=witnesses.get(one.key),
         )
         for one in readings
     ]  # fmt: skip
@@ -285,7 +294,7 @@ def _form_lines(form: JudgedForm, encoding: str) -> Iterator[str]:
     yield from _entry("read so", plain_text(form.why, encoding))
     yield from _entry("compared", form.compared)
     yield from _entry("printed" if not form.says else "predicted", evidence.printed)
-    yield from _entry("obtained", evidence.obtained)
+    yield from _entry("obtained", form.obtained)
     yield from _entry("slack", f"{evidence.slack:.6g}" if evidence.slack is not None else "")
     yield from _entry("scope", f"{evidence.scope}; {cases_text(evidence)}")
     for mutant in form.mutants:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from paper_checks.claim import Claim, Constants, Evidence, Form, Reading
 from paper_checks.lines import Strength, strength
@@ -163,3 +165,15 @@ def _outcome(claim: Claim, data: object, constants: Constants) -> bool | None:
 
 def _all(claim: Claim, data: object, base: Constants, changes: Sequence[Constants]) -> tuple[Evidence, ...]:
     return tuple(claim.judge(data, **{**base, **change}) for change in changes)
+
+
+def obtained_beside(evidence: Evidence, stored: Mapping[str, Any] | None) -> str:
+    """What was obtained; where its case is another than the stored witness that is shown beside it, this is said.
+
+    Args:
+        evidence: what a form came to in this run.
+        stored: the witness on file, as far as its replay reads it; none for a form that has none, such as a mutant.
+    """
+    own = evidence.witness or {}
+    same = stored is not None and all(json.dumps(own.get(name)) == json.dumps(stored[name]) for name in stored)
+    return evidence.obtained if same else evidence.obtained.replace("at the witness", "at a case of this run")

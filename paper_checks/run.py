@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from paper_checks.claim import GRADES, VERDICTS, Claim, Dropped, Evidence, Grade
 from paper_checks.context import SUITE_LEVEL, Budget, Context
-from paper_checks.judging import Judged, judge
+from paper_checks.judging import Judged, judge, obtained_beside
 from paper_checks.paper import Paper
 from paper_checks.processes import uninterrupted, workers
 from paper_checks.replay import (
@@ -84,8 +84,8 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """The entry of the command-line contract."""
-        evidence, claim = self.evidence, self.claim
-        printed = self.judged.printed if self.judged else None
+        evidence, claim, printed = self.evidence, self.claim, self.judged.printed if self.judged else None
+        witness = next((dict(file.values) for file in self.stored if file.kind == "witness"), None)
         violated = next((answer for answer in self.replayed if answer.kind == "witness"), None)
         return {
             "id": claim.id,
@@ -100,7 +100,7 @@ class Result:
             "scope": evidence.scope if evidence else "",
             "sensitivity": "; ".join(map(str, self.changes)) or None,
             "seconds": round(self.seconds, 3),
-            "witness": next((dict(file.values) for file in self.stored if file.kind == "witness"), None),
+            "witness": witness,
             "correction": claim.correction.says if claim.correction else None,
             "correction_is": self.judged.strength if self.judged else None,
             "reason": self.decision.reason or None,
@@ -115,7 +115,7 @@ class Result:
             "constants": self._constants(),
             "hypotheses": [{"name": one.name, "needed": needed} for one, needed in self.hypotheses],
             "printed": printed.printed if printed else None,
-            "obtained": printed.obtained if printed else None,
+            "obtained": obtained_beside(printed, witness) if printed else None,
             "left": violated.left if violated else None,
             "right": violated.right if violated else None,
             "replay": f"rankproof replay {claim.id}" if self.stored else None,

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import sympy
 
+from paper_checks.claim import Evidence
 from paper_checks.context import LEVEL
+from paper_checks.judging import obtained_beside
 from paper_checks.methods.printed import Cell, Rounded, judge_printed
 from paper_checks.methods.probability import Counted, Law, judge_probability
 from paper_checks.methods.sides import UndefinedError, checked_sides, number
@@ -175,3 +177,12 @@ def test_the_first_flaw_is_told():
     assert [non_negative(sympy.sympify(value)) for value in (0, 2, -1)] == [True, True, False]
     assert non_negative((x + 1) ** 2 - 1)
     assert not non_negative((x + 1) ** 2 - 2)
+
+
+@pytest.mark.parametrize(("stored", "where"), [
+    ({"x": "2", "grid": [1, 2]}, "the witness"), ({"x": "3"}, "a case of this run"), (None, "a case of this run"),
+])  # fmt: skip
+def test_what_was_obtained_elsewhere_is_not_said_of_the_stored_witness(stored, where):
+    found = Evidence(False, "numbers", obtained="left 6, right 4 at the witness", margin=-2.0,
+                     witness={"x": "2", "grid": (1, 2), "not read by the replay": 5})  # fmt: skip
+    assert obtained_beside(found, stored) == f"left 6, right 4 at {where}"
