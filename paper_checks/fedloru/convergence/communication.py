@@ -253,7 +253,7 @@ def claim_mcomm(runs: list[NestedCount], products: bool = False, inner: float = 
     return f"ledgers of {len(runs)} runs, tall, wide and square weights"
 
 
-PLAIN = {"A1": 1, "A2": 0, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, "u2": 0, "v": 1, "a": 1, "b": 2}
+PLAIN = {"A1": 1, "A2": 1, "B1": 1, "B2": 1, "p": 1, "q1": 1, "q2": 0, "u1": 1, "u2": 1, "v": 1, "a": 1, "b": 2}
 
 
 @claim(
