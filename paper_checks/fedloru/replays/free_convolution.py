@@ -24,9 +24,9 @@ def v1_lem_A_2(values: Values) -> Violation:
     The mean tends to 0: where it is below $\delta/2$, that is for large N, $P(W_1 > \delta) \le
     e^{-N^2\delta^2/(16(1 + |\rho|))}$, so $\tau = 2$.
 
-    Integration by parts in the first factor gives the limits of the rows, $m_n(x) = x\,m_{n-1}(x) + \sum_k\eta(m_k)(x)\,
-    m_{n-2-k}(x)$ for $m_n(x_a) = \lim E[((X + D)^n)_{aa}]$ and $\eta(m)(x) = E_y[(1 + \rho xy)m(y)]$; with $\rho = 0$
-    X is invariant under rotations, and the moments are those of the free convolution.
+    Integration by parts in the first factor gives the limits of the rows, $m_n(x) = x\,m_{n-1}(x) +
+    \sum_k\eta(m_k)(x)\,m_{n-2-k}(x)$ for $m_n(x_a) = \lim E[((X + D)^n)_{aa}]$ and $\eta(m)(x) = E_y[(1 +
+    \rho xy)m(y)]$; with $\rho = 0$ X is invariant under rotations, and the moments are those of the free convolution.
     """
     (rho,) = fractions(values, "rho")
     power = int(values["power"])
