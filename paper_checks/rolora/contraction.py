@@ -177,7 +177,8 @@ r"""The largest step, $(\delta^0)^2 = 3/4$, $\bar b = g$ and a small angle: the 
     correction=Form(
         r"(101) holds on the event of Lemma A.9 for $\eta\|b^*\|^2(2 - (\delta^0)^2 - \epsilon' + \epsilon'^2) \le "
         r"1$, so for $\eta \le 1/(2L_{max}^2)$. For every $\eta$ it is $E_1 \le \delta^t\max(1 - "
-        r"2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2,\ 2\eta(1 + \epsilon'^2)\|b^*\|^2 - 1)$ on that event.",
+        r"2\eta((1-(\delta^0)^2) - \epsilon')\|b^*\|^2,\ 2\eta(1 + \epsilon'^2)\|b^*\|^2 - 1)$ on that event, "
+        r"whose probability is that of Lemma A.9: for $m = Cq$ not $1 - q^{-10}$.",
         {"limit": 1.0, "sum_of_lengths": 1.0},
         mutants=({"sum_of_lengths": 1.05}, {"less": 0.5}),
     ),

@@ -31,11 +31,8 @@ from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.expectations import mean_of_form
 from paper_checks.rolora.laws import (
     BEST_C5,
-    across_tail,
     centred_product_norm,
-    column_tail,
     gaussian_product_norm,
-    plane_tail,
     student_tail,
 )
 from paper_checks.rolora.own_samples import own_samples
@@ -234,6 +231,10 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
     return np.array(own), np.array(fresh)
 
 
+NO_TARGET = {"b": "0", "samples": "10000", "eps_3": "1/2", "c_5": "1/30"}
+"""b* = 0, which Assumption 5.1 does not exclude: M and the mean of the minimisers are 0."""
+
+
 @claim(
     "rolora/eq-59",
     where="Appendix A.3, eqs. (59) to (61)",
@@ -242,15 +243,21 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
     r"2\exp(-c\min(\frac{\epsilon_3^2Nm}{c_4^2}, \frac{\epsilon_3Nm}{c_4})) = 2\exp(-c_5\epsilon_3^2Nm)$, $M = a\bar "
     r"b^\top - a^*b^{*\top}$.",
     measure=sum_tails,
-    mutants=[{"c5": 0.6}, {"power": 1.0}],
     readings=(
         LITERAL,
+        Reading(
+            "for a positive K",
+            r"For $K = \delta^t\|b^*\| > 0$ and a independent of the samples: (59) and (61), the second as a bound.",
+            {"zero": False},
+            "With K = 0, Theorem A.8 is applied to a threshold t of 0, and (28), the same for one client, is 0/0.",
+            ({"c5": 0.6}, {"power": 1.0}),
+        ),
         Reading(
             "samples independent of b",
             r"For samples that $\bar b \ne 0$ is independent of, $M \ne 0$, any fixed $w \in \mathcal N$ and "
             r"$\epsilon_3 \in (0, 1)$ that probability is at most $2\exp(-c_5\epsilon_3^2Nm)$ with $c_5 = \frac12(1 - "
             r"\log2)$, which cannot be larger.",
-            {"own": False, "c5": BEST_C5},
+            {"own": False, "zero": False, "c5": BEST_C5},
             "(52) to (58) and the independent summands of (59) are those of such samples; Algorithm 2 makes b of the "
             "same ones.",
             ({"c5": 0.16}, {"power": 1.9}),
@@ -259,14 +266,13 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
             "same samples in all iterations",
             r"There is an absolute constant $c_5 > 0$ with (59) and (61) at every $a^t$ of Algorithm 2, all of whose "
             r"iterations use the same samples, for every N, m, d, fixed w and $\epsilon_3 \in (0, 1)$.",
-            {"again": True},
-            "So Algorithm 2 reads by its letter. In the readings above a is independent of the samples, as in the "
-            "first "
-            "iteration or with fresh samples in each.",
+            {"again": True, "zero": False},
+            "So Algorithm 2 reads by its letter. In the two readings above a is independent of the samples, as in the "
+            "first iteration or with fresh samples in each.",
+            ({"power": 1.0},),
         ),
     ),
-    because=r"From the second iteration on, a depends on the same samples: with d of the order of Nm the deviation "
-    "stays.",
+    because=r"At $b^* = 0$ (59) is $P(0 \ge 0)$; and from the second iteration on, a depends on the same samples.",
     best={
         "c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2, the largest possible"),
         "power": Best(2.0, r"proved: for small $\epsilon_3$ the tails are those of a normal law"),
@@ -275,8 +281,9 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
     expect=("depends on the reading", "proof"),
 )
 def eq_59(
-    found: tuple[Array, Array], c5: float = BEST_C5 / 4.0, power: float = 2.0, own: bool = True, again: bool = False
-) -> Evidence:
+    found: tuple[Array, Array], c5: float = BEST_C5 / 4.0, power: float = 2.0, own: bool = True, again: bool = False,
+    zero: bool = True,
+) -> Evidence:  # fmt: skip
     r"""Exact tails; c_5 is not named in the paper.
 
     Args:
@@ -285,7 +292,14 @@ def eq_59(
         power: of $\epsilon_3$.
         own: whether $\bar b$ is made of the same samples, as in Algorithm 2.
         again: whether a is as well, in the second iteration.
+        zero: whether b* may be 0.
     """
+    if zero:
+        n, e, rate = (float(Fraction(NO_TARGET[name])) for name in ("samples", "eps_3", "c_5"))
+        # Both sides of the event are 0 on all samples: it is certain.
+        line = Promise("log of the probability", 0.0, log(2.0) - rate * e**power * n, 1e-12 * rate * n, at_most=True,
+                       case=NO_TARGET)  # fmt: skip
+        return judge_promises([line], "b* = 0, so many samples that (61) is below 1")
     if again:
         n, e, rate = (float(Fraction(SECOND[name])) for name in ("n", "eps_3", "c_5"))
         least, missed = least_deviation(SECOND)
@@ -303,90 +317,4 @@ def eq_59(
         domain=tried_in_words(("eps_3", rows[:, 1], UNIT), ("N m", rows[:, 2], FROM_ONE)),
         scope=f"{len(rows)} exact tails, {which}",
         printed=f"log P <= log 2 - {c5:.4g} eps^{power:g} N m",
-    )  # fmt: skip
-
-
-NEARLY_ACROSS = {"cosine": "1/100000", "m": "100000", "eps_0": "1/2", "eps_3": "1/4"}
-"""One client in the plane, a* nearly across a: its minimiser is small, and what it is off by is not."""
-
-
-def column_tails(_: Context) -> dict[str, Array]:
-    r"""Log-probability that the deviation reaches eps_3 along some direction, and along one, with d, eps_0, eps_3, N m.
-
-    From the mean over all samples, that of (49) with b of the same samples, and samples that b is independent of. The
-    one direction is u for one client's own samples, else M b.
-    """
-    fresh, own = [], []
-    for d, e, n in ((2, 0.5, 100), (5, 0.3, 400), (20, 0.5, 400), (50, 0.9, 300), (200, 0.9, 1500), (2, 0.9, 20)):
-        tail = log(max(column_tail(e, n, d), 1e-300))
-        along = float(np.logaddexp(chi2.logsf((1.0 + e) * n, n), chi2.logcdf((1.0 - e) * n, n)))
-        fresh += [(tail, along, d, e0, e, n) for e0 in (0.1, 0.5, 0.9)]
-    for e, n in ((0.1, 2), (0.5, 100), (0.9, 20), (0.5, 1000), (0.05, 10_000)):
-        own += [(plane_tail(e, n), across_tail(e, n), 2, e0, e, n) for e0 in (0.1, 0.5, 0.9)]
-    c, e0, e = (float(Fraction(NEARLY_ACROSS[name])) for name in ("cosine", "eps_0", "eps_3"))
-    m = int(NEARLY_ACROSS["m"])
-    # Along u it is |s R - c (m-1)/m| > eps_3 |s| (1 + T^2)^(1/2) where 10 c < |T| < 1 and R > 1/2.
-    most = np.exp(student_tail(1.0, m)) - np.expm1(student_tail(10.0 * c, m)) + chi2.cdf(0.5 * m, m - 1)
-    return {
-        "all": np.array([(np.log1p(-most), -np.inf, 2, e0, e, m)]),
-        "given b": np.array(own),
-        "fresh": np.array(fresh),
-    }
-
-
-@claim(
-    "rolora/eq-62",
-    where="Appendix A.3, eqs. (62) to (64)",
-    says=r"$P\{\max_{w \in \mathcal N}|w^\top\nabla_al - w^\top E[\nabla_al]| \ge 2\epsilon_3\|M\|_{op}\|\bar b\|\} "
-    r"\le \sum_{w \in \mathcal N}P\{\ldots\} \le 2\exp(d\log(1 + \frac2{\epsilon_0}) - c_5\epsilon_3^2Nm)$, $M = "
-    r"a\bar b^\top - a^*b^{*\top}$.",
-    measure=column_tails,
-    mutants=[{"c5": 0.06}],
-    vary=("c5",),
-    uses=("rolora/eq-59", "rolora/eq-32"),
-    readings=(
-        LITERAL,
-        Reading(
-            "expectation of (49)",
-            r"(62) to (64) in Algorithm 2, a independent of the samples, with $2(a\bar b^\top - a^*b^{*\top})\bar b$, "
-            r"(49), for $E[\nabla_al]$.",
-            {"of": "given b"},
-            "(51) puts (49) for the expectation, and (62) bounds (51).",
-            ({"c5": 0.25}, {"net": -0.5}),
-        ),
-        Reading(
-            "samples independent of b",
-            r"(62) to (64) for samples that $\bar b \ne 0$ is independent of, $M \ne 0$.",
-            {"of": "fresh", "c5": BEST_C5},
-            "Then (48) and (49) hold as well, and the summands of (59) are independent.",
-            ({"c5": 1.5}, {"net": 0.0, "c5": 0.6}),
-        ),
-    ),
-    best={"c5": Best(BEST_C5 / 4.0, "proved; for samples that b is independent of, (1 - log 2)/2")},
-    because=r"$\bar b$ is made of the same samples: where it is small, the gradient misses its mean by more than $\|M\|"
-    r"\|\bar b\|$.",
-    expect=("depends on the reading", "proof"),
-)
-def eq_62(found: dict[str, Array], of: str = "all", c5: float = BEST_C5 / 4.0, net: float = 1.0) -> Evidence:
-    r"""The maximum over any net is at most the norm of the deviation, whose law is exact.
-
-    Args:
-        found: settings with the logarithm of that probability; of the mean over all samples, a lower bound.
-        of: which expectation and which samples.
-        c5: the constant of (61).
-        net: factor of the dimension in (64).
-    """
-    rows = found[of]
-    tail, at_point, d, e0, e, n = rows.T
-    size = d * np.log1p(2.0 / e0)
-    lines = [tail] if of == "all" else [tail, size + at_point]
-    right = [log(2.0) + net * size - c5 * e**2 * n] * len(lines)
-    left = np.concatenate(lines)
-    names = ["(62) to (64)", "(63) to (64)"]
-    return judge_inequality(
-        left, np.concatenate(right), 1e-4 * (1.0 + np.abs(left)), case=lambda index: NEARLY_ACROSS,
-        lines=np.repeat(names[: len(lines)], len(rows)).tolist(),
-        scope=f"{len(rows)} settings, d up to {d.max():g}, of which the bound says something in "
-        f"{int((right[0] < 0).sum())}; expectation and samples: {of}",
-        printed="log of the probability",
     )  # fmt: skip

@@ -35,7 +35,7 @@ TAMPERED = {
     "eq-32@for-a-positive-k": [{"one": "2"}, {"one": "99/100"}],
     "eq-38": [{"weight": "0.99"}, {"power": "2"}],
     "eq-52@samples-independent-of-b": [{"c4": "4.1"}, {"c2": "2.6"}, {"c2": "2.7"}],
-    "eq-59": [{"c5": "0.0384"}, {"c5": "-1"}],
+    "eq-59@for-a-positive-k": [{"c5": "0.0384"}, {"c5": "-1"}],
     "eq-59@samples-independent-of-b": [{"c5": "0.154"}],
     "eq-62@expectation-of-49": [{"c5": "0.0384"}, {"net": "0"}],
     "eq-62@samples-independent-of-b": [{"c5": "0.154"}, {"net": "0"}],

@@ -171,30 +171,56 @@ def eq_52(values: Values) -> Violation:
     )  # fmt: skip
 
 
-@replay("rolora/eq-62")
-def eq_62(values: Values) -> Violation:
-    """One client in the plane, a* nearly across a: a lower bound of the probability, against (64) for c_5 >= 1/30.
+@replay("rolora/eq-59")
+def eq_59(values: Values) -> Violation:
+    """At b* = 0 the minimisers and M are 0, so that the event of (59) is 0 >= 0, and certain."""
+    size, e_3, rate = fractions(values, "b", "eps_3", "c_5")
+    n = int(values["samples"])
+    assumes = assuming(
+        Hypothesis("|b*|, for which both sides of the event are 0", size, "=", 0),
+        Hypothesis("eps_3", e_3, ">", 0),
+        Hypothesis("eps_3", e_3, "<", 1),
+        Hypothesis("N m", n, ">=", 1),
+        Hypothesis("c_5", rate, ">", 0),
+    )
+    return Violation(1, 2 * enclosed("exp", -rate * e_3**2 * n)[1], assumes=assumes,
+                     reads="P(0 >= 0) and (61); for a smaller c_5 more samples do the same")  # fmt: skip
+
+
+def nearly_across(values: Values, share: Fraction) -> tuple[tuple[Hypothesis, ...], Fraction]:
+    """One client in the plane, a* nearly across a: what is assumed, and a bound of the probability of a near gradient.
 
     With T = z / chi_m and R = chi^2_(m-1) / m, independent, s = cosine + delta T: along u the gradient misses its mean
     over all samples by 2 delta |s R - cosine (m-1)/m|, and |M||b| is delta |s| (1 + T^2)^(1/2). Let 10 cosine < |T| < 1
-    and R > 1/2. The density of T is at most (m/6)^(1/2); 2^(m/2) >= 1 + m/3; Chebyshev for R. A smaller cosine and
-    more samples do the same for any c_5.
+    and R > 1/2: then that is more than 2 share |M||b|. The density of T is at most (m/6)^(1/2); 2^(m/2) >= 1 + m/3;
+    Chebyshev for R.
     """
-    cosine, e_0, e_3 = fractions(values, "cosine", "eps_0", "eps_3")
+    (cosine,) = fractions(values, "cosine")
     m = int(values["m"])
     assumes = assuming(
         Hypothesis("cosine", cosine, ">", 0),
         Hypothesis("cosine", cosine, "<", 1),
-        Hypothesis("eps_0", e_0, ">", 0),
-        Hypothesis("eps_0", e_0, "<", 1),
-        Hypothesis("eps_3", e_3, ">", 0),
         Hypothesis("m, for Chebyshev", m, ">=", 3),
-        Hypothesis("least deviation over its bound", (9 - 10 * cosine**2) * (1 - 3 * e_3) / 2, ">", 1),
+        Hypothesis("least deviation over its bound", (9 - 10 * cosine**2) * (1 - 3 * share) / 2, ">", 1),
     )
     near = 20 * cosine * enclosed("sqrt", Fraction(m, 6))[1]
-    missed = near + Fraction(3, 3 + m) + 2 * (m - 1) / (Fraction(m, 2) - 1) ** 2
-    right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * m / 30)[1]
-    return Violation(1 - missed, right, assumes=assumes,
+    return assumes, near + Fraction(3, 3 + m) + 2 * (m - 1) / (Fraction(m, 2) - 1) ** 2
+
+
+def inside(*numbers: tuple[str, Fraction]) -> tuple[Hypothesis, ...]:
+    """That thresholds lie between 0 and 1."""
+    return assuming(*(Hypothesis(name, e, relation, bound) for name, e in numbers
+                      for relation, bound in ((">", 0), ("<", 1))))  # fmt: skip
+
+
+@replay("rolora/eq-62")
+def eq_62(values: Values) -> Violation:
+    """A lower bound of the probability, against (64) for c_5 >= 1/30."""
+    e_0, e_3 = fractions(values, "eps_0", "eps_3")
+    thresholds = inside(("eps_0", e_0), ("eps_3", e_3))
+    assumes, missed = nearly_across(values, e_3)
+    right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * int(values["m"]) / 30)[1]
+    return Violation(1 - missed, right, assumes=(*thresholds, *assumes),
                      reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
                      "probability, and (64) for c_5 = 1/30; a smaller cosine and more samples do the same for any "
                      "c_5")  # fmt: skip
@@ -202,6 +228,22 @@ def eq_62(values: Values) -> Violation:
 
 @replay("rolora/eq-65")
 def eq_65(values: Values) -> Violation:
+    """(66) is 2 eps_3/(1 - eps_0) |M||b|; a lower bound of the probability that the gradient is farther off."""
+    e_0, e_2, e_3 = fractions(values, "eps_0", "eps_2", "eps_3")
+    thresholds = inside(("eps_0", e_0), ("eps_2", e_2), ("eps_3", e_3))
+    assumes, missed = nearly_across(values, e_3 / (1 - e_0))
+    m, q = int(values["m"]), [2 * ln / e_2**2 for ln in enclosed("ln", 2 / e_0)]
+    enough = Hypothesis("m, against q", m, ">=", q[1])
+    right = 2 * (1 + 2 / e_0) ** 2 * enclosed("exp", -(e_3**2) * m / 30)[1] + q[0] ** -10
+    return Violation(1 - missed, right, assumes=(*thresholds, *assumes, enough),
+                     reads="one client, d = 2, cosine of the angle of a and a*, m samples; a lower bound of the "
+                     "probability that the gradient is farther from its mean over all samples than (66), and what is "
+                     "allowed with c_5 = 1/30; a smaller cosine and more samples do the same for any c_5 and any "
+                     "constant in m = Omega(q)")  # fmt: skip
+
+
+@replay("rolora/eq-65@on-the-events")
+def eq_65_events(values: Values) -> Violation:
     """(67) against (68) for a b* across a, so that a'(b - g) = 0; squares, over the length of b and the factor.
 
     In the plane of a and u, with a* = c a + delta u and b = (c + kappa delta) b*, the matrix of (67) is

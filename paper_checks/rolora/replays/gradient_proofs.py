@@ -115,11 +115,11 @@ def eq_52(values: Values) -> Proof:
     return Proof(not flaw, flaw or "convexity, the norms of (22) to (25), and the operator norm")
 
 
-@proof("rolora/eq-59", c5=SUM_IN_ALGORITHM_2)
+@proof("rolora/eq-59@for-a-positive-k", c5=SUM_IN_ALGORITHM_2)
 def eq_59(values: Values) -> Proof:
     r"""$M\bar b$ stays in the plane of a and u, whatever the samples are: $c_5 = \frac18(1 - \log2)$.
 
-    $\bar b \ne 0$ almost surely, and $M \ne 0$ then, as $\delta^t > 0$ and $b^* \ne 0$. (60) is (61) for $c =
+    For $\delta^t > 0$ and $b^* \ne 0$ almost surely $\bar b \ne 0$, and $M \ne 0$ always. (60) is (61) for $c =
     c_4^2c_5$, since $\epsilon_3 < 1 < c_4$.
     """
     flaw = flaw_of_sum(values["c5"], 4) or flaw_of_plane()

@@ -92,12 +92,12 @@ def eq_32(values: Values) -> Proof:
     r"""(33) adds up over the points of the net, (34) puts (29) for each of them, (35) writes the power in another way.
 
     For K = 0 the event occurs on all samples. For K > 0 the maximum over the net reaches a bound only where one of its
-    points does, and the probability of that is at most the sum (Boole). By (26) to (29), with $\le$ in
-    (29), each term is at most $2e^{-c_3\epsilon_2^2m}$, with the same $c_3$ for every w, and there are at most
-    $(\frac2{\epsilon_0} + 1)^d = e^{d\log(1 + 2/\epsilon_0)}$. A net of that size exists: take as many points of the sphere as can be more than
-    $\epsilon_0$ apart from one another. Every other one is then within $\epsilon_0$ of one of them. The balls of radius
-    $\frac12\epsilon_0$ about them are disjoint and lie in that of radius $1 + \frac12\epsilon_0$, so that there are at
-    most $((1 + \frac12\epsilon_0)/(\frac12\epsilon_0))^d$ of them.
+    points does, and the probability of that is at most the sum (Boole). By (26) to (29), with $\le$ in (29), each term
+    is at most $2e^{-c_3\epsilon_2^2m}$, with the same $c_3$ for every w, and there are at most $(\frac2{\epsilon_0} +
+    1)^d = e^{d\log(1 + 2/\epsilon_0)}$. A net of that size exists: take as many points of the sphere as can be more
+    than $\epsilon_0$ apart from one another. Every other one is then within $\epsilon_0$ of one of them. The balls of
+    radius $\frac12\epsilon_0$ about them are disjoint and lie in that of radius $1 + \frac12\epsilon_0$, so that there
+    are at most $((1 + \frac12\epsilon_0)/(\frac12\epsilon_0))^d$ of them.
     """
     one, d = rational(values["one"]), sympy.Symbol("d", positive=True)
     base = sympy.cancel((1 + x / 2) / (x / 2) - (2 + one * x) / x) == 0
