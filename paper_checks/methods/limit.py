@@ -91,12 +91,19 @@ def judge_limit(
         resolution: what can be told where that is more, in the unit of the quantities.
         settings: parameters behind each quantity, for the witness.
         level: probability that one of the intervals misses.
+
+    Raises:
+        UndefinedError: a quantity has not come to its limit, and no other one violates its own.
     """
     each = level / max(len(ladders), 1)
     halves = bands({name: predicted[name] for name in ladders}, share, resolution)
-    intervals = {
-        name: _at_the_end(name, ladder, predicted[name], halves[name], each) for name, ladder in ladders.items()
-    }
+    intervals: dict[str, Interval] = {}
+    unsettled: UndefinedError | None = None
+    for name, ladder in ladders.items():
+        try:
+            intervals[name] = _at_the_end(name, ladder, predicted[name], halves[name], each)
+        except UndefinedError as error:
+            unsettled = unsettled or error
     numbers = {
         name: {**(settings or {}).get(name, {}), "R": ladder.rungs[-1][0], "draws": len(ladder.rungs[-1][1])}
         for name, ladder in ladders.items()
@@ -109,9 +116,12 @@ def judge_limit(
     )
     alone = dict.fromkeys(ladder.settled for ladder in ladders.values() if len(ladder.rungs) == 1)
     scope = "; ".join((scope, *(f"one dimension is enough where {reason}" for reason in alone)))
-    return judge_bands(
+    found = judge_bands(
         intervals, predicted, scope=f"{scope}; {measured}", share=share, resolution=resolution, witness=numbers
     )
+    if unsettled is not None and found.ok is not False:  # what another quantity violates is violated
+        raise unsettled
+    return found
 
 
 def _at_the_end(name: str, ladder: Ladder, limit: float, half: float, level: float) -> Interval:

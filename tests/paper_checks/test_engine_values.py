@@ -184,6 +184,16 @@ def test_a_ladder_is_judged_at_its_last_rung():
             Ladder(tuple((R, np.ones(3)) for R in dimensions))
 
 
+def test_what_one_ladder_violates_is_violated_though_another_moves_away():
+    moving = Ladder(tuple((R, np.array([one - 1e-6, one, one + 1e-6])) for R, one in ((10**4, 1.0), (10**6, 1.02))))
+    clear = Ladder(tuple((R, np.array([2 - 1e-6, 2.0, 2 + 1e-6])) for R in (10**4, 10**6)))
+    for limits in ({"a": 1.0}, {"a": 1.0, "b": 2.0}):
+        with pytest.raises(UndefinedError, match="a: the mean moves away from 1"):
+            judge_limit({name: {"a": moving, "b": clear}[name] for name in limits}, limits, scope="")
+    evidence = judge_limit({"a": moving, "b": clear}, {"a": 1.0, "b": 3.0}, scope="")
+    assert (evidence.ok, evidence.witness["quantity"]) == (False, "b")
+
+
 def test_a_robust_interval_needs_enough_finite_draws():
     needed = 2 * np.log(2 / LEVEL)  # 29.02
     assert needed == pytest.approx(29.017, abs=1e-3)

@@ -146,7 +146,7 @@ def measure_alignment(context: Context, names: tuple[str, ...] = tuple(SCENES)) 
         scene, rng, rows = SCENES[name], context.rng(name), []
         noisy = scene.gradients.noise_square > 0
         # The cosine is 0 or not for opposite spikes, of either sign for a small first slope: these take more draws.
-        draws = {"opposite spikes": 120, "own errors": 24}.get(name, 40)
+        draws = {"opposite spikes": 120, "own errors": 50}.get(name, 40)
         for _ in range(context.size(draws, 80 if noisy else 200)):
             pair = draw_two_clients(scene.model, R, rng, RANKS)
             slopes = pair.slopes(scene.gradients, rng, 20_000 if noisy else 1)

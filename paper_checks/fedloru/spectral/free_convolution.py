@@ -197,7 +197,7 @@ def measure_planted(context: Context) -> Planted:
         name: Ladder(tuple((R, found[:, column]) for R, found in rungs)) for column, name in enumerate(spikes)
     }
     rng, R, rows = context.rng("transforms"), TRANSFORM_DIMENSION, []
-    for _ in range(context.size(24, 100)):
+    for _ in range(context.size(60, 100)):
         spectrum = draw_dense(model, R, rng, entries="goe").eigenvalues()
         rows.append([np.mean(1.0 / (z - spectrum)) for z in POINTS])
     values, transforms, places = np.array(rows), {}, {}
