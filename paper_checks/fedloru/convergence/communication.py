@@ -113,10 +113,10 @@ def _grid() -> Iterator[tuple[int, int, int]]:
     measure=count_runs,
     control=Form("The counts $Kmn$ and $Kr(m+n)$ themselves.", {"condition": "none"}),
     correction=Form(
-        r"The counts, for M clients a round; $r(m+n) < mn$ for $r < \frac12\min(m, n)$, and exactly for $r < "
-        r"mn/(m+n)$: r must be below about the smaller side, however large the other is (a 576 by 64 layer of the "
-        r"paper's networks at rank 64: 40,960 numbers instead of 36,864). A round that ends a cycle sends $Kr(m+n)$ "
-        r"more, to all clients.",
+        r"For the M clients of a round the counts are $Mmn$ and $Mr(m+n)$. $r(m+n) < mn$ for $r < \frac12\min(m, "
+        r"n)$, and exactly for $r < mn/(m+n)$: r must be below about the smaller side, however large the other is (a "
+        r"576 by 64 layer of the paper's networks at rank 64: 40,960 numbers instead of 36,864). A round that ends a "
+        r"cycle sends $Kr(m+n)$ more, to all clients.",
         {"condition": "both"},
         ({"condition": "either"}, {"half": 0.51}, {"sides": 1.01}),
     ),
