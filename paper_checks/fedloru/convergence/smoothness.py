@@ -147,8 +147,8 @@ class Growth:
     case: Mapping[str, Any] | None = None
 
 
-STEEPEST_OF_FOUR = {"slopes": "-2 0 0 0", "A": 1, "B": 1, "rate": "0.5", "steps": 1, "tau": 1, "rounds": 1}
-"""One weight, four samples of which one has gradient -2 and three 0: the second moment is 1."""
+STEEPEST_OF_FOUR = {"slopes": "-2 0 0 0", "A": 1, "B": 0, "rate": "0.5", "steps": 1, "tau": 1, "rounds": 1}
+"""One weight, four samples of which one has gradient -2 and three 0: the second moment is 1. B starts at 0."""
 
 
 def _grow(slopes: Tensor, A: Tensor, B: Tensor, rate: float, steps: int, tau: int, rounds: int, restart: Restart,
@@ -177,7 +177,7 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     found: dict[str, list[Growth]] = {}
     for restart in ("random", "keep A", "momentum"):
         hand = torch.tensor([[[-2.0]], [[0.0]], [[0.0]], [[0.0]]], dtype=torch.float64)
-        runs = [_grow(hand, one, one, 0.5, 1, 1, 1, restart, STEEPEST_OF_FOUR)]
+        runs = [_grow(hand, one, 0.0 * one, 0.5, 1, 1, 1, restart, STEEPEST_OF_FOUR)]
         runs.append(_grow(-one[None], one, one, 0.05, 3, 4, 12, restart))
         for _ in range(context.size(6, 40)):
             m, n = (int(k) for k in rng.integers(1, 4, 2))
@@ -196,9 +196,9 @@ def measure_growth(context: Context) -> dict[str, list[Growth]]:
     measure=measure_growth,
     control=Form("For equal samples, where the second moment is that of each gradient.", {"equal": True}),
     correction=Form(
-        r"If every sample's gradient has norm at most G (its second moment is not enough), $\|A\|+\|B\|$ is at most "
-        r"$(1 + \eta G)^{\tau E}$ times its value at the start of the cycle, as long as factors do start anew; this is "
-        r"attained. A Gaussian start has no bound that holds for all cycles.",
+        r"With $\alpha = 1$, if every sample's gradient has norm at most G (its second moment is not enough), "
+        r"$\|A\|+\|B\|$ is at most $(1 + \eta G)^{\tau E}$ times its value at the start of the cycle, as long as "
+        r"factors do start anew; this is attained. A Gaussian start has no bound that holds for all cycles.",
         {"bound": "largest"},
         ({"bound": "root"}, {"steps": -1}, {"rate": 0.99}, {"restarts": ("momentum",)}),
     ),

@@ -121,6 +121,7 @@ def claim_B3_just(values: Values) -> Violation:
         abs(A) + abs(B),
         bound,
         assumes=assumes,
-        reads="one weight w, samples of loss slope times w, so that G = 1; every step draws the first one, an event "
-        "of positive probability; |A| + |B| after a cycle, against (1 + rate G)^(tau E) times that at the start",
+        reads="one weight w = W + A B (alpha = 1), samples of loss slope times w, so that G = 1; every step draws the "
+        "first one, an event of positive probability; |A| + |B| after a cycle, against (1 + rate G)^(tau E) times that "
+        "at the start",
     )
