@@ -2,9 +2,10 @@ r"""Proofs of Theorem 4.2 in its corrected form, of its rate, and of the lines o
 
 $\|\cdot\|$ of a random matrix is the root of its mean square, for which the triangle inequality holds; norms are
 submultiplicative. A fresh sample's gradient has $\|g\| \le G$ whatever came before it, by (A.2), and so has every exact
-gradient, by (A.5). Hence, by (A.3), a local step moves A by at most $\eta GC_B$ and B by at most $\eta GC_A$, i steps
-move AB by at most $i\eta G(C_A^2+C_B^2)$, and by (A.1) the gradients in A and in B at most by $i\eta Gd_A$ and
-$i\eta Gd_B$, with $d_A = LC_B(C_A^2+C_B^2)+GC_A$ and $d_B = LC_A(C_A^2+C_B^2)+GC_B$ (Lemma B.8 as corrected).
+gradient, by (A.5) (unbiasedness, which Appendix B labels (A.4)). Hence, by (A.3), a local step moves A by at most
+$\eta GC_B$ and B by at most $\eta GC_A$, i steps move AB by at most $i\eta G(C_A^2+C_B^2)$, and by (A.1) the gradients
+in A and in B at most by $i\eta Gd_A$ and $i\eta Gd_B$, with $d_A = LC_B(C_A^2+C_B^2)+GC_A$ and $d_B =
+LC_A(C_A^2+C_B^2)+GC_B$ (Lemma B.8 as corrected).
 
 One round from W, A, B: $S = \nabla f(W + AB)$, $\nabla_A = SB^T$, $\nabla_B = A^TS$; $A_+ = A + u$ and $B_+ = B + v$
 are means over the cohort with weights $\ge 0$ of sum 1, so that $\|u\| \le \eta EGC_B$, $\|v\| \le \eta EGC_A$ and
