@@ -40,7 +40,7 @@ def cone(coefficient: Any, power: Any) -> Steps:
     ]
 
 
-def away_from_spikes() -> Steps:
+def away_from_spikes(limit: Any = 0) -> Steps:
     r"""$V^Tw \to 0$ in probability for every bulk eigenvector w, uniformly over its index.
 
     $(\lambda - \epsilon_N)w = V\Theta V^Tw$, so $1 = |w|^2 = y^TV^T(\lambda - \epsilon_N)^{-2}Vy$ with $y = \Theta
@@ -59,7 +59,7 @@ def away_from_spikes() -> Steps:
     at_most = (c ** sympy.Rational(2, 3)) ** 2 / c
     return [
         (sympy.simplify(mass - least) == 0, "the mass at an edge"),
-        (sympy.limit(at_most, c, 0) == 0, "the bound on the components along the spikes"),
+        (sympy.limit(at_most, c, 0) == rational(limit), "the bound on the components along the spikes"),
     ]
 
 
@@ -137,8 +137,7 @@ def claim_overlap_mono(values: Values) -> Proof:
     return concluded(
         [
             *cone(values["coefficient"], 2),
-            *away_from_spikes(),
-            *across_the_spikes(values["lost"]),
+            *away_from_spikes(values["lost"]),
             (positive(falls), "the overlap falls with the noise"),
             (positive(square.subs(theta, n + more)), "the overlap of an outlier"),
         ],
@@ -160,8 +159,11 @@ def eq_49_50(values: Values) -> Proof:
     r"""Rotations that fix the spikes, and bulk eigenvectors that leave their span.
 
     $E\langle x, w\rangle = \langle Ex, Ew\rangle$ for eigenvectors of two clients. Across the spikes it is at most
-    $1/(R - p - q)$; along them $|V^Tx| \le 1$ and $E|V^Tw| \to 0$. Under Assumption A.5, where w is random orthogonal
-    to the outliers, its law is symmetric and every expectation is 0 exactly.
+    $1/(R - p - q)$; along them $|V^Tx| \le 1$ and $E|V^Tw| \to 0$.
+
+    The printed lines stand under Assumption A.5, where w is random orthogonal to the outliers: its law is symmetric
+    given these and given the other client, so that every expectation is 0 exactly, whatever the noise is. The model's
+    own bulk eigenvectors, treated above, need the noise that is invariant, with twice the variance on the diagonal.
     """
     return concluded(
         [*away_from_spikes(), *across_the_spikes(values["bulk"]), *across_the_spikes(values["mixed"])],

@@ -63,7 +63,10 @@ def def_phi(data: Spectra, power: float = 2.0, coefficient: float = 1.0) -> Evid
 
 @dataclass(frozen=True)
 class Pairs:
-    """Ladders of the difference of server and client overlap, with spike, server noise and client noise of each."""
+    """Ladders of the difference of server and client overlap, with spike, server noise and client noise of each.
+
+    For the spike below both thresholds, where eq. (5) has no root, they are of the difference of the squared overlaps.
+    """
 
     ladders: dict[str, Ladder]
     settings: dict[str, tuple[float, float, float]]
@@ -88,7 +91,7 @@ def measure_pairs(context: Context) -> Pairs:
                         model = SpikedModel((theta,), Semicircle(4.0), noise / 4.0)
                         draw = draw_banded(model, R, rng, top=int(theta > 0), bottom=int(theta < 0))
                         overlaps.append((draw.top_overlaps(1) if theta > 0 else draw.bottom_overlaps(1))[1][0, 0])
-                    found.append(np.sqrt(overlaps[0]) - np.sqrt(overlaps[1]))
+                    found.append(np.subtract(*(overlaps if theta == BELOW else np.sqrt(overlaps))))
                 rungs.append((R, np.array(found)))
             ladders[name] = Ladder(tuple(rungs))
             settings[name] = (theta, server_noise, client_noise)
@@ -109,7 +112,7 @@ def measure_pairs(context: Context) -> Pairs:
             r"eigenvalue $\lambda_i(H_N) \to g_N^{-1}(\theta_i)$ leaves the bulk, $|\theta_i| > \sigma s_N$, whether "
             "or not it leaves that of M.",
             why="$u_i$ is the eigenvector that corresponds to $v_i$, and the limiting eigenvectors are said to lie in "
-            "a cone around theirs.",
+            "a cone around theirs. Eq. (5), on which it rests, is proved for Gaussian noise.",
         ),
         Reading(
             "sets by condition",
@@ -129,7 +132,7 @@ def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: int = 1, los
     """The difference of the two overlaps, which must be positive, against what eq. (5) gives for it.
 
     ``lost`` is the limit of a client's overlap that has no outlier left. For a spike that is one at neither size
-    (``below``) eq. (5) gives the difference of two squares, which is of the order of theirs and not 0.
+    (``below``) the difference is that of the squares, for which eq. (5) gives a number that is not 0.
     """
     kept = {name: ladder for name, ladder in data.ladders.items() if below or data.settings[name][0] != BELOW}
 
@@ -146,7 +149,8 @@ def claim_overlap_mono(data: Pairs, coefficient: float = 1.0, sign: int = 1, los
     return judge_limit(
         kept, predicted, share=0.05,
         scope="differences of the overlaps at N and M for outliers at N, sigma s_M up to four times sigma s_N; the "
-        f"smallest is {min(predicted.values()):.2g}",
+        f"smallest is {min(predicted.values()):.2g}"
+        + ("; for the spike below both thresholds difference of the squared overlaps" if below else ""),
         settings={name: {"theta": str(theta), "sigma": "4", "s_N": str(server / 4), "s_M": str(client / 4)}
                   for name, (theta, server, client) in data.settings.items()},
     )  # fmt: skip
