@@ -239,7 +239,7 @@ SLOPES = sympy.symbols("a b at bt")  # along u and w of client 1, and of client 
 def draw_vectors(context: Context) -> list[Point]:
     """Slopes and coordinates of an outlier and a bulk eigenvector of each client: orthonormal ones, then any."""
     symbols = (*SLOPES, *(c for vector in VECTORS.values() for c in vector))
-    plain = (1, 1, 1, 1, 1, 0, 0, 1, Fraction(3, 5), Fraction(4, 5), Fraction(-4, 5), Fraction(3, 5))
+    plain = "1 1 1 1 1 0 0 1 3/5 4/5 -4/5 3/5".split()
     return [dict(zip(symbols, map(rational, plain), strict=True)), *generic_points(context, symbols, 4)]
 
 
@@ -263,7 +263,8 @@ def draw_vectors(context: Context) -> list[Point]:
 def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: int = 1) -> Equations:
     """Inner products multiplied out; a number added to a vector is read as added to each coordinate."""
     u, w, ut, wt = (sympy.Matrix(vector) for vector in VECTORS.values())
-    a, b, at, bt = *SLOPES[:3], SLOPES[3] * int(bulk)
+    a, b, at, bt = SLOPES
+    bt = bt * int(bulk)
     first, second = a * u + b * w, at * ut + bt * wt
     added = bt * (wt if last == "vector" else sympy.ones(2, 1))
     printed = (first.T * (at * ut + sign * added))[0]
