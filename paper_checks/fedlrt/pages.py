@@ -144,8 +144,9 @@ ANALYSIS = Page(
         ),
         Headline(
             "With all points at every client, as the heterogeneous test is described, all clients have one curvature: "
-            "FedAvg is FedLin there and FeDLRT with a correction is FeDLRT without one, round by round, so that none "
-            "stalls for lack of a correction. Where the points are divided, FedAvg does stall.",
+            "with full gradients FedAvg is FedLin there and FeDLRT with a correction is FeDLRT without one, round by "
+            "round, so that none stalls for lack of a correction. Where the points are divided, FedAvg does stall; "
+            "steps on minibatches are not covered.",
             ("fedlrt/claim-het-plateau", "fedlrt/fig-1"),
         ),
         Headline(

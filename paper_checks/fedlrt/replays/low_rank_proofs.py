@@ -214,11 +214,12 @@ def claim_close_in_a_round(values: Values) -> Proof:
 def claim_het_plateau(values: Values) -> Proof:
     r"""Clients of the same points have the same second derivative H, in W and in the coefficients of common bases.
 
-    A client steps by $w \mapsto (I - \lambda H)w + \lambda(b_c - v_c)$, with a correction $v_c$, none, the full one or
-    its block, whose mean over the clients is zero. The mean of the clients after any number of steps is then one
-    expression in the start and the mean of the $b_c$, without the $v_c$. So FedAvg's round is FedLin's; FeDLRT's
-    variants send the same mean factor gradients, have the same wide bases, hence the same mean coefficients, and
-    truncate the same matrix. By induction all rounds are the same, and where one method converges the other does.
+    With full gradients a client steps by $w \mapsto (I - \lambda H)w + \lambda(b_c - v_c)$, with a correction
+    $v_c$, none, the full one or its block, whose mean over the clients is zero. The mean of the clients after any
+    number of steps is then one expression in the start and the mean of the $b_c$, without the $v_c$. So FedAvg's round
+    is FedLin's; FeDLRT's variants send the same mean factor gradients, have the same wide bases, hence the same mean
+    coefficients, and truncate the same matrix. By induction all rounds are the same, and where one method converges
+    the other does.
     """
     other, flaws = rational(values["curvature"]), ["" if values["clients"] and values["steps"] else "no sizes"]
     H, start = sympy.symbols("H w", commutative=False)  # H stands for the step times the second derivative
