@@ -112,8 +112,8 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         return judge_inequality(
             found_tails, stated, 1e-9 * (1.0 + np.abs(found_tails)), case=partial(_numbers, own),
             domain=tried_settings(one for one, _ in own),
-            scope=f"m = K q with K = 20 + 50 log(1/min(eps_1, eps_2)), {len(own)} settings: d from 2 to 1000, "
-            "thresholds from 0.9 to 1e-110; exact law for one client, and at most N times that for N = 10, 1000",
+            scope=f"m = {'K q with K = 20 + 50 log(1/min(eps_1, eps_2))' if samples else 'q'}, {len(own)} settings; "
+            "exact law for one client, and at most N times that for N = 10, 1000",
             printed="log of the probability of failure",
         )  # fmt: skip
     found = None
@@ -130,10 +130,10 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         evidence = judge_inequality(
             left, np.array(right), 1e-9 * (1.0 + np.abs(left)),
             case=partial(_numbers, cases), domain=tried_settings(one for one, _ in cases),
-            scope=f"m = C q with C from 1 to 1000, {len(cases)} settings of each: d from 2 to 1000, thresholds "
-            f"from 0.9 "
-            "to 1e-110; exact law for one client, and at most N times that for N = 10, 1000. The constant in m = "
-            "Omega(q) is an absolute one",
+            scope=f"m = C q for C = {', '.join(f'{one:g}' for one in FACTORS)}, each by itself, with thresholds down "
+            f"to {', '.join(f'{one:g}' for one in SMALLEST.values())}; exact law for one client, and at most N times "
+            f"that for N = 10, 1000. The constant in m = Omega(q) is an absolute one; of {len(cases)} settings with C "
+            f"= {C:g}",
             printed="log of the probability of failure",
         )  # fmt: skip
         if bound == "q" and evidence.ok:
@@ -174,7 +174,8 @@ def judge_law(tails: Tails, bound: str, power: float, rate: float, constant: str
         Reading(
             "constant of the thresholds",
             FOR_ALL_THRESHOLDS + "then "
-            r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$.",
+            r"with probability $1 - q^{-10}$: $\|\bar b - g\| \le \epsilon'\delta^t\|b^*\|$, for a independent of the "
+            "samples.",
             {"constant": "thresholds"},
             LEFT_OPEN,
             ({"power": 1000.0},),

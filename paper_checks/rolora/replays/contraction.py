@@ -148,7 +148,7 @@ def failing(values: Values) -> tuple[tuple[Hypothesis, ...], Fraction, Fraction,
 
 
 def beyond(bound: Fraction, root: Fraction) -> Fraction:
-    """Lower bound of P(T > bound), by the replay of Lemma A.9: exp(-(x + 1)^2)/2 with x = bound sqrt(m/2)."""
+    """Lower bound of P(T > bound), by the proof of Lemma A.9: exp(-(x + 1)^2)/2 with x = bound sqrt(m/2)."""
     return enclosed("exp", -((bound * root + 1) ** 2))[0] / 2
 
 
@@ -156,7 +156,7 @@ FAR = Fraction(1, 2**500)
 """P(T > 1) is at most 2^(-m/2), the mean of exp(-chi^2_m / 2), which is no larger for m >= 1000."""
 READS = (
     "one client, delta = 3/5, m = C q samples; with standard normal z = Xa, w = Xu the minimiser is cosine + delta T, "
-    "T = z'w/|z|^2, and P(T > x) >= p(x) = exp(-(x (m/2)^(1/2) + 1)^2)/2; "
+    "T = z'w/|z|^2, and P(T > x) >= p(x) = exp(-(x (m/2)^(1/2) + 1)^2)/2 by the proof of Lemma A.9; "
 )
 
 

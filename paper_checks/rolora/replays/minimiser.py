@@ -88,9 +88,8 @@ def eq_32(values: Values) -> Violation:
 def lem_A_9(values: Values) -> Violation:
     """One client: the minimiser is off by delta |b*| |z| / chi_m, z normal and independent of chi_m.
 
-    Phi(-x chi) is convex in chi and E chi_m <= sqrt(m), so that the bound fails with probability at least
-    2 Phi(-eps' sqrt(m)) = erfc(x), x = eps' sqrt(m/2), which is more than exp(-(x + 1)^2), from the integral over
-    [x, x + 1].
+    erfc(x chi) is convex in chi and E chi_m <= sqrt(m), so that the bound fails with probability at least erfc(x), x =
+    eps' sqrt(m/2), which is more than exp(-(x + 1)^2), from the integral over [x, x + 1] (on the page of the proof).
     """
     at = thresholds(values)
     one = Hypothesis("N, for which the law is exact", int(values["N"]), "=", 1)
