@@ -187,8 +187,8 @@ def _bound_is_proved() -> tuple[Fact, ...]:
     control=Form(r"The statement for $\eta \le 1/(2L_{max}^2)$.", {"longest": 0.5}),
     correction=Form(
         r"With unlimited samples, $s = \eta\|b^*\|^2$ and $x = 1 - \delta_0^2$, it holds if and only if $4s^2x(1 - x) "
-        r"+ 4s(2x - 1) \le 3$; in particular for every $s \le 3/4$, and for no larger s at all $\delta_0$. (With "
-        r"samples it holds for $\eta \le 1/(2L_{max}^2)$, see rolora/lem-A.11.)",
+        r"+ 4s(2x - 1) \le 3$; in particular for every $s \le 3/4$, and for no larger s at all $\delta_0$. (On "
+        r"the events of the lemmas it holds for $\eta \le 1/(2L_{max}^2)$, see rolora/lem-A.11.)",
         {"exactly": True},
         mutants=({"bound": 3.05}, {"bound": 2.95}, {"longest": 0.8, "exactly": False}),
     ),

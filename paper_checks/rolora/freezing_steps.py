@@ -126,8 +126,8 @@ def eq_189(data: Moments, power: int = 2, noise: float = 1.0, weight: float = 1.
 @claim(
     "rolora/eq-227",
     where="Appendix A.4.1, eqs. (227) to (229)",
-    says=r"With v and $u_1$ as before, $E[v^\top u_1] = \frac1NE[s_1(X_1a^*)^\top(X_1a)] = \frac{\alpha^2m + (1 - "
-    r"\alpha^2)}N$.",
+    says=r"With $v = X_1a^*$, $u_1 = \frac{s_1}NX_1a$ and $\alpha = a^\top a^*$, $E[v^\top u_1] = "
+    r"\frac1NE[s_1(X_1a^*)^\top(X_1a)] = \frac{\alpha^2m + (1 - \alpha^2)}N$.",
     measure=measure_moments("v'u1"),
     mutants=[{"power": 2}, {"noise": 2.0}, {"weight": 0.5}],
     uses=("rolora/eq-189",),

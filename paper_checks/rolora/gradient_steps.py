@@ -62,7 +62,8 @@ def points_of(context: Context) -> list[Point]:
 
 @identities(
     "rolora/eq-45",
-    where=r"Appendix A.3, eqs. (45) to (47); $\bar a$, which is not defined, is read as the a of the left side",
+    where=r"Appendix A.3, eqs. (45) to (47); the text read here has $\bar a$, which is not defined, for the a on "
+    "the left",
     says=r"$\nabla_al(a,\bar b) = \frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top Y_i\bar b) = "
     r"\frac2{Nm}\sum_i(X_i^\top X_i\bar a\bar b^\top\bar b - X_i^\top X_ia^*b^{*\top}\bar b) = "
     r"\frac2{Nm}\sum_iX_i^\top X_i(\bar a\bar b^\top - a^*b^{*\top})\bar b$.",

@@ -189,7 +189,7 @@ def eq_175(
             Promise("(176)", one.apart, one.first + one.second, error, at_most=True),
             Promise("(177), (178): the second part", one.second, one.delta * one.size, error),
             Promise("(179)", one.first + one.second, bound, error, at_most=True),
-            Promise("(180)", bound, last, error, at_most=not equal, case=ENDING),
+            Promise("(180)", bound, last, error, at_most=not equal, case=ENDING if one is endings[-1] else None),
             Promise("the parts are orthogonal", one.apart, root, error, at_most=True),
         ]
     scope = (

@@ -15,7 +15,8 @@ printed = Rounded.printed
 exact = Rounded.exact
 
 CLIENTS = (3, 20, 50)
-# Validation examples, and how many of them are in the largest class.
+# Examples of GLUE's validation sets, and how many are in the largest class ("positive", "entailment"): from outside the
+# paper, which does not print them.
 VALIDATION: Mapping[str, tuple[int, int]] = {"SST-2": (872, 444), "RTE": (277, 146)}
 
 
@@ -158,7 +159,8 @@ def table_6(
 @claim(
     "rolora/table-6-levels",
     where="Table 6, the cells with deviation 0.00 (FlexLoRA, 50 clients), of which the paper says nothing; judged is "
-    "whether they are what one and the same answer to every example gets",
+    "whether they are what one and the same answer to every example gets, by the classes of GLUE's validation sets "
+    "(SST-2: 444 of 872 positive; RTE: 146 of 277 entailment), which the paper does not print",
     says=r"Table 6: FlexLoRA with 50 clients has $50.92 \pm 0.00$ on SST-2 (rank 8) and $52.71 \pm 0.00$ on RTE (rank "
     "4).",
     measure=lambda context: TABLE_6,

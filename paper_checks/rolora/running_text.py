@@ -95,7 +95,7 @@ def tangent(a: torch.Tensor, truth: torch.Tensor) -> float:
 
 @claim(
     "rolora/txt-exponential",
-    where="Sections 1 and 5.1, with the steps of Theorem 5.4",
+    where="Sections 1 and 5.1, judged for every step that Theorem 5.4 allows",
     says="In a tractable setting, local linear models with rank-1 adapters, RoLoRA converges exponentially to the "
     "global minimiser, and outperforms FFA-LoRA.",
     measure=run_courses,
