@@ -209,8 +209,9 @@ def nearly_across(values: Values, share: Fraction) -> tuple[tuple[Hypothesis, ..
 
 def inside(*numbers: tuple[str, Fraction]) -> tuple[Hypothesis, ...]:
     """That thresholds lie between 0 and 1."""
-    return assuming(*(Hypothesis(name, e, relation, bound) for name, e in numbers
-                      for relation, bound in ((">", 0), ("<", 1))))  # fmt: skip
+    return assuming(
+        *(Hypothesis(name, e, ">", 0) for name, e in numbers), *(Hypothesis(name, e, "<", 1) for name, e in numbers)
+    )
 
 
 @replay("rolora/eq-62")
