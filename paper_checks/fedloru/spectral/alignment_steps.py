@@ -239,7 +239,7 @@ SLOPES = sympy.symbols("a b at bt")  # along u and w of client 1, and of client 
 def draw_vectors(context: Context) -> list[Point]:
     """Slopes and coordinates of an outlier and a bulk eigenvector of each client: orthonormal ones, then any."""
     symbols = (*SLOPES, *(c for vector in VECTORS.values() for c in vector))
-    plain = "1 1 1 1 1 0 0 1 3/5 4/5 -4/5 3/5".split()
+    plain = ["1", "1", "1", "1", "1", "0", "0", "1", "3/5", "4/5", "-4/5", "3/5"]
     return [dict(zip(symbols, map(rational, plain), strict=True)), *generic_points(context, symbols, 4)]
 
 
