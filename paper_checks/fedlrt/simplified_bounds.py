@@ -11,7 +11,7 @@ import numpy as np
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.fedlrt.simplified import SMALL
-from paper_checks.fedlrt.simplified_steps import SCOPE, magnitude, measure_traces, rounding
+from paper_checks.fedlrt.simplified_steps import SCOPE, THEOREM, magnitude, measure_traces, rounding
 from paper_checks.fedlrt.traces import Trace, norm
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -56,7 +56,8 @@ _STRONGER = (
 @claim(
     "fedlrt/thm-11-hat-first",
     where="Appendix G.1, bound of the first term of eq. (44)",
-    says=r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde W_r)\rangle \le \delta^2s_*\lambda\|\nabla_{\tilde "
+    says=THEOREM
+    + r"$\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde W_r)\rangle \le \delta^2s_*\lambda\|\nabla_{\tilde "
     r"S}L(\tilde W_r)\|^2 = \delta^2s_*\lambda\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Assumption 1.",
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
@@ -86,7 +87,8 @@ def thm_11_hat_first(
 @claim(
     "fedlrt/thm-11-hat-second",
     where="Appendix G.1, bound of the second term of eq. (44)",
-    says=r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}L(\tilde W_r)\|^2 "
+    says=THEOREM
+    + r"$\frac L2\|\hat S^* - \hat S\|^2 \le \frac L2\delta^2(s_*\lambda)^2\|\nabla_{\tilde S}L(\tilde W_r)\|^2 "
     r"= \frac L2\delta^2(s_*\lambda)^2\|\tilde U^\top F(\tilde W_r)\tilde V\|^2$, by Jensen's inequality and "
     "Assumption 1.",
     measure=measure_traces,
@@ -123,7 +125,8 @@ def measure_combined(context: Context) -> list[tuple[Fraction, ...]]:
 @promises(
     "fedlrt/thm-11-combine",
     where="Appendix G.1, end of the proof of Theorem 11",
-    says=r"$-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top FV\|^2 + \delta s_*\lambda\|\tilde U^\top F\tilde V\|^2 + "
+    says=THEOREM
+    + r"$-(s_*\lambda)(1 - 12(s_*\lambda)L)\|U^\top FV\|^2 + \delta s_*\lambda\|\tilde U^\top F\tilde V\|^2 + "
     r"\delta(s_*\lambda)^2\|\tilde U^\top F\tilde V\|^2$ is by $\|U^\top FV\| \le \|\tilde U^\top F\tilde "
     r"V\|$ at most $-(s_*\lambda)(1 - 12(s_*\lambda)L)\|\tilde U^\top F\tilde V\|^2$ with the same two terms, "
     r"which equals $-(s_*\lambda)(1 - \delta^2 - 12(s_*\lambda)L + \delta^2(s_*\lambda))\|\tilde U^\top "

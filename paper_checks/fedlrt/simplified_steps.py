@@ -17,6 +17,10 @@ from paper_checks.methods.promises import Promise, Promises, promises
 SCOPE = "rounds with simplified correction in 2 x 2 and 5 x 4, 1 to 3 clients, 1 to 48 steps"
 
 
+THEOREM = r"Under Assumption 1 and $0 < \lambda \le \frac1{12Ls_*}$, as Theorem 11 has it: "
+"""What a step of the theorem's proof stands under."""
+
+
 def measure_traces(context: Context) -> list[Trace]:
     """The first rounds of the runs of ``simplified``; two opposite clients lead, a linear loss follows."""
     return [traces[0] for traces, _ in all_traces(context)]
@@ -83,26 +87,30 @@ def eq_39(rounds: list[Trace], sign: int = 1, share: float = 1.0, full: bool = F
     correction=Form(
         r"With $E = \begin{bmatrix}I & 0\\0 & 0\end{bmatrix}$, 2r by 2r, and $[U|0]$, $[V|0]$, $\tilde U$ and $\tilde "
         r"V$, n by 2r: $\check V_c = [U|0]^\top(F_c(\tilde W_r) - F(\tilde W_r))[V|0] = E\tilde U^\top(F_c(\tilde "
-        r"W_r) - F(\tilde W_r))\tilde VE$, 2r by 2r. As printed the first expression has the opposite sign, and "
-        r"shapes do not meet: $[U^\top|0]$ has more than n columns, and in the second E stands between $\tilde "
-        r"U^\top$, 2r by n, and $F_c - F$, n by n.",
+        r"W_r) - F(\tilde W_r))\tilde VE$, 2r by 2r. As printed the first expression has the opposite sign, whatever "
+        r"the shapes, and $[U^\top|0]$ has more than n columns. The second has E between $\tilde U^\top$, 2r by n, and "
+        r"$F_c - F$, n by n: 2r by 2r it does not fit, and n by n it cuts entries of $F_c - F$ and not of the "
+        "coefficients, so that the value is another one in general.",
         {"first": 1.0},
-        mutants=({"first": -1.0}, {"second": -1.0}, {"second": 1.01}),
+        mutants=({"first": -1.0}, {"second": -1.0}, {"second": 1.01}, {"cut": "n by n"}),
     ),
     vary=("second",),
     uses=("fedlrt/eq-39",),
     importance="detail",
-    because="The two expressions have opposite signs, and in the second 2r columns of the corner matrix meet n rows.",
+    because="The two expressions have opposite signs; in the second the corner matrix does not fit, or, n by n, cuts "
+    "other entries.",
     expect=("corrected", "proof"),
 )
-def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0,
+def eq_39b(rounds: list[Trace], first: float = -1.0, second: float = 1.0, cut: str = "2r by 2r",
            keep: tuple[str, ...] = ("first", "second")) -> Promises:  # fmt: skip
-    """Signs of F_c - F in the two expressions."""
+    """Signs of F_c - F in the two expressions; ``cut``: whether the second cuts coefficients or entries of F_c - F."""
     for one in rounds:
         U, V = one.U * (np.arange(one.U.shape[1]) < one.rank), one.V * (np.arange(one.V.shape[1]) < one.rank)
         for (added, own), slopes in zip(_own(one), one.local_slopes, strict=True):
-            direct = first * U.T @ (one.slope_at_start - slopes[0]) @ V
-            inside = second * _corner(one, one.block(one.gradient - own))
+            apart = one.slope_at_start - slopes[0]
+            direct = first * U.T @ apart @ V
+            entries = one.wide(np.pad(apart[: one.rank, : one.rank], [(0, n - one.rank) for n in apart.shape]))
+            inside = second * (_corner(one, one.block(one.gradient - own)) if cut == "2r by 2r" else entries)
             lines = {
                 "first": _near(one, "the first expression", norm(added - direct), 0.0, case=_shown(one)),
                 "second": _near(one, "the second expression", norm(added - inside), 0.0),
@@ -188,7 +196,8 @@ def eq_42(rounds: list[Trace], share: float = 1.0, fixed: bool = False) -> Promi
 @promises(
     "fedlrt/eq-43-44",
     where="Appendix G.1, proof of Theorem 11, up to eqs. (43) and (44)",
-    says=r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac "
+    says=THEOREM
+    + r"$L(\tilde W_r^*) - L(\tilde W_r) \le \langle\tilde W_r^* - \tilde W_r, F(\tilde W_r)\rangle + \frac "
     r"L2\|\tilde W_r^* - \tilde W_r\|^2 = \langle\tilde S^* - \tilde S, -\nabla_{\tilde S}L(\tilde "
     r"W_r)\rangle + \frac L2\|\tilde S^* - \tilde S\|^2$, split into (43) $\langle S^* - S, -\nabla_SL(\tilde "
     r"W_r)\rangle + \frac L2\|S^* - S\|^2$ and (44) $\langle\hat S^* - \hat S, -\nabla_{\hat S}L(\tilde "
@@ -238,32 +247,46 @@ def eq_43_44(rounds: list[Trace], sign: float = -1.0, half: float = 0.5, mixed: 
     measure=measure_traces,
     readings=(
         Reading(
+            "the update (40) as printed",
+            r"The block of S in (40), with either of its expressions: $S_c^{s+1} = S_c^s + \lambda "
+            r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$.",
+            why="The sentence names (40).",
+        ),
+        Reading(
             "the update of Algorithm 5",
             r"The update that (40) stands for, Algorithm 5's, reads for S: $S_c^{s+1} = S_c^s + \lambda "
             r"U^\top(F_c(\tilde W_{r,c}^s) - F_c(\tilde W_r) + F(\tilde W_r))V$.",
-            why="(40) prints the correction with the opposite sign, an error of its own (fedlrt/eq-40), which (45) "
+            {"update": "Algorithm 5"},
+            "(40) stands for the update of Algorithm 5, and its sign is an error of its own (fedlrt/eq-40), which (45) "
             "does not repeat.",
+            ({"own": 1}, {"mean": 0.99}, {"sign": -1.0}),
         ),
     ),
-    mutants=[{"own": 1}, {"mean": 0.99}, {"sign": -1.0}],
-    uses=("fedlrt/eq-39",),
-    expect=("holds", "proof"),
+    uses=("fedlrt/eq-39", "fedlrt/eq-40"),
+    because="(40) prints the correction with the opposite sign; (45) has the sign of Algorithm 5.",
+    expect=("depends on the reading", "proof"),
 )
-def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0) -> Promises:
-    """Every step of every client in Algorithm 5."""
+def eq_45(rounds: list[Trace], own: int = -1, mean: float = 1.0, sign: float = 1.0,
+          update: str = "(40)") -> Promises:  # fmt: skip
+    """Every step of every client in Algorithm 5, or, from the same coefficients, by (40) as printed."""
     for one in rounds:
-        for points, slopes in zip(one.coefficients, one.local_slopes, strict=True):
+        for (added, at_start), points, slopes in zip(_own(one), one.coefficients, one.local_slopes, strict=True):
             for here, after, slope in zip(points[:-1], points[1:], slopes, strict=True):
-                way = one.wide(slope + own * slopes[0] + mean * one.slope_at_start)
-                apart = one.block(after - here + sign * one.step * way)
-                yield _near(one, "the step of the block", norm(apart), 0.0)
+                stated = here - sign * one.step * one.wide(slope + own * slopes[0] + mean * one.slope_at_start)
+                if update == "Algorithm 5":
+                    yield _near(one, "the step of the block", norm(one.block(after - stated)), 0.0)
+                    continue
+                plain = here - one.step * one.wide(slope)
+                for name, part in (("first", one.step * (one.gradient - at_start)), ("second", added)):
+                    gap = norm(one.block(plain + part - stated))
+                    yield _near(one, f"by the {name} expression of (40)", gap, 0.0, case=_shown(one))
     return SCOPE
 
 
 @claim(
     "fedlrt/eq-46",
     where="Appendix G.1, eq. (46)",
-    says=r"$\langle S^* - S, -\nabla_SL(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2 \le -(s_*\lambda)(1 - "
+    says=THEOREM + r"$\langle S^* - S, -\nabla_SL(\tilde W_r)\rangle + \frac L2\|S^* - S\|^2 \le -(s_*\lambda)(1 - "
     r"12(s_*\lambda)L)\|U^\top F(\tilde W_r)V\|^2$, by Theorem 2.",
     measure=measure_traces,
     control=Form(

@@ -20,9 +20,8 @@ def eq_39b(values: Values) -> Violation:
                      reads=f"{LOSSES}: correction minus first expression")  # fmt: skip
 
 
-@replay("fedlrt/eq-40")
-def eq_40(values: Values) -> Violation:
-    """Entry (1, 1) of the first client after one step: Algorithm 5 against the nearer of the printed expressions."""
+def printed_step(values: Values) -> Violation:
+    """Entry (1, 1) of the first client after one step: Algorithm 5, or (45), against the nearer expression of (40)."""
     at = opposite(values)
     (P,) = fractions(values, "apart_inside")
     inside = at.slope[0]
@@ -31,7 +30,11 @@ def eq_40(values: Values) -> Violation:
     after = -at.rate * (own + correction)
     printed = (at.rate * (-own + (-own + inside)), -at.rate * own + correction)
     return Violation(min(abs(after - one) for one in printed), Fraction(0), assumes=at.assumes, given=at.given,
-                     reads=f"{LOSSES}: step minus either printed expression")  # fmt: skip
+                     reads=f"{LOSSES}: step of Algorithm 5 and (45), minus either expression of (40)")  # fmt: skip
+
+
+eq_40 = replay("fedlrt/eq-40")(printed_step)
+eq_45 = replay("fedlrt/eq-45")(printed_step)
 
 
 @replay("fedlrt/eq-43-44")

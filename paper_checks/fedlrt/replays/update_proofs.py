@@ -230,7 +230,7 @@ def eq_42(values: Values) -> Proof:
                    differ(rest + corner(S_c[0, 0]), S_c, "not the whole"))  # fmt: skip
 
 
-@proof("fedlrt/eq-45", own="-1", mean="1", sign="1")
+@proof("fedlrt/eq-45@the-update-of-algorithm-5", own="-1", mean="1", sign="1")
 def eq_45(values: Values) -> Proof:
     r"""The corner of Algorithm 5's step, (40) as it should read: $\tilde U = [U|\bar U]$ has U for its first block."""
     own, mean, sign = (rational(values[name]) for name in ("own", "mean", "sign"))
