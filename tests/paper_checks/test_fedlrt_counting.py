@@ -25,7 +25,7 @@ from paper_checks.fedlrt.counting import (
     written,
 )
 from paper_checks.fedlrt.replays import boxes
-from paper_checks.fedlrt.table_of_costs import TABLE_1, claim_order_of_magnitude, largest_ranks
+from paper_checks.fedlrt.table_of_costs import TABLE_1, WIDTH, claim_order_of_magnitude, fig_3, largest_ranks
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -34,6 +34,15 @@ def test_what_travels_is_what_the_figure_counts(method: str) -> None:
     one = count(method, Sizes(12, 3))
     assert one.costs["communication"] == other["communication"] == sum(one.messages.values())
     assert len(one.trips) == other["trips"]
+
+
+@pytest.mark.parametrize(
+    ("cost", "rank"), [("client compute", "200.7"), ("client memory", "203.0"), ("communication", "225.5")]
+)
+def test_ranks_that_figure_3_tells_of_the_simplified_correction_are_the_counted_ones(cost: str, rank: str) -> None:
+    counts = (polynomials(method)[cost] for method in ("FeDLRT, simplified", "FedLin"))
+    assert f"{amortised(*counts, WIDTH):.1f}" == rank
+    assert rank in fig_3.readings[1].why
 
 
 @pytest.mark.parametrize("method", LOW_RANK)
