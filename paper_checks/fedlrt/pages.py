@@ -129,7 +129,7 @@ ANALYSIS = Page(
         ),
         Headline(
             "The simplified correction is sufficient where the clients' gradients at the solution lie in the block; on "
-            "toy problems where they do not, it stalls at about the same distance as without correction.",
+            "toy problems where they do not, it can stall, nearer to the solution than without correction or farther.",
             ("fedlrt/claim-simplified-sufficient",),
         ),
         Headline(
@@ -173,8 +173,8 @@ ANALYSIS = Page(
             r"Table 1 is right in its orders. Counted, a round of FeDLRT sends $6nr + 5r^2$ without correction, "
             r"$6nr + 7r^2$ with the simplified and $6nr + 13r^2$ with the full one; printed are $6nr + 6r^2$, "
             r"$6nr + 8r^2$ and $6nr + 10r^2$. Figure 3's 40 % of full rank is where its entries for communication "
-            "cross, with the full correction; those for compute and memory cross at about 20 % and 30 %. Counted, compute "
-            "and memory with the simplified correction cross at 39 to 40 %.",
+            "cross, with the full correction; those for compute and memory cross at about 20 % and 30 %. Counted, "
+            "compute and memory with the simplified correction cross at 39 to 40 %.",
             ("fedlrt/table-1", "fedlrt/fig-3"),
         ),
         Headline(

@@ -160,11 +160,13 @@ def measure_ends(context: Context) -> list[Ends]:
     correction=Form(
         r"The minimiser stays fixed where the clients' gradients at it lie in the block of S, $\nabla_{\hat S}L_c = "
         r"0$ there; more is not corrected. Where they leave the block and the curvatures differ, a round of two or "
-        "more local steps can lead away from the minimiser, and FeDLRT stalls near where it does without correction: "
-        "at 0.4 to 2 times the distance in the runs made. Whether it is sufficient in the training of Figure 5 these "
-        "problems do not tell (fedlrt/fig-5).",
+        "more local steps can lead away from the minimiser, and FeDLRT can stall, nearer to it than without correction "
+        "or farther. On 60 random problems as the check draws them (4 x 4, three clients, curvatures in [1/2, 1], 200 "
+        "rounds) it comes to 0.14 to 1.8 times the distance without correction, nearer on 43 of them, and to 55 times "
+        "that with the full one or more; what the check's own runs come to stands in its scope. Whether it is "
+        "sufficient in the training of Figure 5 these problems do not tell (fedlrt/fig-5).",
         {"among": "agreeing"},
-        mutants=({"among": "all"}, {"kind": "none"}, {"close": 1e-9}, {"own": -1.0}),
+        mutants=({"among": "all"}, {"kind": "none"}, {"close": 1e-9}, {"own": -1.0}, {"farther": 1e6}),
     ),
     uses=("fedlrt/thm-4", "fedlrt/claim-hom-clients", "fedlrt/claim-het-plateau", "fedlrt/fig-5"),
     seen_in=("fedlrt/fig-5",),
@@ -175,9 +177,12 @@ def measure_ends(context: Context) -> list[Ends]:
 )
 def claim_simplified_sufficient(
     found: Sufficiency, kind: str = "simplified", among: str = "all", close: float = 1e-3, near: float = NEAR,
-    more: float = 0.06, same: float = 1e-9, own: float = 1e-8,
+    more: float = 0.06, same: float = 1e-9, own: float = 1e-8, farther: float = 3.0,
 ) -> Promises:  # fmt: skip
-    """Distances after all rounds over that of the start, a round from the minimiser, rounds beside full correction."""
+    """Distances after all rounds over that of the start, a round from the minimiser, rounds beside full correction.
+
+    Where gradients leave the block: the distance beside that with the full correction, ``farther`` times or more.
+    """
     if among == "Section 4.1":
         simplified, full = (found.runs[correction] for correction in ("simplified", "full"))
         most = (1.0 + more) * (len(full.distances) - 1)
@@ -191,8 +196,13 @@ def claim_simplified_sufficient(
             yield Promise("the first rounds are the algorithm's own", end.away, own, at_most=True)
             yield Promise("the minimiser stays", end.left[kind], 0.0, 1e-9, case=end.witness)
             yield Promise("it comes near the minimiser", end.distances[kind], close, at_most=True)
+        elif among == "agreeing":
+            full = farther * end.distances["full"]
+            yield Promise("it stalls farther than with full correction", full, end.distances[kind], at_most=True)
     told = "; ".join(
-        f"{'in the block' if end.agree else 'anywhere'}: " + ", ".join(f"{end.distances[k]:.2g} ({k})" for k in KINDS)
+        f"{'in the block' if end.agree else 'anywhere'}: "
+        + ", ".join(f"{end.distances[k]:.2g} ({k})" for k in KINDS)
+        + ("" if end.agree else f", {end.distances['simplified'] / end.distances['none']:.2f} times that without")
         for end in found.ends
     )
     rounds = ", ".join(f"{len(run.distances) - 1} ({name})" for name, run in found.runs.items())
