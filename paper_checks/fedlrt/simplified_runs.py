@@ -197,8 +197,8 @@ def claim_simplified_sufficient(
             yield Promise("the minimiser stays", end.left[kind], 0.0, 1e-9, case=end.witness)
             yield Promise("it comes near the minimiser", end.distances[kind], close, at_most=True)
         elif among == "agreeing":
-            full = farther * end.distances["full"]
-            yield Promise("it stalls farther than with full correction", full, end.distances[kind], at_most=True)
+            least = farther * end.distances["full"]
+            yield Promise("it stalls farther than with full correction", least, end.distances[kind], at_most=True)
     told = "; ".join(
         f"{'in the block' if end.agree else 'anywhere'}: "
         + ", ".join(f"{end.distances[k]:.2g} ({k})" for k in KINDS)
