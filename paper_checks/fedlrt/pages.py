@@ -154,7 +154,7 @@ ANALYSIS = Page(
             "the value 1 at 1 the step of Theorem 2 is admitted for all C = 1 to 32, and the rank is not found within "
             "200 rounds (a start of size 0.01 can fall below it for good, one of size 1 is still at rank 8); with "
             "those orthonormal for dx or for the uniform law rank and minimiser are found, ten times faster than by "
-            "FedLin, and the step is admitted for few clients (two to eight, by the points) or for one at most.",
+            "FedLin, and the step is admitted for few clients (two to eight, by the points) or for two at most.",
             (
                 "fedlrt/claim-hom-jointly",
                 "fedlrt/claim-hom-stepsize",
