@@ -190,6 +190,15 @@ def rounds_of(case: Case, peers: str | None, clients: int = 100, samples: int = 
     return {**found, **left_out, "largest difference of weights after a round": farthest}
 
 
+def alone(case: Case, rounds: int) -> Found:
+    """A round of FedAvg, ours and the bare loop's, and nobody else on the machine: the closest look at the overhead."""
+    problem = problem_of(case, 100, SAMPLES)
+    data, parts = problem.clients.data, [torch.from_numpy(problem.clients.parts[k]) for k in range(100)]
+    task = Task(case.make(), tuple(problem.start), data.x, data.y, parts, RATE, BATCH, SEED)
+    contenders = {"bare loop": Bare(task), "ours": Ours(problem, Sgd()), "forward and backward alone": Gradients(task)}
+    return ratios(in_turn(contenders, rounds, 100)[0], "bare loop")
+
+
 def largest_difference(one: State, other: Mapping[str, Tensor], names: Mapping[str, Any]) -> float:
     """Of the trained weights."""
     return max(float((one[name] - other[name]).abs().max()) for name in names)
@@ -261,11 +270,11 @@ def disjoint(count: int) -> Parts:
 
 
 def crowd(count: int, data: tuple[Tensor, Tensor]) -> tuple[float, Ours]:
-    """A federation of so many clients of one data set, and the CPU seconds of its start; data and network are there."""
+    """A federation of so many clients of one data set, and the CPU seconds of its start from indices and network on."""
     (x, y), module = data, small_perceptron(196, 20)
+    order, bounds = np.resize(np.arange(len(x), dtype=np.int64), count * 40), np.arange(count + 1, dtype=np.int64) * 40
     began = time.process_time()
-    order = np.resize(np.arange(len(x), dtype=np.int64), count * 40)
-    parts = Parts(order, np.arange(count + 1, dtype=np.int64) * 40)
+    parts = Parts(order, bounds)
     problem = network_problem(module, (x, y), parts[:1], (x[:100], y[:100]))
     problem = replace(problem, clients=replace(problem.clients, parts=parts))  # samples may stand at several clients
     one = Ours(problem, Sgd(), batch=8)
@@ -330,6 +339,7 @@ def sections(options: argparse.Namespace) -> dict[str, Callable[[], Found]]:
     mlp, convolutional = CASES["MLP 784-200-10"], CASES["ResNet-10, width 16, 14x14"]
     return {
         **{f"rounds, {name}": lambda case=case: rounds_of(case, peers) for name, case in CASES.items()},
+        "alone, ResNet-10, width 16, 14x14": lambda: alone(convolutional, 20),
         **{f"optimisers, {name}": lambda case=case: optimisers(case, 30) for name, case in CASES.items()},
         "factors, MLP 784-200-10": lambda: low_rank(mlp, 60),
         "factors, ResNet-10, width 16, 14x14": lambda: low_rank(convolutional, 15),
