@@ -9,9 +9,9 @@ from paper_checks.replay import Hypothesis, Violation, replay
 from paper_checks.stored_values import Values, square
 
 
-def _admitted(sigma: list[Fraction], square: Fraction) -> list[int]:
+def _admitted(sigma: list[Fraction], bound: Fraction) -> list[int]:
     """Ranks r1 with sigma_r1^2 + ... + sigma_2r^2 below the square of the threshold, as printed."""
-    return [r for r in range(1, len(sigma) + 1) if sum((s * s for s in sigma[r - 1 :]), Fraction(0)) < square]
+    return [r for r in range(1, len(sigma) + 1) if sum((s * s for s in sigma[r - 1 :]), Fraction(0)) < bound]
 
 
 @replay("fedlrt/eq-10")
