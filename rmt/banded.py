@@ -30,8 +30,10 @@ from rmt.spiked import SpikedModel, StableRank, check_dimension, power_of_two
 
 # Airy length beyond the turning point at which an edge eigenvector has left no weight that doubles can see.
 _AIRY_TAIL = 6.5
-# Above this size a band of several spikes is cheaper by shift and invert than by reduction to tridiagonal form.
+# Above this size a band of several spikes is cheaper by shift and invert than by reduction to tridiagonal form, for at
+# most one eigenvalue in so many: each takes a vector that is kept orthogonal to all others.
 _LONG_BAND = 1500
+_ONE_IN = 20
 _HEAD = 600
 
 
@@ -300,7 +302,7 @@ def _largest(
         values = eigh_tridiagonal(
             band[0], band[1, :-1], eigvals_only=True, select="i", select_range=window, lapack_driver="stebz"
         )[::-1]
-    elif rows <= _LONG_BAND:
+    elif rows <= _LONG_BAND or _ONE_IN * count > rows:
         values = eig_banded(band, lower=True, eigvals_only=True, select="i", select_range=window)[::-1]
     else:
         values = _largest_of_long_band(band, count)
