@@ -151,9 +151,7 @@ def rounds_of(case: Case, peers: str | None, clients: int = 100, samples: int = 
     Of ours with two workers the wall time alone is told: flwr's simulation has as many processes with clients.
     """
     problem = problem_of(case, clients, samples)
-    data = problem.clients.data
-    parts = [torch.from_numpy(problem.clients.parts[k]) for k in range(clients)]
-    task = Task(case.make(), tuple(problem.start), data.x, data.y, parts, RATE, BATCH, SEED)
+    task = task_of(case, problem)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         place = Path(folder) / "task.pt"
         torch.save(tuple(task), place)
@@ -190,11 +188,17 @@ def rounds_of(case: Case, peers: str | None, clients: int = 100, samples: int = 
     return {**found, **left_out, "largest difference of weights after a round": farthest}
 
 
+def task_of(case: Case, problem: NetworkProblem) -> Task:
+    """The same work for those who know nothing of the project."""
+    clients = problem.clients
+    parts = [torch.from_numpy(part) for part in clients.parts]
+    return Task(case.make(), tuple(problem.start), clients.data.x, clients.data.y, parts, RATE, BATCH, SEED)
+
+
 def alone(case: Case, rounds: int) -> Found:
     """A round of FedAvg, ours and the bare loop's, and nobody else on the machine: the closest look at the overhead."""
     problem = problem_of(case, 100, SAMPLES)
-    data, parts = problem.clients.data, [torch.from_numpy(problem.clients.parts[k]) for k in range(100)]
-    task = Task(case.make(), tuple(problem.start), data.x, data.y, parts, RATE, BATCH, SEED)
+    task = task_of(case, problem)
     contenders = {"bare loop": Bare(task), "ours": Ours(problem, Sgd()), "forward and backward alone": Gradients(task)}
     return ratios(in_turn(contenders, rounds, 100)[0], "bare loop")
 

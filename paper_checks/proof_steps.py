@@ -33,6 +33,17 @@ def non_negative(expression: Any) -> bool:
     return bool(all(c >= 0 for c in sympy.Poly(expanded, *symbols).coeffs()) if symbols else expanded >= 0)
 
 
+def positive(expression: Any) -> bool:
+    """Whether a rational expression in positive symbols is a quotient of polynomials without negative coefficients.
+
+    >>> x = sympy.Symbol("x", positive=True)
+    >>> positive((1 + x) / (2 + x**2)), positive(x - 1), positive(x - x)
+    (True, False, False)
+    """
+    above, below = sympy.fraction(sympy.together(expression))
+    return bool(above != 0) and non_negative(above) and non_negative(below)
+
+
 def first_flaw(*flaws: str) -> str:
     """The first flaw, or nothing."""
     return next((flaw for flaw in flaws if flaw), "")

@@ -89,7 +89,7 @@ class Network:
 
     @property
     def joint_in_tests(self) -> bool:
-        """Whether it does in evaluation mode: batch norm without running statistics."""
+        """Whether what it makes of a sample in evaluation mode does: batch norm without running statistics."""
         return any(
             isinstance(layer, _BatchNorm) and layer.running_mean is None for layer in self.testing.module.modules()
         )

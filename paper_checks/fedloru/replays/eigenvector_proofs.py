@@ -12,9 +12,9 @@ from typing import Any
 
 import sympy
 
-from paper_checks.fedloru.replays.limit_proofs import Steps, determinant, more, n, outliers, positive, theta
+from paper_checks.fedloru.replays.limit_proofs import Steps, determinant, more, n, outliers, theta
 from paper_checks.fedloru.replays.step_proofs import concluded
-from paper_checks.proof_steps import rational
+from paper_checks.proof_steps import positive, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 

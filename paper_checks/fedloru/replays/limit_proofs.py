@@ -20,7 +20,7 @@ import sympy
 
 from paper_checks.fedloru.replays.step_proofs import concluded
 from paper_checks.fedloru.replays.weyl_proofs import between
-from paper_checks.proof_steps import non_negative, rational
+from paper_checks.proof_steps import positive, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
@@ -28,12 +28,6 @@ n, theta, more, other = sympy.symbols("n theta a b", positive=True)
 sigma, s = sympy.symbols("sigma s", positive=True)
 
 Steps = list[tuple[bool, str]]
-
-
-def positive(expression: Any) -> bool:
-    """Whether a rational expression in positive symbols is a quotient of polynomials without negative coefficients."""
-    above, below = sympy.fraction(sympy.together(expression))
-    return bool(above != 0) and non_negative(above) and non_negative(below)
 
 
 def semicircle(edge: Any) -> Steps:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import sympy
 
-from paper_checks.fedloru.replays.limit_proofs import Steps, more, n, other, outliers, positive, semicircle, theta
+from paper_checks.fedloru.replays.limit_proofs import Steps, more, n, other, outliers, semicircle, theta
 from paper_checks.fedloru.replays.step_proofs import concluded
-from paper_checks.proof_steps import rational
+from paper_checks.proof_steps import positive, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 

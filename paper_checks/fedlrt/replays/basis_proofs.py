@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 
 from paper_checks.fedlrt.replays.low_rank_proofs import flaw_of_tail
-from paper_checks.fedlrt.replays.update_proofs import SIZES, U, Ubar, Ut, V, Vbart, Vt, differ
+from paper_checks.fedlrt.replays.update_proofs import SIZES, U, Ubar, Ut, V, Vbart, Vt, differ, linear_loss
 from paper_checks.proof_steps import first_flaw, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
@@ -139,11 +139,7 @@ def step_chain(values: Values) -> Proof:
     """
     scale, plain, flaws = rational(values["scale"]), int(values["plain"]), []
     for m, n, r in SIZES:
-        left, middle, right, slope = (
-            sympy.Matrix(rows, columns, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
-            for name, rows, columns in (("u", m, r), ("s", r, r), ("v", n, r), ("g", m, n))
-        )
-        loss = sum(a * b for a, b in zip(slope, left * middle * right.T, strict=True))
+        left, middle, right, slope, loss = linear_loss(m, n, r)
         found = left.applyfunc(lambda entry, loss=loss: sympy.diff(loss, entry))
         stated = scale * slope * right * (middle if plain else middle.T)
         flaws.append(differ(found, stated, f"the gradient in U, {m} x {n}"))

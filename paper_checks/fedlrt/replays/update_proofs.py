@@ -42,17 +42,22 @@ def differ(left: Any, right: Any, flaw: str) -> str:
     )
 
 
+def linear_loss(m: int, n: int, r: int) -> tuple[Any, ...]:
+    r"""U, S, V and G with symbols for entries, m x r, r x r, n x r and m x n, and $\langle G, USV^\top\rangle$."""
+    U, S, V, G = (
+        sympy.Matrix(rows, columns, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
+        for name, rows, columns in (("u", m, r), ("s", r, r), ("v", n, r), ("g", m, n))
+    )
+    return U, S, V, G, sum(a * b for a, b in zip(G, U * S * V.T, strict=True))
+
+
 def flaw_of_chain(share: Any = 1) -> str:
     r"""Why $\nabla_SL(USV^\top)$ is not $U^\top\nabla_WL\,V$, for any U and V of some sizes; empty if it is.
 
     A derivative at a point sees the loss to first order, so that a linear loss $\langle G, W\rangle$ stands for all.
     """
     for m, n, r in SIZES:
-        left, S, right, G = (
-            sympy.Matrix(rows, columns, lambda i, j, name=name: sympy.Symbol(f"{name}_{i}{j}"))
-            for name, rows, columns in (("u", m, r), ("s", r, r), ("v", n, r), ("g", m, n))
-        )
-        loss = sum(a * b for a, b in zip(G, left * S * right.T, strict=True))
+        left, S, right, G, loss = linear_loss(m, n, r)
         slope = S.applyfunc(lambda entry, loss=loss: sympy.diff(loss, entry))
         if not (slope - share * left.T * G * right).expand().is_zero_matrix:
             return f"the gradient in the coefficients, {m} x {n}"

@@ -12,9 +12,9 @@ from typing import Any
 
 import sympy
 
-from paper_checks.proof_steps import rational
+from paper_checks.proof_steps import positive, rational
 from paper_checks.replay import Proof, proof
-from paper_checks.rolora.replays.logarithms import flaw_of_logarithms, positive, w, z
+from paper_checks.rolora.replays.logarithms import flaw_of_logarithms, w, z
 from paper_checks.stored_values import Values
 
 u, h, s = sympy.symbols("u h s", positive=True)
