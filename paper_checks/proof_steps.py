@@ -34,14 +34,14 @@ def non_negative(expression: Any) -> bool:
 
 
 def positive(expression: Any) -> bool:
-    """Whether a rational expression in positive symbols is a quotient of polynomials without negative coefficients.
+    """Whether a rational expression in positive symbols is a quotient of polynomials whose coefficients have one sign.
 
     >>> x = sympy.Symbol("x", positive=True)
     >>> positive((1 + x) / (2 + x**2)), positive(x - 1), positive(x - x)
     (True, False, False)
     """
     above, below = sympy.fraction(sympy.together(expression))
-    return bool(above != 0) and non_negative(above) and non_negative(below)
+    return bool(above != 0) and any(non_negative(sign * above) and non_negative(sign * below) for sign in (1, -1))
 
 
 def first_flaw(*flaws: str) -> str:

@@ -129,7 +129,7 @@ ANALYSIS = Page(
         ),
         Headline(
             "The simplified correction is sufficient where the clients' gradients at the solution lie in the block; on "
-            "toy problems where they do not, it can stall, nearer to the solution than without correction or farther.",
+            "toy problems where they do not, it can stall away from the solution.",
             ("fedlrt/claim-simplified-sufficient",),
         ),
         Headline(
