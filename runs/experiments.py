@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from algorithms.federation import FederationError
-from runs.folder import train
+from runs.folder import BusyError, train
 from runs.listing import SETTINGS, FoundRun, found_runs
 from runs.plan import Plan, planned
 from runs.settings import Conduct, RunError, at_least
@@ -22,6 +22,8 @@ from runs.settings import Conduct, RunError, at_least
 Say = Callable[[str], None]
 COSTLESS = {"round", "rank", "bytes_down", "bytes_up", "alignment"}
 """Metrics of every round, evaluated or not."""
+SECONDS_BETWEEN_LOOKS = 1.0
+"""Where nothing is left to do but to wait for another process."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,8 @@ def carried_out(
     """The outcomes of all runs of an experiment, in their order; those that are missing are run first, on one thread.
 
     An interruption loses no round that was done; the next call goes on there. A run that fails in one of its rounds, as
-    one that diverges does, is an outcome, and is tried again by the next call.
+    one that diverges does, is an outcome, and is tried again by the next call. Several processes may carry out
+    experiments in one store: a run that another one is at is left to it, and waited for at the end.
 
     Args:
         experiment: The table of runs.
@@ -152,18 +155,30 @@ def carried_out(
     lacking = missing(experiment, store)
     failures: dict[str, str] = {}
     watch = _Watch(sum(trial.rounds for trial, _ in lacking), len(lacking), say)
-    with _one_thread():
-        for number, (trial, seed) in enumerate(lacking, start=1):
-            plan = trial.plan(seed, root)
-            folder = store / plan.folder
+
+    def done(number: int, trial: Trial, seed: int) -> bool:
+        plan = trial.plan(seed, root)
+        folder = store / plan.folder
+        try:
             if not _stands(folder, trial):  # as it does after a line of the same settings
-                try:
-                    train(_not_shortened(plan, folder), folder, watch.of(number, trial, seed))
-                except FederationError as error:
-                    if not (folder / SETTINGS).exists():
-                        raise  # it failed at the start
-                    failures[plan.folder] = str(error)
-            watch.over(trial.rounds)
+                train(_not_shortened(plan, folder), folder, watch.of(number, trial, seed))
+        except BusyError:
+            return False
+        except FederationError as error:
+            if not (folder / SETTINGS).exists():
+                raise  # it failed at the start
+            failures[plan.folder] = str(error)
+        watch.over(trial.rounds)
+        return True
+
+    waiting = list(enumerate(lacking, start=1))
+    with _one_thread():
+        while waiting:
+            busy = [(number, run) for number, run in waiting if not done(number, *run)]
+            if len(busy) == len(waiting):
+                say(f"{len(busy)} of {len(lacking)} runs are under way in another process: waiting for it")
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+            waiting = busy
     return [_outcome(trial, seed, store, failures) for trial, seed in experiment.runs]
 
 

@@ -41,6 +41,10 @@ Progress = Callable[[Metrics], None]
 _ELSEWHERE = "name another folder with --out, or start anew with --force"
 
 
+class BusyError(RunError):
+    """Another process trains in the folder."""
+
+
 def train(
     plan: Plan,
     folder: Path,
@@ -63,6 +67,7 @@ def train(
         The last round's metrics.
 
     Raises:
+        BusyError: Another process trains in the folder.
         RunError: The run cannot start or go on, or something else stands in the folder.
         FederationError: A round failed; the message says which round the folder keeps.
         OSError: The folder cannot be written.
@@ -91,7 +96,7 @@ def train(
         if not locked:
             stack.enter_context(_alone(folder))
             if (folder / SETTINGS).exists():
-                raise RunError(f"another run has begun in {folder}; name another with --out")
+                raise BusyError(f"another run has begun in {folder}; name another with --out")
         if replace is not None:
             replace(_removed(folder, checkpoints))
         write_plan(folder, plan, given, earlier if before and earlier != plan.digest else None)
@@ -266,7 +271,7 @@ def _alone(folder: Path) -> Iterator[None]:
         try:
             flock(descriptor, LOCK_EX | LOCK_NB)
         except BlockingIOError as error:
-            raise RunError(f"another run is writing into {folder}; wait for it, or name another with --out") from error
+            raise BusyError(f"another run is writing into {folder}; wait for it, or name another with --out") from error
         yield
     finally:
         os.close(descriptor)

@@ -1,5 +1,6 @@
 """Experiments: what is missing is run, what was cut off goes on, and what two of them share is run once."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -69,6 +70,31 @@ def test_what_was_cut_off_goes_on_to_the_same_numbers(tmp_path):
     shorter = Experiment((replace(ONE, rounds=4),))
     carried_out(shorter, tmp_path)
     assert rows(carried_out(experiment, tmp_path)) == rows(carried_out(experiment, tmp_path / "at once"))
+
+
+def test_a_run_of_another_process_is_left_to_it_and_waited_for(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    experiment = Experiment((ONE, OTHER))
+    expected = rows(carried_out(experiment, tmp_path / "alone"))
+    folder = tmp_path / "shared" / ONE.plan(0).folder
+    folder.mkdir(parents=True)
+    another = os.open(folder, os.O_RDONLY)
+    fcntl.flock(another, fcntl.LOCK_EX)
+    said = []
+
+    def let_go(text):
+        said.append(text)
+        if "waiting" in text:
+            os.close(another)
+
+    assert rows(carried_out(experiment, tmp_path / "shared", say=let_go)) == expected
+    order = list(dict.fromkeys(text.split(", round")[0] for text in said))
+    assert order == [
+        "run 2 of 3: one, seed 1",
+        "run 3 of 3: other, seed 0",
+        "1 of 3 runs are under way in another process: waiting for it",
+        "run 1 of 3: one, seed 0",
+    ]
 
 
 def test_a_run_that_diverges_is_an_outcome_and_the_others_go_on(tmp_path):
