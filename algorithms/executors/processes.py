@@ -10,9 +10,8 @@ A script that uses this needs the line ``if __name__ == "__main__":``, since eve
 
 from __future__ import annotations
 
-import signal
 import weakref
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from multiprocessing.connection import Connection, wait
@@ -20,17 +19,13 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 import torch
-from torch import multiprocessing
 
 from algorithms.executors.sharing import Packed, unpack
 from algorithms.executors.worker import Failure, Order, packed, serve
 from algorithms.federation import FederationError
 from algorithms.partial_sums import Sum, part_size
 from algorithms.trip import Cohort, Key, Receipt, Reply, Trip, require_whole
-from workloads.lifeline import uninterrupted, worker_environment
-
-_UNGUARDED = 79
-"""Status of a worker whose script would start workers when it is imported."""
+from workloads.crew import Crew
 
 
 @dataclass
@@ -89,7 +84,7 @@ class Processes:
         require_whole(1, workers=workers, threads=threads)
         self.workers, self.threads = workers, threads
         self._workers: list[_Worker] = []
-        self._end: Callable[[], object] | None = None
+        self._crew: Crew | None = None
         self._served: MutableMapping[Key, _Served] = weakref.WeakKeyDictionary()
         self._numbers = count()
         self._gone: list[int] = []
@@ -123,9 +118,9 @@ class Processes:
 
     def close(self) -> None:
         """Ends the workers; the next trip starts new ones."""
-        if self._end is not None:
-            self._end()
-        self._workers, self._end = [], None
+        if self._crew is not None:
+            self._crew.close()
+        self._workers, self._crew = [], None
         for served in self._served.values():
             served.lost = bool(served.owners)
 
@@ -153,7 +148,7 @@ class Processes:
                     answer.raise_here()
                 yield answer
         except (EOFError, OSError) as error:
-            message = self._obituary()
+            message = None if self._crew is None else self._crew.obituary()
             self.close()
             if message is None:
                 raise
@@ -163,41 +158,9 @@ class Processes:
             raise
 
     def _start(self) -> None:
-        if self._workers:
-            return
-        if getattr(
-            multiprocessing.current_process(), "_inheriting", False
-        ):  # as multiprocessing finds it out, too late
-            raise SystemExit(_UNGUARDED)
-        context = multiprocessing.get_context("spawn")
-        watched, held = context.Pipe(duplex=False)
-        settings = self.threads, torch.get_default_dtype()
-        self._end = weakref.finalize(self, _end, held, self._workers)
-        with worker_environment(), uninterrupted():
-            for _ in range(self.workers):
-                here, there = context.Pipe()
-                process = context.Process(target=serve, args=(there, watched, *settings), daemon=True)
-                process.start()
-                there.close()
-                self._workers.append(_Worker(process, here))
-        watched.close()
-
-    def _obituary(self) -> str | None:
-        """How a worker ended, if one did."""
-        gone = wait([worker.process.sentinel for worker in self._workers], timeout=5.0)
-        code = None
-        for process in (worker.process for worker in self._workers if worker.process.sentinel in gone):
-            process.join(timeout=5.0)  # its end of the pipe closes before it can be asked how it ended
-            code = code or process.exitcode
-        if not gone:
-            return None
-        if code == _UNGUARDED:
-            return (
-                "a worker imports the script, which starts workers in turn; put what it does under "
-                'if __name__ == "__main__":'
-            )
-        why = f"was ended by {signal.Signals(-code).name}" if code and code < 0 else f"ended (status {code})"
-        return f"a worker {why}, most likely for want of memory; name fewer workers, or free memory"
+        if not self._workers:
+            self._crew = Crew(self.workers, serve, self.threads, torch.get_default_dtype())
+            self._workers = list(map(_Worker, self._crew.processes, self._crew.connections))
 
     def _serving(self, trip: Trip) -> _Served:
         """The federation of a trip; in a new round its clients may go to other workers.
@@ -274,14 +237,3 @@ def _same(one: Sequence[Any], other: Sequence[Any]) -> bool:
         a is b or (a is not None and b is not None and a[0] == b[0] and a[1] is b[1])
         for a, b in zip(one, other, strict=True)
     )
-
-
-def _end(held: Connection, workers: Sequence[_Worker]) -> None:
-    """Workers end when the pipe that they watch is closed."""
-    held.close()
-    for worker in workers:
-        worker.connection.close()
-        worker.process.join(timeout=5.0)
-        if worker.process.is_alive():
-            worker.process.kill()
-            worker.process.join()

@@ -18,7 +18,6 @@ from algorithms.federation import FederationError
 from algorithms.partial_sums import added_up
 from algorithms.sequential import Sequential
 from algorithms.trip import Reply, Trip
-from workloads.lifeline import end_with_pipe
 
 
 @dataclass(frozen=True)
@@ -69,9 +68,8 @@ class Failure:
         raise self.error
 
 
-def serve(connection: Connection, watched: Connection, threads: int, dtype: torch.dtype) -> None:
+def serve(connection: Connection, threads: int, dtype: torch.dtype) -> None:
     """The life of a worker."""
-    end_with_pipe(watched)
     torch.set_num_threads(threads)
     torch.set_default_dtype(dtype)
     federations: dict[int, Held] = {}

@@ -1,0 +1,92 @@
+"""Processes that wait for orders over connections of their own, and end with the one that started them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import weakref
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from workloads.lifeline import end_with_pipe, uninterrupted, worker_environment
+
+_UNGUARDED = 79
+"""Status of a worker whose script would start workers when it is imported."""
+
+
+class Crew:
+    """Processes with one thread for linear algebra, which leave Ctrl-C to their starter.
+
+    A script that starts them needs the line ``if __name__ == "__main__":``, since every one of them imports it.
+
+    Attributes:
+        processes: Started.
+        connections: To each of them; at the other end is the first argument of what it does.
+    """
+
+    def __init__(self, count: int, serve: Callable[..., None], *settings: Any) -> None:
+        """Starts them.
+
+        Args:
+            count: How many.
+            serve: What each does, a function of a module: called with its connection and the settings.
+            settings: Of all.
+        """
+        if getattr(
+            multiprocessing.current_process(), "_inheriting", False
+        ):  # as multiprocessing finds it out, too late
+            raise SystemExit(_UNGUARDED)
+        context = multiprocessing.get_context("spawn")
+        watched, held = context.Pipe(duplex=False)
+        self.processes: list[BaseProcess] = []
+        self.connections: list[Connection] = []
+        self._end = weakref.finalize(self, _end, held, self.processes, self.connections)
+        with worker_environment(), uninterrupted():
+            for _ in range(count):
+                here, there = context.Pipe()
+                process = context.Process(target=_live, args=(watched, serve, there, *settings), daemon=True)
+                process.start()
+                there.close()
+                self.processes.append(process)
+                self.connections.append(here)
+        watched.close()
+
+    def close(self) -> None:
+        """Ends them, in the middle of their work if need be."""
+        self._end()
+
+    def obituary(self) -> str | None:
+        """How one of them ended and what to do, if one did."""
+        gone = wait([process.sentinel for process in self.processes], timeout=5.0)
+        code = None
+        for process in (process for process in self.processes if process.sentinel in gone):
+            process.join(timeout=5.0)  # its end of the pipe closes before it can be asked how it ended
+            code = code or process.exitcode
+        if not gone:
+            return None
+        if code == _UNGUARDED:
+            return (
+                "a worker imports the script, which starts workers in turn; put what it does under "
+                'if __name__ == "__main__":'
+            )
+        why = f"was ended by {signal.Signals(-code).name}" if code and code < 0 else f"ended (status {code})"
+        return f"a worker {why}, most likely for want of memory; name fewer workers, or free memory"
+
+
+def _live(watched: Connection, serve: Callable[..., None], connection: Connection, *settings: Any) -> None:
+    end_with_pipe(watched)
+    serve(connection, *settings)
+
+
+def _end(held: Connection, processes: Sequence[BaseProcess], connections: Sequence[Connection]) -> None:
+    """They end when the pipe that they watch is closed."""
+    held.close()
+    for connection in connections:
+        connection.close()
+    for process in processes:
+        process.join(timeout=5.0)
+        if process.is_alive():
+            process.kill()
+            process.join()
