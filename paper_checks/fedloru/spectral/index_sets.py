@@ -43,24 +43,28 @@ def _sets(instance: Instance, reading: Reading) -> tuple[frozenset[int], frozens
         r"$\mathcal{P}_M \subseteq \mathcal{P}_N$ and $\mathcal{Q}_M \subseteq \mathcal{Q}_N$ for the eigenvalues that "
         r"leave the bulk, $\mathcal{P}_N = \{i \le p : \theta_i > \sigma s_N\}$ and $\mathcal{Q}_N$ likewise; the "
         r"larger set has in addition exactly the spikes with $\sigma s_N < |\theta_i| \le \sigma s_M$. By the "
-        r"condition $g_N^{-1}(\theta_i) > U_N$ alone both sets hold every spike but those at the threshold, and "
-        "neither includes the other.",
-        {"reverse": True, "readings": ("limit",), "assumption": False},
-        mutants=({"reverse": False}, {"readings": ("condition",)}, {"exchanged": True}, {"reach": 1.1}, {"reach": 0.9}),
+        r"condition $g_N^{-1}(\theta_i) > U_N$ alone either set holds every spike but one at its own threshold: they "
+        r"are equal unless a spike is at one, and the printed inclusion fails exactly for $|\theta_i| = \sigma s_M$.",
+        {"reverse": True, "readings": ("limit",), "assumption": False, "by_condition": "M"},
+        mutants=(
+            {"reverse": False}, {"readings": ("condition",)}, {"exchanged": True}, {"reach": 1.1}, {"reach": 0.9},
+            {"by_condition": "N"}, {"by_condition": "neither"},
+        ),
         asks="neither",
     ),
     uses=("fedloru-v2/prop-3.1",),
     because="The client has more noise, so that its outliers are a part of the server's: the inclusion goes the "
     "other way round.",
     expect=("corrected", "proof"),
-)
+)  # fmt: skip
 def claim_inclusion(
     instances: list[Instance], reverse: bool = False, readings: tuple[Reading, ...] = READINGS, clear: bool = False,
-    assumption: bool = True, exchanged: bool = False, reach: float = 1.0,
+    assumption: bool = True, exchanged: bool = False, reach: float = 1.0, by_condition: str = "",
 ) -> Evidence:  # fmt: skip
     """A spike beyond sigma s_M lies beyond sigma s_N: what leaves the bulk at M leaves it at N.
 
-    ``reach`` scales the upper end of the gap, ``exchanged`` lets s_N exceed s_M.
+    ``reach`` scales the upper end of the gap, ``exchanged`` lets s_N exceed s_M, ``by_condition`` names the threshold
+    at which a spike breaks the printed inclusion of the sets by the condition.
     """
 
     def gap(instance: Instance, reading: Reading) -> Gap:
@@ -75,12 +79,22 @@ def claim_inclusion(
             if instance.noise_N < abs(theta) <= Fraction(reach) * instance.noise_M
         )  # fmt: skip
         others = len(between ^ (at_N - at_M))
+        if by_condition:
+            whole_M, whole_N = _sets(instance, "condition")
+            at = {"M": instance.noise_M, "N": instance.noise_N}.get(by_condition)
+            others += len((whole_N - whole_M) ^ {i for i, theta in enumerate(instance.spikes) if abs(theta) == at})
         return Gap(others > 0, others, "the additional indices are others")
 
-    beyond = {THETA_J: SIGMA * (S_N + A) + B}  # a spike above the threshold at M
+    def proof() -> tuple[Fact, ...]:
+        beyond = {THETA_J: SIGMA * (S_N + A) + B}  # a spike above the threshold at M
+        g_N = outliers(SYMBOLS)[2]  # by the condition only a spike at the threshold is out
+        return together(
+            positive("theta_j - sigma s_N", THETA_J - SIGMA * S_N, beyond),
+            identity("g - U", g_N - 2 * SIGMA * S_N - (THETA_J - SIGMA * S_N) ** 2 / THETA_J),
+        )
+
     return judge_instances(
-        assumed(instances, assumption, clear), gap, readings,
-        proof=lambda: together(positive("theta_j - sigma s_N", THETA_J - SIGMA * S_N, beyond)) if reverse else (),
+        assumed(instances, assumption, clear), gap, readings, proof=lambda: proof() if reverse else (),
         scope="spikes of both signs below, at, between and above the thresholds",
         printed="the set at M within that at N" if reverse else "the set at N within that at M",
     )  # fmt: skip
@@ -223,10 +237,10 @@ def eq_38(
 
 @cache
 def _shares_are_ordered() -> tuple[Fact, ...]:
-    r"""The three signs behind eq. 42 for $\theta_0^2 \ge \sigma^2 s_M^2$ (squares: signs drop out).
+    r"""The signs behind eq. 42 for $\theta_0^2 \ge \sigma^2 s_M^2$ (squares: signs drop out).
 
-    The edge share grows from N to M; beyond the threshold at M a spike's share exceeds that of the edge; between the
-    thresholds its share at N is below that of the edge at M.
+    The edge share grows from N to M; beyond the threshold at M a spike's share exceeds that of the edge, and at that of
+    N, by the condition; between the thresholds its share at N is below that of the edge at M.
     """
     g_Mj, g_N0, g_Nj, g_M0 = outliers(SYMBOLS)
     edge_M, edge_N = (2 * SIGMA * S_M / g_M0) ** 2, (2 * SIGMA * S_N / g_N0) ** 2
@@ -235,6 +249,11 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
         positive("edges", edge_M - edge_N, {S_M: S_N + A, THETA_0: above + B}),
         positive(
             "spikes at M", (g_Mj / g_M0) ** 2 - edge_M, {S_M: S_N + A, THETA_J: above + B, THETA_0: above + B + C}
+        ),
+        positive(
+            "a spike at N's threshold, by the condition",
+            (g_Mj / g_M0) ** 2 - edge_M,
+            {S_M: S_N + A, THETA_J: SIGMA * S_N, THETA_0: above + B},
         ),
         positive("between", edge_M - (g_Nj / g_N0) ** 2, {THETA_J: above, S_M: S_N + A + B, THETA_0: between + C}),
     )
@@ -255,22 +274,28 @@ def _shares_are_ordered() -> tuple[Fact, ...]:
         r"corrected are $\ge B_N D$ as well. Both for $\theta_0^2 \ge \sigma^2 s_M^2$. (The proof "
         r"defines $\mathcal{P}_N$ in two ways, by $g_N^{-1}(\theta_i) > U_N$ and by $\lambda_i(H_N) \to "
         r"g_N^{-1}(\theta_i)$, as if they gave one set, and so for $\mathcal{Q}_N$, $\mathcal{P}_M$, $\mathcal{Q}_M$. "
-        r"The second is taken; by the first the chain holds as printed unless a spike is at a threshold.)",
-        {"last_equal": False, "readings": ("limit",), "also_matched": True},
-        mutants=({"last_equal": True}, {"assumption": False}, {"factor": 1.01}, {"sign": -1}, {"everything": True}),
+        r"The second is taken; by the first the chain holds as printed unless a spike is at $\sigma s_M$.)",
+        {"last_equal": False, "readings": ("limit",), "also_matched": True, "by_condition": "off the threshold"},
+        mutants=(
+            {"last_equal": True}, {"assumption": False}, {"factor": 1.01}, {"sign": -1}, {"everything": True},
+            {"by_condition": "everywhere"},
+        ),
         asks="neither",
     ),
     uses=("fedloru-v2/eq-38", "fedloru-v2/claim-inclusion", "fedloru-v2/eq-43", "fedloru-v2/claim-sign-N"),
     because="Spikes between the thresholds count among $M_u + M_l$ and not in $B_N$: the last equality is an "
     "inequality.",
     expect=("corrected", "proof"),
-)
+)  # fmt: skip
 def eq_42(
     instances: list[Instance], last_equal: bool = True, also_matched: bool = False,
     readings: tuple[Reading, ...] = READINGS, clear: bool = False, assumption: bool = True, factor: float = 1.0,
-    sign: int = 1, everything: bool = False,
+    sign: int = 1, everything: bool = False, by_condition: str = "",
 ) -> Evidence:  # fmt: skip
-    """Term by term: every index of the sums adds at least D, which is not negative; in eq. 38 as corrected too."""
+    """Term by term: every index of the sums adds at least D, which is not negative; in eq. 38 as corrected too.
+
+    ``by_condition`` adds the printed chain with the sets by the condition, with or without spikes at M's threshold.
+    """
     times = Fraction(factor)
 
     def sums(index: Index) -> tuple[Any, Any, Any, Any]:
@@ -288,6 +313,10 @@ def eq_42(
             gaps.append((middle - right, f"the middle exceeds the right end by {float(abs(middle - right)):.6g}"))
         if also_matched:
             gaps.append((right - matched, "the corrected sums are below the right end"))
+        if by_condition == "everywhere" or (by_condition and instance.noise_M not in map(abs, instance.spikes)):
+            terms = [[count * value for value in sums(index)] for index, count in _indices(instance, "condition")]
+            left, middle, right, _ = map(sum, zip(*terms, strict=True))
+            gaps.append((max(middle - left, abs(middle - right)), "the printed chain by the condition fails"))
         worst, part = max(gaps, key=lambda found: found[0])
         return Gap(worst > 0, worst, part)
 
