@@ -55,4 +55,5 @@ def assump_bulk(values: Values) -> Violation:
     moment, weight = (theta, theta**2 + 1)[power - 1], 1 - 1 / theta**2
     weighted = (moment - weight * (theta + 1 / theta) ** power) / (1 - weight)
     return Violation(abs(weighted - (power - 1)), 0, assumes=assumes,
-                     reads="|weighted mean over the bulk - its value for uniform weights|")  # fmt: skip
+                     reads="one spike theta, sigma s_N = 1, power of the bulk eigenvalues: |their mean weighted by the "
+                     "squared overlaps with v - that for uniform weights|")  # fmt: skip

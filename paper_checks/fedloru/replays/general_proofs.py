@@ -46,7 +46,7 @@ def branches(values: Values) -> Steps:
 
 @proof("fedloru-v1/prop-3.2", coefficient="1", edge="1", threshold="1")
 def v1_prop_3_2(values: Values) -> Proof:
-    r"""Both branches, and fixed indices past the outliers; see ``branches``.
+    r"""Both branches, and fixed indices past the outliers, as told under Branches.
 
     Where the density vanishes like a root at the edge, g has an infinite slope there, so that its inverse $R_{\mu_N}(w)
     + 1/w$ has a critical point, with the value $U_N$, at the threshold, and exceeds $U_N$ on both sides of it. A
@@ -74,10 +74,10 @@ def v1_thm_3_3(values: Values) -> Proof:
 
     $\|H\|_F^2/R \to s^2m_2$ by weak convergence and (E), as the spikes change $\|H\|_F$ by a bounded amount. The norm
     tends to the largest of $s\max(|L|, |U|)$ and the outliers in modulus. For an outlier $\lambda = \theta + sR(x)$, $x
-    = s/\theta$, $\lambda - s\lambda' = \theta(1 - x^2R'(x)) > 0$, because the inverse $R(w) + 1/w$ of g falls up to
-    $g(U^+)$. So $s/\lambda$ is the least of functions that increase strictly (outliers) and one that is constant (the
-    bulk), and outliers disappear as s grows: the limit of the difference is positive if and only if an outlier is the
-    norm at N.
+    = s/\theta > 0$, $\lambda - s\lambda' = \theta(1 - x^2R'(x)) > 0$, because the inverse $R(w) + 1/w$ of g falls up to
+    $g(U^+)$; mirrored for a negative one. So $s/\lambda$ is the least of functions that increase strictly (outliers)
+    and one that is constant (the bulk), and outliers disappear as s grows: the limit of the difference is positive if
+    and only if an outlier is the norm at N.
 
     Where the bulk is the norm at both: one spike $0 < \theta < s_N(|L| - |U|)$, and noise whose least eigenvalue L is
     double. By Weyl's inequalities L s is an eigenvalue of H, and the norm is $s|L|$ exactly. Then

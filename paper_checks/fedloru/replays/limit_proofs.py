@@ -89,7 +89,7 @@ def determinant() -> Steps:
 
 
 def outliers(z: Any, threshold: Any) -> Steps:
-    r"""$1 = \theta g(z)$ has the one solution $\theta + n^2/\theta$ beyond U for $\theta > n$, and none for less.
+    r"""$1 = \theta g(z)$ has the one solution $\theta + n^2/\theta$ beyond U for $\theta > n$, and none else.
 
     g falls from $g(U) = 1/n$ to 0 there. The solution grows with $\theta$, so that the i-th largest belongs to the i-th
     spike. Negative spikes are mirrored.

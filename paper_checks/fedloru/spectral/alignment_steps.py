@@ -61,11 +61,12 @@ def expected_norms(scene: Scene, rank: int, form: str, noise: float = 1.0) -> fl
     measure=measure_clear,
     control=Form("The statement for gradients without own errors.", {"scenes": ("no own errors",)}),
     correction=Form(
-        "With one gradient for all clients and independent Gaussian own errors of variance b in every direction, the "
-        r"slopes $m + \sqrt b\,z$ are random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, and the expected "
-        r"quotient is no quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le r}\alpha_i^2\phi_i^2/\sum_{i \le "
-        r"r}\alpha_i^2$ with $A_r = E\cos\angle(m + \sqrt b z, m) < 1$. The printed limits hold if and only if $b = 0$ "
-        "($A_r = 1$ also for slopes that vary in size only).",
+        r"Let $|\theta_i|$ be distinct, the noise Gaussian, and the clients' gradients one of bounded norm with "
+        "components other than 0 along the $v_i$, plus independent Gaussian own errors of variance b in every "
+        r"direction. The slopes $m + \sqrt b\,z$ are random: the denominator tends to $(E\|m + \sqrt b z\|)^2$, and "
+        r"the expected quotient is no quotient of expectations: $E[C_{N,r}] \to A_r^2\,\sum_{i \le "
+        r"r}\alpha_i^2\phi_i^2/\sum_{i \le r}\alpha_i^2$ with $A_r = E\cos\angle(m + \sqrt b z, m) < 1$ for $b > 0$. "
+        "The printed limits hold if and only if $b = 0$ ($A_r = 1$ also for slopes that vary in size only).",
         {"form": "direction"},
         mutants=({"noise": 2.0}, {"noise": 0.5}),
     ),
@@ -107,9 +108,7 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
     measure=measure_clear,
     mutants=[{"power": 0.0}, {"power": 4.0}, {"cross": 0.1}],
     uses=("fedloru-v2/lem-A.6",),
-    best={
-        "power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for independent clients, by (46), (47)")
-    },
+    best={"power": Best(2.0, r"proved: $E\langle u_i, u_i'\rangle \to \phi_i^2$ for two clients, by (46), (47)")},
     expect=("holds", "proof"),
 )
 def eq_52_53(data: dict[str, Alignment], power: float = 2.0, cross: float = 0.0) -> Evidence:
@@ -285,11 +284,11 @@ def eq_56(points: list[Point], last: str = "scalar", bulk: bool = True, sign: in
         {"scenes": ("no own errors",)},
     ),
     correction=Form(
-        r"$E[C_{N,r}] \to A_r^2\,S/A$ with $A_r = E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, m the slopes along "
-        "the outliers and b the variance of the clients' independent Gaussian own errors in every direction. For $b > "
-        "0$ it decreases strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors change nothing. What enters is the "
-        r"mean square $E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$, is 0, and $2b/\pi$ if each "
-        "$w_i$ is oriented by the gradient.",
+        r"With spikes and gradients as for (54) as corrected and $\tilde r \ge 1$: $E[C_{N,r}] \to A_r^2\,S/A$, $A_r "
+        r"= E\cos\angle(m + \sqrt b\,z, m)$ in r dimensions, m the slopes along the outliers. For $b > 0$ it "
+        "decreases strictly in r, like $1/r$; for $b = 0$ bulk eigenvectors change nothing. What enters is the mean "
+        r"square $E[(\partial_{w_i} f)^2] = b$; the square of the mean, $\beta^2$, is 0, and $2b/\pi$ if each $w_i$ "
+        "is oriented by the gradient.",
         {"form": "direction"},
         mutants=({"noise": 3.0}, {"form": "expectations", "beta_square": 0.6366197723675814}),
     ),

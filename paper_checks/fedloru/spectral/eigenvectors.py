@@ -199,10 +199,11 @@ def measure_bulk_weights(context: Context) -> dict[str, Ladder]:
     ),
     correction=Form(
         "Their component orthogonal to the spikes is uniform (exactly so for Gaussian noise with twice the variance "
-        r"on the diagonal, whose law no rotation changes). Along the direction v of a spike they are not: $|\langle w, "
-        r"v\rangle|^2$ leans towards the outlier, with density $\frac1R\frac{\sigma^2s_N^2}{\sigma^2s_N^2 + \theta^2 - "
-        r"\theta\lambda}$ at the eigenvalue $\lambda$ instead of $\frac1R\frac{\sigma^2s_N^2}{\theta^2}$, so that the "
-        r"bulk eigenvalues weighted by it have the mean $\sigma^2s_N^2/\theta$ instead of 0 and the mean square "
+        r"on the diagonal, whose law no rotation changes). Along the direction v of a spike with $|\theta| > \sigma "
+        r"s_N$ they are not: $|\langle w, v\rangle|^2$ leans towards the outlier, with density "
+        r"$\frac1R\frac{\sigma^2s_N^2}{\sigma^2s_N^2 + \theta^2 - \theta\lambda}$ at the eigenvalue $\lambda$ instead "
+        r"of $\frac1R\frac{\sigma^2s_N^2}{\theta^2}$, so that the bulk eigenvalues weighted by it have the mean "
+        r"$\sigma^2s_N^2/\theta$ instead of 0 and the mean square "
         r"$\sigma^2s_N^2(1 + \sigma^2s_N^2/\theta^2)$ instead of $\sigma^2s_N^2$.",
         {"lean": 1.0},
         mutants=({"lean": 0.5}, {"lean": 1.5}, {"lean": -1.0}),

@@ -222,11 +222,12 @@ def measure_planted(context: Context) -> Planted:
     measure=measure_planted,
     control=Form("The statement about the transforms, eq. (30).", {"outliers": False}),
     correction=Form(
-        r"Eq. (30) holds. The outliers of $H_N$ are $k^{-1}(\theta_j)$ for $|\theta_j| > \sigma s_N$, the range of $k$ "
-        r"on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other $\theta_j$ are outlier eigenvalues of "
-        r"$H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without any such $\lambda$, although "
-        r"$\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support. In the sentence before, $k(\lambda)$ "
-        r"corresponds to an outlier of $H_{\mathrm{true}}$, not of $H_N$.",
+        r"Eq. (30) holds. For Gaussian noise the outliers of $H_N$ tend to the $k^{-1}(\theta_j)$ with $|\theta_j| > "
+        r"\sigma s_N$, the range of $k$ on $\mathbb{R}\setminus\mathrm{supp}(\mu_N)$. The other $\theta_j$ are "
+        r"outlier eigenvalues of $H_{\mathrm{true}}$ (whose limiting density is $\delta_0$) without any such "
+        r"$\lambda$, although $\theta_j + \sigma^2s_N^2/\theta_j$ lies outside of the support for $|\theta_j| \ne "
+        r"\sigma s_N$. In the sentence before, $k(\lambda)$ corresponds to an outlier of $H_{\mathrm{true}}$, not of "
+        "$H_N$.",
         {"least": 1.0},
         mutants=({"least": 0.5}, {"least": 1.5}, {"coefficient": 1.1}, {"strength": 0.75}, {"strength": 0.0}),
     ),

@@ -260,12 +260,11 @@ def _rank_over_dimension(case: Case, which: str, moment: str, norm: str) -> floa
     ),
     correction=Form(
         r"$(\mathrm{srank}(H_M) - \mathrm{srank}(H_N))/R \to m_2(\mu)\left(\frac{s(M)^2}{\lambda_M^2} - "
-        r"\frac{s(N)^2}{\lambda_N^2}\right) \ge 0$ with $m_2$ the second moment and $\lambda = \lim\|H\|_2$, "
-        r"for noise whose extreme eigenvalues tend to the edges. It is positive exactly if a spike decides "
-        r"$\lambda_N$ ($\lambda_N$ exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: "
-        r"$\lambda - s\lambda' = \theta(1 - x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the "
-        r"difference itself grows like $R$. Where the bulk decides both norms the limit is 0 and the difference "
-        r"can be negative.",
+        r"\frac{s(N)^2}{\lambda_N^2}\right) \ge 0$ with $m_2$ the second moment and $\lambda = \lim\|H\|_2$, for "
+        r"noise whose extreme eigenvalues tend to the edges. It is positive exactly if a spike decides $\lambda_N$ "
+        r"($\lambda_N$ exceeds $\max(|L_N|, |U_N|)$), because $s/\lambda(s)$ never decreases: $\lambda - s\lambda' = "
+        r"|\theta|(1 - x^2R_\mu'(x)) > 0$ at $x = s/\theta$ above the threshold. Then the difference itself grows "
+        "like $R$. Where the bulk decides both norms the limit is 0 and the difference can be negative.",
         {"growth": 1.0, "bulk_sign": "negative"},
         mutants=({"second_moment": 1.25}, {"second_moment": 0.8}, {"moment": "variance"}, {"norm": "g"},
                  {"bulk_sign": "positive"}),

@@ -206,7 +206,7 @@ def eq_32(cases: Searched, beyond: float = 0.0, coefficient: float = 1.0) -> Evi
 
 
 def _inverse_of_k(beyond: float, coefficient: float) -> tuple[Fact, ...]:
-    r"""For $	heta > \sigma s_N$, k being odd: $1/k(z) = g(z)$ with the root that is positive for z > 2n."""
+    r"""For $\theta > \sigma s_N$, k being odd: $1/k(z) = g(z)$ with the root that is positive for z > 2n."""
     theta, n, more = sympy.symbols("theta n a", positive=True)
     z, root = theta + rational(coefficient) * n**2 / theta, theta - n**2 / theta
     return together(

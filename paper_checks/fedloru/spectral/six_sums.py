@@ -65,8 +65,9 @@ def draw_instances(context: Context) -> list[Instance]:
     measure=draw_instances,
     control=Form(r"$a_N > a_M$ where a positive spike lies between the thresholds.", {"between_only": True}),
     correction=Form(
-        r"$a_N \ge a_M$ and $b_N \ge b_M$: a smaller sample has at most as many outliers, and as many if no spike lies "
-        r"between the thresholds $\sigma s_N$ and $\sigma s_M$.",
+        r"For the semicircle of variance $\sigma^2$: $a_N \ge a_M$ and $b_N \ge b_M$ for the eigenvalues that leave "
+        r"the bulk. A smaller sample has at most as many outliers, and as many if no spike has $\sigma s_N < "
+        r"|\theta_j| \le \sigma s_M$.",
         {"strict": False, "b_sign": -1},
         mutants=({"b_sign": 1}, {"strict": True}, {"a_sign": -1}),
     ),
