@@ -106,10 +106,10 @@ def course_scope(kept: Sequence[Course], tied: bool) -> str:
         r"1)\max\{\log N, d\}^{-10}$. Without any "
         rf"probability: if {FIXED}, both hold with the same samples in all iterations, and with $\epsilon' = "
         r"\rho/\sqrt{1 - \rho^2}$ for the largest distance $\rho$ of an $X_i^\top X_i/m$ from I. For $\rho \le "
-        r"\frac3{10}$ and $m \ge 5(\sqrt d + \sqrt{2\log(2N/p)})^2/\rho^2$ normal samples of each client all distances "
-        r"are at most $\rho$ with probability at least $1 - p$, once for all iterations. (c must be tied to the step: "
-        r"for $\eta \to 0$ nothing moves. For c near 1 the rate near $a^*$ is $2c - 1$, and T is too small; one needs "
-        r"$T \approx \log(\delta^0/\epsilon)/(2(1-c))$.)",
+        r"\frac3{10}$ and $m \ge 5(\sqrt d + \sqrt{2\log(2N/p)})^2/\rho^2$ normal samples of each client all "
+        r"distances are at most $\rho$ with probability at least $1 - p$, once for all iterations. (c must be tied to "
+        r"the step: for $\eta \to 0$ nothing moves. For c near 1 the rate near $a^*$ is $2c - 1$, and T is too small: "
+        r"as $\epsilon \to 0$, $T/\log\frac1\epsilon$ must tend to $-1/\log(2c - 1)$, about $\frac1{2(1 - c)}$.)",
         {"limit": 0.5, "fixed": 0.3, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}, {"fixed": 0.95}),
     ),
@@ -177,10 +177,10 @@ def thm_5_4(
     "arbitrarily small.",
     measure=run_courses,
     correction=Form(
-        r"With $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2$, on the events of Theorem 5.4 as corrected, $\delta^T "
-        r"\le \epsilon$ for every $\epsilon$ and its T. Given that, at $(a^T, b^{T+1})$ the loss caused by the angle "
-        r"is at most $\|b^*\|^2\epsilon^2$, and on samples independent of $a^T$ the expected loss is $(1 + \tilde "
-        r"c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), for $m \ge 4$ at most $\|b^*\|^2\epsilon^2$.",
+        r"With $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2 > 0$, on the events of Theorem 5.4 as corrected, "
+        r"$\delta^T \le \epsilon$ for every $\epsilon$ and its T. Given that, at $(a^T, b^{T+1})$ the loss caused by "
+        r"the angle is at most $\|b^*\|^2\epsilon^2$, and on samples independent of $a^T$ the expected loss is $(1 + "
+        r"\tilde c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), for $m \ge 4$ at most $\|b^*\|^2\epsilon^2$.",
         {"limit": 0.5, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}),
     ),

@@ -84,7 +84,7 @@ def most_successes(c: float, delta_0: float) -> float:
     says=r"With probability at least $1 - 2q^{-10}$ for $q = \max\{\log N, d\}$, $\delta^{t+1} \le \delta^tC$ for $c "
     r"\in (0, 1)$, $C = \sqrt{1 - c(1 - (\delta^0)^2)}$, with proper choice of step size $\eta$.",
     measure=search_rates,
-    best={"rate": Best(1.95, "searched, for the largest step and thresholds")},
+    best={"rate": Best(1.98, "searched, for the largest step and thresholds")},
     uses=("rolora/lem-A.9", "rolora/lem-A.10"),
     because="For c near 1 the bound is below what the noise of the samples leaves, whatever the step is.",
     readings=(
@@ -136,7 +136,8 @@ def a4_c(cases: Rates, each: bool = True, cap: float = 0.5, strength: float = 1.
     right = 1 - strength * free["c"] * (1 - free["delta_0"] ** 2)
     scope = (
         f"{len(left)} cases: delta_0 and c in (0, 1), delta_t <= delta_0, unlimited samples; "
-        f"{len(cases.events['D'])} on the events: steps up to 1/2, thresholds up to their bounds, every length of b"
+        f"{len(cases.events['D'])} on the events: steps up to 1/2, thresholds up to their bounds, every "
+        "angle up to the first one, five lengths of b, the gradient off in the worst direction"
     )
     first = judge_inequality(
         left, right, 0.0, exact=exact, case=free,

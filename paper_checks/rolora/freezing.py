@@ -90,7 +90,7 @@ class Frozen:
     Attributes:
         case: X, $a^*$, $a^0$ and $b^*$ exactly; most a's are not unit vectors, which scales b only.
         m: Samples.
-        injective: Whether $Xa^*$ and $Xa^0$ are independent.
+        injective: Whether $Xa^*$ and $Xa^0$ are linearly independent.
         least: Least value over b in closed form.
         found: The same by the toolkit; None where $Xa^0 = 0$.
     """
@@ -142,12 +142,12 @@ def draw_frozen(context: Context) -> list[Frozen]:
     says="If $a^0$ is not initialised parallel to $a^*$, the objective (10) can never be reduced to zero.",
     measure=draw_frozen,
     control=Form(
-        r"The statement for $b^* \ne 0$ and independent $Xa^*$, $Xa^0$.", {"injective": True, "nonzero": True}
+        r"The statement for $b^* \ne 0$ and linearly independent $Xa^*$, $Xa^0$.", {"injective": True, "nonzero": True}
     ),
     correction=Form(
-        r"For $m \ge 2$ normal samples and $b^* \ne 0$ true almost surely. For $b^* \ne 0$ and independent $Xa^*$, "
-        r"$Xa^0$ the least value is $\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2) > 0$; with one sample the "
-        r"objective is almost surely reduced to zero.",
+        r"For $m \ge 2$ normal samples and $b^* \ne 0$ true almost surely. For $b^* \ne 0$ and linearly independent "
+        r"$Xa^*$, $Xa^0$ the least value is $\|b^*\|^2(\|Xa^*\|^2 - (Xa^{0\top}Xa^*)^2/\|Xa^0\|^2) > 0$; with one "
+        "sample the objective is almost surely reduced to zero.",
         {"injective": True, "nonzero": True},
         mutants=({"injective": False}, {"nonzero": False}, {"share": 0.99}),
         asks="weaker",

@@ -256,8 +256,8 @@ SHORT = (0.01, 0.6, 0.5, 0.5)
             "at recovery",
             r"Where $\delta^T \le \epsilon$ RoLoRA's global loss at $(a^T, b^{T+1})$ is at most $\gamma^2 + \|\bar "
             r"b^*\|^2\epsilon^2$ (at $(a^T, b^T)$, where Algorithm 2 ends, it can be larger), against FFA-LoRA's "
-            r"$\gamma^2 + \|\bar b^*\|^2\delta_0^2$; more iterations make $\epsilon$ arbitrarily "
-            "small.",
+            r"$\gamma^2 + \|\bar b^*\|^2\delta_0^2$; for $0 < \eta \le \frac1{2L_{max}^2}$ and $\bar b^* \ne 0$ more "
+            r"iterations make $\epsilon$ arbitrarily small.",
             {"given": True},
             r"The loss is said to be so since $\epsilon$-accurate recovery is achieved, which Theorem A.14 states of "
             r"$(a^T, b^{T+1})$.",

@@ -139,13 +139,13 @@ def run_courses(context: Context) -> list[Course]:
     measure=run_courses,
     control=Form(r"The statement at the longest step, $\eta\|\bar b^*\|^2 = 1/2$.", {"shortest": 0.5}),
     correction=Form(
-        r"For $\eta > 0$, $\bar b^* \ne 0$ and $\epsilon \le \delta_0$, with c tied to the step: $c = "
-        r"2\eta\|\bar b^*\|^2$, as Lemma A.16 gives, or any smaller c; that 2 is the best for short steps and "
-        r"$\epsilon$ near $\delta_0$. It is also enough, with $s = \eta\|\bar b^*\|^2$ and $\sin\theta_\epsilon = "
-        r"\epsilon$, that $T \ge \frac{1 - s + 2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: "
-        r"there is no $1/(1 - \delta_0^2)$, so that a random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs "
-        r"a number of iterations of the order of log d, not of d. The tangent is multiplied by exactly $1 - "
-        r"\frac{2s}{1 + 2s\delta_t^2}$ in every iteration.",
+        r"For $0 < \eta \le \frac1{2L_{max}^2}$, $\bar b^* \ne 0$ and $0 < \epsilon \le \delta_0$, with c tied to the "
+        r"step: $c = 2\eta\|\bar b^*\|^2$, as Lemma A.16 gives, or any smaller positive c; that 2 is the best for "
+        r"short steps and $\epsilon$ near $\delta_0$. It is also enough, with $s = \eta\|\bar b^*\|^2$ and "
+        r"$\sin\theta_\epsilon = \epsilon$, that $T \ge \frac{1 - s + "
+        r"2s\delta_0^2}{2s}\log\frac{\tan\theta_0}{\tan\theta_\epsilon}$: there is no $1/(1 - \delta_0^2)$, so that a "
+        r"random start in d dimensions, $1 - \delta_0^2$ about 1/d, costs a number of iterations of the order of log "
+        r"d, not of d. The tangent is multiplied by exactly $1 - \frac{2s}{1 + 2s\delta_t^2}$ in every iteration.",
         {"tied": True, "tangents": True},
         mutants=({"tie": 2.1}, {"power": 3}, {"slack": 0.5}, {"lead": 2.05}, {"pull": 1.5}, {"cross": 1.0}),
         asks="neither",

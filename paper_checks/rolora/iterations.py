@@ -89,8 +89,8 @@ def eq_168(counts: list[Count], root_log: float = 2.0, power: float = 2.0, flip:
     correction=Form(
         r"For $\epsilon < \delta^0$ and $y = c(1 - (\delta^0)^2)$ the order is the other one, "
         r"$\frac{2\log(\epsilon/\delta^0)}{\log(1 - y)} < \frac2y\log\frac{\delta^0}\epsilon$: both sides of $\log(1 "
-        r"- y) < -y$ are negative. So the number of iterations of the "
-        "theorem is enough for (168).",
+        r"- y) < -y$ are negative. So the number of iterations of the theorem is enough for (168). ($\log(1 - x) < -x$ "
+        r"needs $x \ne 0$, and y is positive.)",
         {"sense": -1},
         mutants=({"sense": 1}, {"size": 0.99}),
         asks="neither",

@@ -65,7 +65,8 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
     measure=count_traffic,
     mutants=[{"share": 0.45}, {"share": 0.55}],
     importance="result",
-    because="FFA-LoRA trains $r d_{out}$ of $r(d_{in} + d_{out})$ numbers, half of them for square matrices only.",
+    because=r"FFA-LoRA sends $r\sum d_{out}$ of $r\sum(d_{in} + d_{out})$ numbers: half only if inputs and outputs are "
+    "equally many.",
     readings=(
         Reading(
             "square matrices",
@@ -84,10 +85,9 @@ def count_traffic(context: Context) -> dict[tuple[int, int], Traffic]:
         ),
     ),
     correction=Form(
-        r"For matrices of any shape RoLoRA sends half of what LoRA does over an iteration of two rounds, but not in "
-        "each, "
-        r"and FFA-LoRA the share $\sum d_{out}/\sum(d_{in} + d_{out})$, for all seven matrices of Llama-2-7B's layers "
-        "0.544.",
+        "For matrices of any shape RoLoRA sends half of what LoRA does over an iteration of two rounds, in each "
+        r"round only where $\sum d_{in} = \sum d_{out}$, and FFA-LoRA the share $\sum d_{out}/\sum(d_{in} + "
+        "d_{out})$, for all seven matrices of Llama-2-7B's layers 0.544.",
         {"shapes": "any", "ffa": "outputs"},
         mutants=({"over": "round"}, {"ffa": "half"}, {"share": 0.45}),
         asks="neither",

@@ -12,6 +12,7 @@ from algorithms.federation import Federation
 from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.context import Context
+from paper_checks.rolora.contraction import events
 from paper_checks.rolora.expectations import (
     ALPHA,
     M,
@@ -115,3 +116,35 @@ def test_the_second_iteration_on_the_same_samples_is_the_algorithms():
     across = (rest @ g - np.linalg.norm(r) / (r @ r) * (g @ g) * r) / np.linalg.norm(g)
     eta = across @ x / np.linalg.norm(x)
     assert found == pytest.approx(deviation(c, delta, s, n, (x @ x, r @ r, g @ g, across @ across - eta**2, t, eta)))
+
+
+@pytest.mark.parametrize(
+    ("s", "D", "place", "level"), [(0.5, 0.6, 0.3, 0.9), (0.9, 0.99, 0.0, 0.999), (0.3, 0.05, 0.5, 6)]
+)
+def test_the_worst_step_on_the_events_is_found_by_turning_the_gradient(s, D, place, level):
+    """Of all lengths of b and deviations of the gradient that (13) and (76) allow, in the plane of a and a*."""
+    share = level * D / 16
+    c = (D + (1 - D) * place) ** 0.5
+    delta = (1 - c**2) ** 0.5
+    turns = np.linspace(0.0, 2 * np.pi, 20_001)
+    found = 0.0
+    for b in c + share * delta * np.linspace(-1, 1, 5):
+        gradient = 2 * b * np.array([b - c, -delta])  # along a and u, with a* = c a + delta u
+        off = 2 * share * (1 + share) ** 2 * delta * np.array([np.cos(turns), np.sin(turns)])
+        step = np.array([1.0, 0.0])[:, None] - s * (gradient[:, None] + off)
+        across = delta * step[0] - c * step[1]
+        found = max(found, np.abs(across / np.linalg.norm(step, axis=0)).max() / delta)
+    case = {name: np.array([value]) for name, value in {"D": D, "place": place, "level": level, "tilde": level}.items()}
+    assert events(case, s, 1.0)[0][0] == pytest.approx(found**2, rel=1e-6)
+
+
+def test_the_longest_step_on_the_events_is_that_of_the_printed_thresholds():
+    share = np.concatenate([np.linspace(1e-3, 0.99, 60), 1 - np.logspace(-6, -2, 60)])
+    cases = dict(zip(("D", "place"), (axis.ravel() for axis in np.meshgrid(share, share)), strict=True))
+
+    def most(s, wide):
+        left, right = events({**cases, "level": np.array(wide), "tilde": np.array(wide)}, s, 1.0)
+        return (left - right).max()
+
+    assert most(0.71, 1.0) < 0 < most(0.72, 1.0)
+    assert most(0.68, 1.6) < 0 < most(0.7, 1.6)

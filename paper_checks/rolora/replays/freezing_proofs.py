@@ -83,9 +83,9 @@ def at_recovery(values: Values) -> Proof:
 def s5_saturate(values: Values) -> Proof:
     r"""Column by column, with $f = \|Xa^0\|^2 > 0$, $h = Xa^0\cdot Xa^*$ and $j = \|Xa^*\|^2$.
 
-    $\|Xa^*b^*_p - Xa^0b_p\|^2 = f(b_p - \frac hfb^*_p)^2 + b_p^{*2}(j - \frac{h^2}f)$, and $fj > h^2$ for independent
-    vectors (Cauchy and Schwarz). Two normal vectors of $m \ge 2$ entries, of correlation below 1 in size, are almost
-    surely independent; two of one entry almost surely are not, and $Xa^0 \ne 0$.
+    $\|Xa^*b^*_p - Xa^0b_p\|^2 = f(b_p - \frac hfb^*_p)^2 + b_p^{*2}(j - \frac{h^2}f)$, and $fj > h^2$ for linearly
+    independent vectors (Cauchy and Schwarz). Two normal vectors of $m \ge 2$ entries, of correlation below 1 in size,
+    are almost surely linearly independent; two of one entry never are, and almost surely $Xa^0 \ne 0$.
     """
     f, h, j, b, own = sympy.symbols("f h j b own")
     share = sympy.Rational(str(values["share"]))

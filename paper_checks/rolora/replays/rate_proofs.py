@@ -120,7 +120,7 @@ def asm_A_12(values: Values) -> Proof:
     r"""Any bound does: for $\eta \le 1/(2L_{max}^2)$ it gives $s = \eta\|\bar b^*\|^2 \le \frac12$, then Lemma A.16."""
     reach = rational(values["reach"])
     flaw = weaker(values, "reach=1") or flaw_of_sines(rational("2"), reach**2 / 2)
-    return Proof(not flaw, flaw or "the step is short enough for Lemma A.16")
+    return Proof(not flaw, flaw or r"$\eta\|\bar b^*\|^2 \le \frac12$, and then Lemma A.16")
 
 
 @proof("rolora/asm-5.1", power="2", limit="1")
@@ -130,7 +130,7 @@ def asm_5_1(values: Values) -> Proof:
     bound = u + h  # for |b*| = u
     met = power.is_integer and not_negative(limit - u**2 / bound**power)
     flaw = "" if met else "the step over the bound"
-    return Proof(not flaw, flaw or "signs of coefficients")
+    return Proof(not flaw, flaw or r"$\eta\|b^*\|^2 \le 1$ from $\eta \le 1/L_{max}^2$, by signs of coefficients")
 
 
 @proof("rolora/eq-270", factor="2", longest="1/2")
