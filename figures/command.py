@@ -82,7 +82,7 @@ def _figure(options: argparse.Namespace) -> int:
         raise FigureError("name a figure, or --all; `rankproof figure --list` lists them")
     chosen = select(options.ids)
     for figure in all_figures() if options.all else chosen:
-        made = make_figure(figure, options, Path(options.out))
+        made = _made(figure, options, Path(options.out))
         stored = ", numbers as stored" if made.manifest["stored"] else ""
         print(
             f"{made.figure.id}: {', '.join(str(path) for path in made.paths.values())} ({made.seconds:.1f} s{stored})"
@@ -92,7 +92,7 @@ def _figure(options: argparse.Namespace) -> int:
     return 0
 
 
-def make_figure(figure: Figure, options: argparse.Namespace, out: Path) -> Made:
+def _made(figure: Figure, options: argparse.Namespace, out: Path) -> Made:
     """Makes one figure as the options of `add_figure_options` say, with its progress on the terminal."""
     from tqdm import tqdm
 

@@ -19,6 +19,7 @@ from figures.provenance import machine, package_versions, sources_digest
 from figures.stored_numbers import stored_numbers
 from figures.style import STYLE
 from workloads.files import require_target, require_writable, write_whole
+from workloads.locks import alone
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -181,9 +182,10 @@ def _runs(out: Path, name: str, sources: str, from_nothing: bool) -> Iterator[Pa
     yield anew
     if anew.is_dir():
         store.mkdir(exist_ok=True)
-        for run in sorted(anew.iterdir()):
-            rmtree(store / run.name, ignore_errors=True)
-            run.rename(store / run.name)
+        with alone(store, wait=True):  # another figure may have made the same run at the same time
+            for run in sorted(anew.iterdir()):
+                rmtree(store / run.name, ignore_errors=True)
+                run.rename(store / run.name)
         anew.rmdir()
         with suppress(OSError):  # another figure's runs are there
             anew.parent.rmdir()

@@ -6,16 +6,19 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from figures.command import add_figure_options, make_figure
+from figures.command import add_figure_options
 from workloads.arguments import add_command, at_least, named
 from workloads.files import is_standard_output, require_target, require_writable, write_whole
 
 if TYPE_CHECKING:
+    from figures.figure import Figure
     from paper_checks.claim import Claim
     from paper_checks.ledger import Ledger
+    from paper_checks.report import ReportFigure
     from paper_checks.run import Run
 
 AS_EXPECTED, DIFFERENT = 0, 1
@@ -112,6 +115,22 @@ def _checked(ledger: Ledger, options: argparse.Namespace) -> Run:
             bar.update()
 
         return run(claims, ledger, budget=options.budget, seed=options.seed, jobs=options.jobs, progress=advance)
+
+
+def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) -> list[ReportFigure]:
+    from tqdm import tqdm
+
+    from figures.figure import Settings
+    from paper_checks.report_figures import report_figures
+
+    settings = Settings(options.scale, options.seed, options.device, options.root)
+    with tqdm(total=len(figures), unit="figure", desc="drawing", disable=None, leave=False) as bar:
+
+        def advance(id: str) -> None:
+            bar.set_postfix_str(id, refresh=False)
+            bar.update()
+
+        return report_figures(figures, settings, out, recompute=options.recompute, jobs=options.jobs, progress=advance)
 
 
 def _write_json(value: Any, name: str) -> None:
@@ -237,18 +256,12 @@ def _report(options: argparse.Namespace) -> int:
     from paper_checks.card import summary_table
     from paper_checks.ledger import Ledger
     from paper_checks.manifest import run_manifest
-    from paper_checks.report import ReportFigure, write_report
-    from workloads.idx import DataError
+    from paper_checks.report import write_report
 
     out = Path(options.out)
     require_writable(out)
     run = _checked(Ledger.of(), options)
-    drawn: list[ReportFigure] = []
-    for figure in () if options.no_figures else all_figures():
-        try:
-            drawn.append(ReportFigure.of(make_figure(figure, options, out / "figures")))
-        except DataError as error:
-            drawn.append(ReportFigure.missing(figure.id, figure.title, figure.caption, " ".join(str(error).split())))
+    drawn = _drawn(() if options.no_figures else all_figures(), options, out / "figures")
     path = write_report(run, drawn, run_manifest(run), out)
     print(summary_table(run))
     for entry in drawn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +31,7 @@ from runs.settings import Conduct, RunError
 from runs.stored import named_types
 from runs.tables import Table, marked, rows_of
 from workloads.files import require_writable
+from workloads.locks import alone
 
 METRICS, LEDGER, CHECKPOINTS, BOARD = "metrics.csv", "ledger.csv", "checkpoints", "tensorboard"
 SHARE_OF_TIME = 0.05
@@ -258,20 +258,7 @@ def _removed(folder: Path, checkpoints: Checkpoints) -> list[Path]:
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Keeps a second run out of the folder, until this one ends in whatever way."""
-    try:
-        from fcntl import LOCK_EX, LOCK_NB, flock
-    except ImportError:  # no such locks on this system
+    with alone(folder) as first:
+        if not first:
+            raise BusyError(f"another run is writing into {folder}; wait for it, or name another with --out")
         yield
-        return
-    if not folder.is_dir():
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            flock(descriptor, LOCK_EX | LOCK_NB)
-        except BlockingIOError as error:
-            raise BusyError(f"another run is writing into {folder}; wait for it, or name another with --out") from error
-        yield
-    finally:
-        os.close(descriptor)

@@ -1,0 +1,76 @@
+"""The figures of the report, made by several processes, in the order they are shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from figures.figure import Figure, Settings
+from figures.ledger import select
+from figures.make import make
+from paper_checks.processes import uninterrupted, workers
+from paper_checks.report import ReportFigure
+from workloads.idx import DataError
+
+
+def report_figures(
+    figures: Sequence[Figure],
+    settings: Settings,
+    out: Path,
+    *,
+    recompute: bool = False,
+    jobs: int = 1,
+    progress: Callable[[str], None] = lambda id: None,
+) -> list[ReportFigure]:
+    """Makes figures; one whose data are missing says so in its place.
+
+    Args:
+        figures: what to draw, in the order of the answer.
+        settings: scale, seed, device, where the data are.
+        out: folder to write to.
+        recompute: use neither cached nor stored numbers.
+        jobs: processes; pictures and numbers do not depend on it.
+        progress: called with the id of each figure as it is there.
+
+    Raises:
+        FigureError: the device is not on this machine, or stored numbers are damaged.
+        OSError: the folder cannot be written to.
+        ProcessError: a worker was killed.
+    """
+    one = _One(replace(settings, progress=None, told=None), out, recompute)
+    found = []
+    with closing(_answers(one, [figure.id for figure in figures], min(jobs, len(figures)))) as answers:
+        for figure in answers:
+            found.append(figure)
+            progress(figure.id)
+    return found
+
+
+@dataclass(frozen=True)
+class _One:
+    """What a worker does."""
+
+    settings: Settings
+    out: Path
+    recompute: bool
+
+    def __call__(self, id: str) -> ReportFigure:
+        [figure] = select([id])
+        told = replace(self.settings, told=lambda text: print(f"{id}: {text}", file=sys.stderr))
+        try:
+            return ReportFigure.of(make(figure, told, self.out, recompute=self.recompute))
+        except DataError as error:
+            return ReportFigure.missing(id, figure.title, figure.caption, " ".join(str(error).split()))
+
+
+def _answers(one: _One, ids: Sequence[str], jobs: int) -> Generator[ReportFigure, None, None]:
+    if jobs < 2:
+        yield from map(one, ids)
+        return
+    with workers(jobs) as pool:
+        with uninterrupted():
+            answers = pool.map(one, ids)
+        yield from answers

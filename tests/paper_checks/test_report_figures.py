@@ -1,0 +1,22 @@
+"""Figures of the report: one process or two, the same pictures in the same order."""
+
+from dataclasses import replace
+
+from figures.figure import Settings
+from figures.ledger import select
+from paper_checks.report_figures import report_figures
+
+FIGURES = select(["rolora/table-1", "hessian/fmnist-exact", "rolora/table-2"])
+
+
+def test_two_processes_draw_what_one_draws(tmp_path, monkeypatch):
+    monkeypatch.delenv("RANKPROOF_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    told = []
+    made = {jobs: report_figures(FIGURES, Settings(), tmp_path / str(jobs), jobs=jobs, progress=told.append)
+            for jobs in (1, 2)}  # fmt: skip
+    ids = ["rolora/table-1", "hessian/fmnist-exact", "rolora/table-2"]
+    assert told == [*ids, *ids]
+    assert [replace(figure, seconds=0.0) for figure in made[1]] == [replace(figure, seconds=0.0) for figure in made[2]]
+    assert [bool(figure.svg) for figure in made[2]] == [True, False, True]
+    assert "rankproof data fetch" in made[2][1].reason
