@@ -103,8 +103,8 @@ def eq_51_54(data: dict[str, Alignment], form: str = "expectations", noise: floa
 @claim(
     "fedloru-v2/eq-52-53",
     where="Appendix A.5, eqs. (52) and (53)",
-    says=r"The expected numerator of (51) is the sum of its parts with $i = j$ and with $i \ne j$, and its "
-    r"difference from $\sum_{i \le r}(\alpha_i^R)^2\phi_i^2$ tends to 0.",
+    says=r"For $r < \tilde r$ the expected numerator of (51) is the sum of its parts with $i = j$ and with $i \ne j$, "
+    r"and its difference from $\sum_{i \le r}(\alpha_i^R)^2\phi_i^2$ tends to 0.",
     measure=measure_clear,
     mutants=[{"power": 0.0}, {"power": 4.0}, {"cross": 0.1}],
     uses=("fedloru-v2/lem-A.6",),
@@ -171,9 +171,9 @@ def search_drops(context: Context) -> Searched:
 @claim(
     "fedloru-v2/eq-55",
     where="Appendix A.5, eq. (55) and the sentence after it",
-    says=r"$\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$, from (54), with $g(r) = \frac{\alpha_{r+1}^2\sum_{i "
-    r"\le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \cdot \sum_{i \le r+1}\alpha_i^2}$, which "
-    r"is strictly positive since $\phi_i^2 \ge \phi_{r+1}^2$.",
+    says=r"For $r < \tilde r$: $\left|E[C_{N,r} - C_{N,r+1}] - g(r)\right| \to 0$, from (54), with $g(r) = "
+    r"\frac{\alpha_{r+1}^2\sum_{i \le r}\alpha_i^2(\phi_i^2 - \phi_{r+1}^2)}{\sum_{i \le r}\alpha_i^2 \cdot \sum_{i "
+    r"\le r+1}\alpha_i^2}$, which is strictly positive since $\phi_i^2 \ge \phi_{r+1}^2$.",
     measure=search_drops,
     control=Form(r"The formula, and $g(r) \ge 0$.", {"strict": False}),
     correction=Form(
