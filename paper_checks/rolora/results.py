@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -90,13 +91,36 @@ def ranking(rows: Iterable[Row], setting: str, as_printed: bool) -> list[str]:
     says="The best performance on the test set is reported, averaged over multiple seeds, with the original validation "
     "sets as test sets.",
     measure=lambda context: TABLE_6,
-    mutants=[{"most": 5}, {"fewer": 1}, {"entering": "whole"}],
+    mutants=[{"most": 5}, {"fewer": 1}],
+    readings=(
+        Reading(
+            "each run rounded",
+            "Some number of runs up to 10 gives every mean, each run a whole number of right answers in per cent, "
+            "rounded to hundredths.",
+            why="Accuracies are printed to two decimals.",
+        ),
+        Reading(
+            "each run cut off",
+            "Some number of runs up to 10 gives every mean, each run a whole number of right answers in per cent, "
+            "cut off after two decimals.",
+            {"entering": "cut"},
+            "Nothing is said of how two decimals are made.",
+        ),
+        Reading(
+            "runs as they are",
+            "Some number of runs up to 10 gives every mean, each run a whole number of right answers, not rounded "
+            "before the mean.",
+            {"entering": "whole"},
+            "Nothing is said of a rounding of the runs.",
+        ),
+    ),
     kind="number",
     importance="detail",
-    expect=("holds", "proof"),
+    because="Not rounded each, no runs up to 10 have the mean 81.46, LoRA's on RTE's 277 examples with 3 clients.",
+    expect=("depends on the reading", "proof"),
 )
 def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, entering: Trials = "rounded") -> Evidence:
-    """Six or nine runs, and no other number up to 10, have whole counts that give every mean on both validation sets.
+    """Six runs have whole counts that give every mean on both validation sets; that there were six does not follow.
 
     Args:
         rows: rows of Table 6.
@@ -104,19 +128,24 @@ def table_1_runs(rows: Sequence[Row], most: int = 10, fewer: float = 0.0, enteri
         fewer: examples that RTE has less.
         entering: how each run enters its mean.
     """
-    missed = [
-        f"{row.scores[name].mean} on {name} ({row.method}, {row.setting})" for name, (size, _) in VALIDATION.items()
-        for row in rows if not attainable(row.scores[name].mean, 3, size)
-    ]  # fmt: skip
     sizes = {name: size - (Fraction(fewer) if name == "RTE" else 0) for name, (size, _) in VALIDATION.items()}
+    means = [(row.scores[name].mean, name, row) for name in sizes for row in rows]
+    missed = [f"{text} on {name} ({row.method}, {row.setting})" for text, name, row in means
+              if not attainable(text, 3, sizes[name], entering)]  # fmt: skip
     scope = (
-        f"{' and '.join(f'{name}, {float(size):g} examples' for name, size in sizes.items())}, each run rounded to two "
-        f"decimals; means only, the deviations are not used; three runs give all means but "
-        f"{' and '.join(missed)}; with six runs or more every mean on "
-        "SST-2 is possible, so that RTE decides"
+        f"{' and '.join(f'{name}, {float(size):g} examples' for name, size in sizes.items())}; means only, the "
+        f"deviations are not used; of three runs there is no {', no '.join(missed)}"
     )
     tried = [judge_runs(rows, sizes, runs, entering, scope) for runs in range(2, most + 1)]
-    return next((evidence for evidence in tried if evidence.ok), tried[0])
+    found = max(tried, key=lambda evidence: evidence.margin or 0.0)  # the first of the best
+    if found.ok:
+        return found
+    never = [(text, name) for text, name, _ in means
+             if not any(attainable(text, runs, sizes[name], entering) for runs in range(1, most + 1))]  # fmt: skip
+    witness = {"mean": never[0][0], "examples": str(sizes[never[0][1]]), "most": most} if never else None
+    told = f"no number does; with {found.printed.split()[0]} runs {found.obtained}"
+    stated = f"some number of runs up to {most} gives each of {len(means)} means"
+    return replace(found, printed=stated, obtained=told, witness=witness)
 
 
 @claim(

@@ -112,6 +112,15 @@ def test_welch_against_a_known_value():
     # Equal deviations and sizes give Student's test with 4 degrees of freedom: t = 2.776 is its 5 % point.
     lead = 2.7764451051977934 * (2 / 3) ** 0.5
     assert welch(Score(f"{50 + lead!r}", "1"), Score("50", "1")) == pytest.approx(0.05, abs=1e-9)
+    divided = f"{(2 / 3) ** 0.5!r}"  # the same deviation, if its square is divided by 3
+    assert welch(Score(f"{50 + lead!r}", divided), Score("50", divided), divisor=3) == pytest.approx(0.05, abs=1e-9)
+
+
+def test_runs_that_are_not_rounded_give_every_mean_from_thirty_on():
+    sizes = {name: size for name, (size, _) in VALIDATION.items()}
+    means = [(row.scores[name].mean, size) for name, size in sizes.items() for row in TABLE_6]
+    every = [runs for runs in range(1, 31) if all(attainable(text, runs, size, "whole") for text, size in means)]
+    assert every == [30]
 
 
 def test_the_algorithm_follows_the_recursion_down_to_the_minimiser():
