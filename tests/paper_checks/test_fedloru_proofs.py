@@ -17,6 +17,11 @@ def mathematics(id, values):
 
 
 TAMPERED = {
+    "def-risk": [{"factor": "99/100"}, {"divisor_shift": -1}],
+    "def-srank": [{"power": 1}, {"n_shift": -1}, {"sizes": []}],
+    "def-approx": [{"factor": "99/100"}, {"missing": 1}],
+    "def-omega": [{"offset": "1"}, {"sign": -1}],
+    "eq-1": [{"power": 2}, {"power": 0}],
     "lem-B.5": [{"constant": "99/100"}, {"power": 1}],
     "lem-B.6": [{"constant": "199/100"}],
     "lem-B.7": [{"constant": "99/100"}, {"steps": []}],

@@ -1,12 +1,123 @@
-"""Proof of the bound on the stable rank of a perturbed matrix."""
+"""Proofs about the set-up: risks, their Hessians and noises for all sample sizes, and the stable rank in all shapes."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from paper_checks.fedloru.replays.step_proofs import concluded
+import sympy
+
+from paper_checks.fedloru.replays.step_proofs import concluded, positive_sizes
+from paper_checks.proof_steps import rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
+
+N, M = sympy.symbols("N M", positive=True)
+
+
+@proof("fedloru-v2/def-risk", factor="1", divisor_shift=0)
+def def_risk(values: Values) -> Proof:
+    r"""For all N and M, every law $\psi$ and every loss that may be differentiated twice under the integral.
+
+    $f_N$ and $H_N$ are means of the same N points, so that $H_N = \nabla^2f_N$. The N terms of $H_N$ have one
+    expectation each, $\int\nabla^2\ell\,d\psi = H_{\mathrm{true}}$, and so has their mean. A subset of M of the N
+    points has each of them with probability $\binom{N-1}{M-1}/\binom NM = M/N$: given $D_N$ the mean of $H_M$ is
+    $\frac1M \sum_{D_N}\frac MN\nabla^2\ell = H_N$. The integral has to allow it: for $\max(\omega - x, 0)$ and x
+    uniform on [0, 1] every sample's Hessian is 0, and $H_{\mathrm{true}}$ is 1.
+    """
+    factor, shift = rational(values["factor"]), int(values["divisor_shift"])
+    share = sympy.combsimp(sympy.binomial(N - 1, M - 1) / sympy.binomial(N, M))
+    w, x = sympy.symbols("w x", positive=True)
+    return concluded(
+        [
+            (sympy.simplify(factor * N / (N + shift) - 1) == 0, "the mean of H_N"),
+            (sympy.simplify(share - M / N) == 0, "the share of a point in a subset"),
+            (sympy.simplify(factor * N * share / (M + shift) - 1) == 0, "the mean of H_M, given D_N"),
+            (sympy.diff(sympy.integrate(w - x, (x, 0, w)), w, 2) == 1, "the risk of a loss with kinks"),
+        ],
+        "linearity of means and derivatives; the share of a point in subsets, with N and M as symbols",
+    )
+
+
+@proof("fedloru-v2/eq-1", power=1)
+def eq_1(values: Values) -> Proof:
+    r"""For all N and M: two means of independent terms, of which those of the same data point are correlated.
+
+    Of the pairs of a term of one mean and a term of the other only those that come from the same data point have a
+    covariance, V. $\epsilon_N$ with itself has N such pairs over $N^2$, which is $V/N$; $\epsilon_M$, whose M points
+    are independent too, $V/M$. Between $\epsilon_M$ and $\epsilon_N$ there are M over $NM$, which is $V/N$ again and
+    not 0.
+    """
+    V, power = sympy.Symbol("V", positive=True), int(values["power"])
+    return concluded(
+        [
+            (sympy.simplify(N * V / N**2 - V / N**power) == 0, "the covariance of the server's noise"),
+            (sympy.simplify(M * V / M**2 - V / M**power) == 0, "the covariance of the client's noise"),
+            (sympy.simplify(M * V / (M * N) - V / N) == 0, "the covariance between them"),
+        ],
+        "pairs of terms from one data point, with N and M as symbols",
+    )
+
+
+@proof("fedloru-v2/def-srank", power=2, n_shift=0, sizes=[1, 2, 5])
+def def_srank(values: Values) -> Proof:
+    r"""For every matrix $A \ne 0$ of any shape, by its singular value decomposition.
+
+    Rotations on either side leave both norms alone, so that $\|A\|_F^2$ is the sum of all $\sigma_i^2$ and $\|A\|_2$ is
+    $\sigma_1$; those past the rank n are 0. As $\sigma_1$ is the largest of the n, their squares add up to at least
+    $\sigma_1^2$ and at most $n\sigma_1^2$: $1 \le \mathrm{srank}(A) \le n$. Of A = 0 there is none.
+    """
+    power, shift = int(values["power"]), int(values["n_shift"])
+    flaws = []
+    for n in positive_sizes(values, "sizes"):
+        sigma = [*sympy.symbols(f"s1:{n + 1}", positive=True), sympy.Integer(0)]
+        squared = sympy.diag(*sigma).norm() ** 2
+        by_values = sum((s**power for s in sigma[: n + shift]), sympy.Integer(0)) / sigma[0] ** power
+        flaws.append((sympy.simplify(squared / sigma[0] ** 2 - by_values) == 0, f"both forms at rank {n}"))
+    return concluded(flaws, "both norms in terms of the singular values, whose squares are at most the first one's")
+
+
+@proof("fedloru-v2/def-approx", factor="1", missing=0)
+def def_approx(values: Values) -> Proof:
+    r"""In every dimension: with $U_r = (u_1, \ldots, u_r)$ the sum is $U_rU_r^T\nabla f$.
+
+    $U_rU_r^T = \sum_{i \le r}u_iu_i^T$ does not change with the sign of a $u_i$. As $U_r^TU_r = I$ it is its own
+    square, and symmetric: the orthogonal projection on the span of the $u_i$, which is everything for all eigenvectors
+    of $H_N$ and has the dimension r otherwise. The cosine is defined where no projection of a gradient is 0, and where
+    the order by magnitude leaves no choice: $|\lambda_r| > |\lambda_{r+1}|$ at either client.
+    """
+    factor, missing = rational(values["factor"]), int(values["missing"])
+    s = sympy.Symbol("s", positive=True)
+    return concluded(
+        [
+            (factor**2 == factor and factor != 0, "a projection, by U^T U = I"),
+            (sympy.simplify((s - missing) * factor - s) == 0, "its trace, the dimension, at full rank"),
+        ],
+        "a sum of projections on single vectors; orthonormality; the trace",
+    )
+
+
+@proof("fedloru-v2/def-omega", offset="0", sign=1)
+def def_omega(values: Values) -> Proof:
+    r"""For every k, R and spectrum, and every loss with a non-zero mean slope m at some constant prediction c.
+
+    At $\omega = 0$ the model $c + \frac1{2m}\sum_{i \le k}\theta_i\omega_i^2$ of $R \ge k$ weights has no slope, so
+    that its true Hessian is m times its own, $\mathrm{diag}(\theta_1, \ldots, \theta_k, 0, \ldots, 0)$. With less than
+    k weights there are less than k eigenvalues. So $\bar R = k = p + q$. Under a loss that ignores the prediction every
+    set is empty, and $\bar R$ does not exist.
+    """
+    sign = int(values["sign"])
+    w, v, t, u, m, a = sympy.symbols("w v t u m a")
+    step = (t * w**2 + u * v**2) / (2 * m)
+    risk = m * step + a * step**2 / 2  # the mean loss to second order at c; two weights stand for any
+    hessian = sympy.hessian(risk, (w, v)).subs({w: 0, v: 0})
+    k = sympy.Symbol("k", positive=True)
+    return concluded(
+        [
+            (sympy.simplify(hessian - sign * sympy.diag(t, u)) == sympy.zeros(2), "the true Hessian of the model"),
+            (sympy.simplify(k - (k + rational(values["offset"]))) == 0, "the least number of weights"),
+        ],
+        "one model for every spectrum and dimension; an R x R matrix has R eigenvalues",
+    )
 
 
 def stable_rank(spectrum: list[tuple[Fraction, int]]) -> Fraction:
