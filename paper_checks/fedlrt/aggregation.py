@@ -132,10 +132,11 @@ def measure_spectra(context: Context) -> list[Spectrum]:
     measure=measure_spectra,
     control=Form(r"Where the rule leaves a choice, the truncated part is below $\vartheta$.", {"keep": ("error",)}),
     correction=Form(
-        r"With the tail from the first value that goes, $\|[\sigma_{r_1+1}, \ldots, \sigma_{2r}]\|_2 < \vartheta$, the "
-        r"smallest such $r_1$ always exists, is the least rank of any matrix within $\vartheta$ of $\tilde W_r^*$, and "
-        r"every kept singular value is positive. The tail from $\sigma_{r_1}$ on keeps one value more, which may be "
-        r"zero, and no $r_1$ satisfies it where $\sigma_{2r} \ge \vartheta$.",
+        r"With the tail from the first value that goes, $\|[\sigma_{r_1+1}, \ldots, \sigma_{2r}]\|_2 < \vartheta$, "
+        r"and $0 < \vartheta \le \|\tilde S^*\|$ the smallest such $r_1$ always exists, is the least rank of any "
+        r"matrix nearer than $\vartheta$ to $\tilde W_r^*$, and every kept singular value is positive. The tail from "
+        r"$\sigma_{r_1}$ on keeps one value more, which may be zero, and no $r_1$ satisfies it where $\sigma_{2r} "
+        r"\ge \vartheta$.",
         {"after": 1},
         ({"after": 0}, {"after": 2}, {"strict": False}, {"bound": 0.99}),
     ),
@@ -211,7 +212,7 @@ def measure_factors(context: Context) -> dict[str, list[Factors]]:
     control=Form("Bases are orthonormal and S is diagonal.", {"full": False}),
     correction=Form(
         r"U and V are orthonormal and S is diagonal; S has full rank if the threshold $0 < \vartheta \le \|\tilde "
-        r"S^*\|$ is on the tail from $\sigma_{r_1+1}$ on.",
+        r"S^*\|$ is on the tail from $\sigma_{r_1+1}$ on, and $r_1$ the smallest that meets it.",
         {"rule": "after"},
         ({"rule": "printed"}, {"length": 1.01}, {"diagonal": 0.99}),
     ),

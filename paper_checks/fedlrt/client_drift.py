@@ -125,9 +125,9 @@ def measure_limits(context: Context) -> Limits:
     readings=(
         Reading(
             "by its gradients",
-            r"For L-smooth clients, $\lambda \le 1/(Ls_*)$ and L bounded below the gradients of L at the weights tend "
-            "to 0, and every limit point of the weights is a stationary point. If L is convex and has one minimiser, "
-            "the weights converge to it. A round has one more communication round than FedAvg's.",
+            r"For L-smooth clients, $0 < \lambda \le 1/(Ls_*)$ and L bounded below the gradients of L at the weights "
+            "tend to 0, and every limit point of the weights is a stationary point. If L is convex and has one "
+            "minimiser, the weights converge to it. A round has one more communication round than FedAvg's.",
             why="Where a loss is not convex, convergence to a stationary point is usually said of the gradients. That "
             "rates are small enough goes without saying, and the minimiser of (1) is spoken of as the only one.",
         ),
@@ -215,9 +215,9 @@ def measure_drift(context: Context) -> list[Drift]:
         ),
         Reading(
             "what can happen",
-            "For two parabolas of different curvature and short steps the limit of FedAvg is the global minimiser for "
-            "one local step, farther from it with each further one, tends to the mean of the local minimisers, and its "
-            "distance is in proportion to theirs.",
+            "For two parabolas of different curvature and different minimisers, and short steps, the limit of "
+            "FedAvg is the global minimiser for one local step, farther from it with each further one, tends to the "
+            "mean of the local minimisers, and its distance is in proportion to theirs.",
             {"three": False},
             "It says that the mean may be far away, and refers to an illustration.",
             ({"limit": 1.01}, {"order": -1}, {"power": 0}),

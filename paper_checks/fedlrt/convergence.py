@@ -155,9 +155,9 @@ def measure_runs(context: Context) -> list[Run]:
     correction=Form(
         r"$\min_{t \le T}\|\nabla_{\tilde S}L\|^2 \le K\cdot\frac1T\left(L(W_r^1) - L(W_r^{T+1}) + \sum_t(\vartheta_t"
         r"\|\nabla L(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2)\right)$ with $\vartheta_t$ the norm of what round t "
-        r"cuts and $K = 2L/(1 - (1-\lambda L)^{2s_*})$ for $s_*\lambda L \le 1/2$: the least K for T = 1, at most "
-        r"$1/(s_*\lambda(1 - s_*\lambda L))$. K is about $25.0L$ at $s_*\lambda L = 1/24$ and $13.0L$ at 1/12; 48 "
-        r"serves from $s_*\lambda L$ of about 0.0213 on, and no constant serves all small rates.",
+        r"cuts and $K = 2L/(1 - (1-\lambda L)^{2s_*})$ for $0 < s_*\lambda L \le 1/2$: the least K for T = 1, at most "
+        r"$1/(s_*\lambda(1 - s_*\lambda L))$. K is at most $25.02L$ at $s_*\lambda L = 1/24$ and $13.03L$ at 1/12; 48 "
+        r"serves for $s_*\lambda L$ from 0.0213 to 1/2, and no constant serves all small rates.",
         {"loss": "gradient", "best": True},
         mutants=({"share": 0.9}, {"factor": 0.99}, {"loss": "L theta"}),
     ),
@@ -290,15 +290,16 @@ def measure_limits(context: Context) -> list[Limit]:
     measure=measure_limits,
     control=Form("Under full correction the projected gradient tends to 0 if nothing is lost.", {"which": "projected"}),
     correction=Form(
-        r"Let $\vartheta_t$ be the norm of what round t cuts. If the costs of truncation, $\vartheta_t\|\nabla L("
-        r"\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss is bounded below and $s_*\lambda L "
-        r"\le 1$, then $\sum_t\|\nabla_{\tilde S}L(W_r^t)\|^2$ is finite: the gradient projected to the wide bases "
-        r"vanishes, with it the one along matrices of rank r. (Where every round cuts a fixed amount this says "
-        r"nothing; the corrected fedlrt/thm-3 then bounds the least projected gradient.) The part "
-        r"$(I - P_U)\nabla L(I - P_V)$ may stay: with $\lambda \le \frac1{12L}$ and $\vartheta = \frac1{40}$, the tail "
-        r"from $\sigma_{r_1+1}$ on, every round from $e_1e_1^\top$ under the loss $\frac12\|W - bb^\top - \frac12e_4"
-        r"e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two, is cut to rank one and leads to "
-        r"$bb^\top$: $\frac12 > \vartheta$ away from the only stationary point, with a gradient of norm 1/2.",
+        r"Let $\vartheta_t$ be the norm of what round t cuts. If the costs of truncation, $\vartheta_t\|\nabla "
+        r"L(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2$, have a finite sum, the loss is bounded below and $0 < "
+        r"s_*\lambda L \le 1$, then $\sum_t\|\nabla_{\tilde S}L(W_r^t)\|^2$ is finite: the gradient projected to the "
+        "wide bases vanishes, with it the one along matrices of rank r. (Where every round cuts a fixed amount this "
+        "says nothing; the corrected fedlrt/thm-3 then bounds the least projected gradient.) The part $(I - "
+        r"P_U)\nabla L(I - P_V)$ may stay: with one client, one local step of $0 < \lambda \le \frac1{12L}$ and "
+        r"$\vartheta = \frac1{40}$, the tail from $\sigma_{r_1+1}$ on, every round from $e_1e_1^\top$ under the loss "
+        r"$\frac12\|W - bb^\top - \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two, "
+        r"is cut to rank one and leads to $bb^\top$: $\frac12 > \vartheta$ away from the only stationary point, with "
+        "a gradient of norm 1/2.",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),

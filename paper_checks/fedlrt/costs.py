@@ -173,8 +173,8 @@ def claim_svd_size(layers: Mapping[str, list[Counted]], sides: float = 2.0,
     readings=(
         Reading(
             "layers of a network",
-            r"For a layer that acts on samples as $x \mapsto W_rx$, with 2r at most its smaller side, no round forms a "
-            "matrix of its full size, at the server or at a client, other than those of the samples.",
+            r"For a layer that acts on samples as $x \mapsto W_rx$, with 2r below its smaller side, no round forms a "
+            "matrix of as many entries, at the server or at a client, other than those of the samples.",
             why=r"Layers are what the method is for; of a loss that is any function of W the gradient in U may be "
             r"computed as $\nabla_WL\,VS^\top$, by way of a full matrix.",
         ),

@@ -145,9 +145,10 @@ def measure_beside(context: Context) -> list[Beside]:
         Reading(
             "as Theorem 5 bounds it",
             r"After one round from common weights with $s_*\lambda \le 1$ the weights of Algorithm 1 with full "
-            r"correction and those of FedLin are within $d_1\epsilon + d_2s_*\lambda + d_3\frac\vartheta{s_*\lambda}$ "
-            "of each other, where $d_1 = 0$, $d_2 = 3Be^L$ and $d_3 = 1$ depend on L and a bound B of the clients' "
-            "gradients only. (So much, in $s_*\\lambda$, either of them may move in a round.)",
+            r"correction and those of FedLin are within $d_1\epsilon + d_2s_*\lambda + "
+            r"d_3\frac\vartheta{s_*\lambda}$ of each other, where $d_1 = 0$, $d_2 = 3Be^L$ and $d_3 = 1$ depend on L "
+            r"and a bound B of the clients' gradients only. (Each of the two moves by at most $3Bs_*\lambda$ before "
+            "truncation, so that the bound asks little.)",
             {"reading": "theorem"},
             "The sentence refers to Theorem 5, which has this bound for a step of length $\\Delta t$, here "
             "$s_*\\lambda$.",

@@ -15,14 +15,15 @@ import torch
 
 from paper_checks.claim import Best, Dropped, Form, Reading
 from paper_checks.context import Context
-from paper_checks.fedlrt.legendre_runs import HOMOGENEOUS, one_target
+from paper_checks.fedlrt.legendre_runs import HOMOGENEOUS, WEAKEST, one_target
 from paper_checks.methods.promises import Promise, Promises, promises
 from toymodels.legendre import BASES, homogeneous
 
 CLIENTS = (1, 2, 4, 8, 16, 32)
 RATE, STEPS, RANK = HOMOGENEOUS.rate(), HOMOGENEOUS.steps, 4
 SETTING = (
-    "n = 20, target AB/sqrt(20) of rank 4 with normal factors, 10,000 points dealt evenly, s = 20, rate 1e-3, start of "
+    "n = 20, target AB/sqrt(20) of rank 4 with normal factors, drawn again until its last singular value is above "
+    f"{WEAKEST} of its norm, 10,000 points dealt evenly, s = 20, rate 1e-3, start of "
     "normal entries times 0.01/sqrt(20), or another size if one is named, cut to rank 8, tail after the last kept "
     "value below tau = 0.1 of the norm"
 )
@@ -41,7 +42,8 @@ def started(size: str) -> str:
     """What a statement on a run needs beside the normalisation: law and scale of the target, the start."""
     return (
         r", $W_r = AB/\sqrt{20}$ with standard normal $A \in \mathbb R^{20 \times 4}$, "
-        r"$B \in \mathbb R^{4 \times 20}$, and a start of normal entries of standard deviation "
+        rf"$B \in \mathbb R^{{4 \times 20}}$, if $\sigma_4(W_r) > {WEAKEST}\|W_r\|$, as in all but one of 200 draws, "
+        "and a start of normal entries of standard deviation "
         rf"${size}/\sqrt{{20}}$ cut to rank 8"
     )
 

@@ -238,7 +238,8 @@ LEVELS = (1e-2, 1e-3, 1e-4, 1e-5)
     measure=lambda context: follow_all(Context(context.claim_id, 0, context.budget)),
     mutants=[{"factor": 1e5}, {"swapped": True}],
     readings=read_in(
-        "to one of the distances 1e-2 to 1e-5 FedLin needs ten times as many rounds.",
+        "on the set of points drawn as an example FedLin needs ten times as many rounds to one of the distances "
+        "1e-2 to 1e-5.",
         "uniform",
         "uniform, size 1",
         "dx",

@@ -170,7 +170,8 @@ def assumption_1(splits: list[Split], form: str = "printed", share: float = 1.0)
         r"-s_*\lambda(1 - \kappa s_*\lambda L)\|\nabla_{\tilde S}L\|^2 + \vartheta\|\nabla L(\tilde W_r^*)\| + \frac L2"
         r"\vartheta^2$ with $\kappa = \frac12(1 + (1 - \frac1{s_*})\sqrt{1+\delta^2})$. Nothing is asked at later "
         r"steps, and no $\delta^2$ is lost; for $\delta = 0$ it is Theorem 2 with its best constant. No "
-        r"smaller $\kappa$ serves all small learning rates, from two clients on.",
+        r"smaller $\kappa$ serves all small learning rates, from two clients on. Under (14) the loss can rise instead, "
+        r"however small $\delta > 0$ is.",
         {"assumption": "outside", "form": "root", "loss": "gradient", "most": 1.0, "limit": 1.0},
         mutants=({"constant": 0.9}, {"assumption": "printed"}, {"loss": "none"}),
     ),
@@ -234,8 +235,8 @@ def thm_4(
         {"assumption": "outside", "loss": "gradient", "least": 1.0 / 48.0},
     ),
     correction=Form(
-        r"If every round starts as in the corrected Theorem 4, with its $\kappa$, $\delta \le 1$ and $x = s_*\lambda L "
-        r"\le \frac12$: $\min_{t \le T}\|\nabla_{\tilde S}L\|^2 \le \frac{L}{x(1 - \kappa x)}\cdot\frac1T"
+        r"If every round starts as in the corrected Theorem 4, with its $\kappa$, $\delta \le 1$ and $0 < x = s_*"
+        r"\lambda L \le \frac12$: $\min_{t \le T}\|\nabla_{\tilde S}L\|^2 \le \frac{L}{x(1 - \kappa x)}\cdot\frac1T"
         r"(L(W_r^1) - L(W_r^{T+1}) + \sum_t(\vartheta_t\|\nabla L(\tilde W_r^{*,t})\| + \frac L2\vartheta_t^2))$, with "
         r"$\vartheta_t$ the norm of what round t cuts. As "
         r"$\kappa < 1.2072$, the constant is at most $13.35L$ at $x = 1/12$ and $25.28L$ at 1/24; 96 serves from "

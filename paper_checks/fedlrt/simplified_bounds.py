@@ -62,8 +62,7 @@ _STRONGER = (
     measure=measure_traces,
     control=Form(_STRONGER + r", with $\delta$ instead of $\delta^2$.", {"assumption": "outside", "power": 1}),
     correction=Form(
-        _STRONGER
-        + ", for either sign of the inner product; equality for one client and one step. Under (14) both signs "
+        _STRONGER + ", for either sign of the inner product; one client and one step attain it. Under (14) both signs "
         "fail, the printed one at one client with a linear loss, the other one at two opposite clients.",
         {"assumption": "outside", "signs": (-1.0, 1.0)},
         mutants=({"share": 0.99}, {"power": 3}, {"assumption": "printed"}, {"assumption": "printed", "signs": (1.0,)}),

@@ -104,9 +104,9 @@ def largest_ranks(
     importance="result",
     expect=("not checkable here", None),
     expect_reason="which ranks keep the accuracy of the benchmarks is a matter of training them, and no figure of "
-    "theirs shows the compute of a client. Costs alone: for a 512 x 512 layer, one local step and one sample, Table 1 "
-    "has a tenth of FedLin's communication up to rank 31, and a tenth of its client compute up to rank 12, or 6 if the "
-    "gradients in U and V add 4nr",
+    "theirs shows the compute of a client. Costs alone: for a 512 x 512 layer, one local step and one sample, Table "
+    "1 has a tenth of FedLin's communication up to rank 31 with either correction, and a tenth of its client "
+    "compute up to rank 12, or 6 if the gradients in U and V add 4nr",
 )
 def claim_order_of_magnitude(costs: Mapping[str, Mapping[str, Polynomial]]) -> Evidence:
     """Undecided, with the largest ranks at which the costs are a tenth of FedLin's."""

@@ -40,7 +40,7 @@ UP_TO_16 = Form(
 )
 NEARLY = Form("With 240/C rounded down every run goes through 240 batches a round up to 7 %.", {"within": 0.07})
 READINGS = (
-    Reading("powers of two", POWERS + SAME_DATA, why="Section 4.1 has these numbers; 5 panels show 1, ..., 16 or 32."),
+    Reading("powers of two", POWERS + SAME_DATA, why="Section 4.1 has these numbers; Figure 5 has 1, ..., 16 or 32."),
     Reading("every number up to 16", EVERY + SAME_DATA, {"largest": 16, "every": True}, "Figure 5: C = 1, ..., 16.",
             ({"largest": 16, "every": True, "budget": 250},)),
 )  # fmt: skip

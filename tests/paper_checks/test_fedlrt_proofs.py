@@ -9,7 +9,7 @@ import sympy
 
 from paper_checks.evaluation import evaluated
 from paper_checks.fedlrt.paper import PAPER
-from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_least, flaw_of_series
+from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_least, flaw_of_rise, flaw_of_series
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
 from paper_checks.replay import replays_of, stored
 
@@ -27,7 +27,14 @@ TOO_MUCH = {
     "lemma-4": ({"half": "2/5"},),
     "lemma-6": ({"factor": "1/2"}, {"clients": []}),
     "thm-2": ({"largest": "1/2"}, {"limit": "2"}, {"square": "0"}, {"steps": []}),
-    "thm-3": ({"limit": "3/4"}, {"limit": "0"}, {"steps": []}),
+    "thm-3": (
+        {"limit": "3/4"},
+        {"limit": "0"},
+        {"steps": []},
+        {"constants": {"1/24": "25"}},
+        {"constants": {}},
+        {"constants": {"2/3": "48"}},
+    ),
     "thm-4": ({"largest": "6/5"}, {"largest": "2"}, {"certificates": []}, {"square": "1/3"}, {"least": "99/100"}),
     "eq-46": ({"largest": "1"}, {"limit": "3/2"}),
     "cor-1": ({"kappa": "6/5"}, {"constants": {"1/12": "13"}}, {"constants": {}}, {"constants": {"1": "96"}}),
@@ -64,3 +71,4 @@ def test_the_inequality_of_the_local_steps_ends_where_it_should():
     assert flaw_of_bracket(F(1), F(11, 10)) != ""
     assert all(flaw_of_series(steps) == "" for steps in (1, 2, 7, 400))
     assert flaw_of_least(sympy.Integer(1)) == "" != flaw_of_least(sympy.Rational(101, 100))
+    assert flaw_of_rise() == "" != flaw_of_rise(push=2) == flaw_of_rise(inside=10_000)

@@ -32,7 +32,7 @@ def _flaw_of_descent(limit: Fraction, steps: Sequence[int]) -> str:
 
 @proof("fedlrt/claim-fedlin", limit="1", steps=[1, 2, 3, 10, 100, 1000], more=1)
 def claim_fedlin(values: Values) -> Proof:
-    r"""L-smooth clients, L bounded below, any constant $\lambda \le 1/(Ls_*)$; the clients need not be convex.
+    r"""L-smooth clients, L bounded below, any constant $0 < \lambda \le 1/(Ls_*)$; the clients need not be convex.
 
     FedLin is the full correction with $U = V = I$, so that each round lowers the loss by at least
     $\frac\lambda2\|\nabla L(w^t)\|^2$, by what `local_steps` proves and $1 - (1 - \frac1{2s_*})x \ge \frac1{2s_*}$. The
@@ -53,7 +53,7 @@ def claim_fedlin(values: Values) -> Proof:
 @proof("fedlrt/claim-thm3-text", limit="1", steps=[1, 2, 3, 10, 100, 1000], beyond="1/2", slope="1/2", rate="1/12",
        theta="1/40")  # fmt: skip
 def claim_thm3_text(values: Values) -> Proof:
-    r"""Theorem 2 as corrected, summed over the rounds; then the example, one client and one step of $x = \lambda < 1$.
+    r"""Theorem 2 as corrected, summed over the rounds; then the example, one client, one step of $0 < x = \lambda < 1$.
 
     With $\vartheta_t$ for the norm of what round t cuts, a round changes the loss by at most
     $-\frac\lambda2\|\nabla_{\tilde S}L\|^2$ and the cost of its truncation, since $1 - (1 - \frac1{2s_*})x \ge
@@ -132,9 +132,12 @@ def claim_robust(values: Values) -> Proof:
     $\tilde U^\top G\tilde V = 0$. By smoothness the loss changes by at most $-\lambda(1 - \frac12\lambda
     L)\|P(G)\|^2$, which is not positive for $\lambda L \le 2$, as for descent at full rank. Neither bound contains S.
     Further steps in the same bases are steps on a loss of $\tilde S$ with the same L (Lemma 3), and S limits none of
-    them. Theorem 5 is not used: it is about exact integration. Descent in U, S and V in turn, as a contrast: from
-    $usv^\top$ with u, v = 1 and s = 30 the loss $\frac12(usv)^2$, L = 1, rises at $\lambda = 1$ and at $\lambda =
-    \frac1{10}$.
+    them. Theorem 5 is not used: it is about exact integration. As a contrast, L = 1 and $\lambda$ 1 and $\frac1{10}$:
+    descent in U, S and V in turn from $usv^\top$ with u, v = 1 and s = 30 raises the loss $\frac12(usv)^2$; and (5) by
+    Euler from $W = se_1e_1^\top$ with $s = \frac{\lambda^2}4$ leads, for the loss $\frac12\|W - T\|^2$ with $T =
+    se_1e_1^\top + e_1e_2^\top + e_2e_1^\top$, to $s(e_1 + \frac\lambda se_2)(e_1 + \frac\lambda se_2)^\top$. This is
+    $\frac{\lambda^2}s = 4$ from the full-rank step, more than $\lambda\|\nabla L\| = \lambda\sqrt2$, and raises the
+    loss from 1 to at least 8.
     """
     share, largest, flaws = rational(values["share"]), Fraction(values["largest"]), []
     rate, dropped, kept = sympy.symbols("lambda dropped kept", positive=True)  # squares of the two parts of G
@@ -151,8 +154,24 @@ def claim_robust(values: Values) -> Proof:
         s -= step * (u * s * v) * u * v
         v -= step * (u * s * v) * u * s
         flaws.append("" if abs(u * s * v) > largest else "descent in turn does not rise")
+        flaws.append(_flaw_of_euler(rational(step)))
     flaw = first_flaw(*flaws)
-    return Proof(not flaw, flaw or r"the step is $W - \lambda P(G)$, whatever S is; descent in turn from s = 30 rises")
+    return Proof(not flaw, flaw or r"the step is $W - \lambda P(G)$, whatever S is; descent in turn from s = 30, and "
+                 "(5) by Euler from a small s, rise")  # fmt: skip
+
+
+def _flaw_of_euler(step: sympy.Rational) -> str:
+    """Why a step of (5) by Euler does not go astray from a small S; empty if it does."""
+    s, e = step**2 / 4, sympy.Matrix([1, 0])
+    start = s * e * e.T
+    slope = -sympy.Matrix([[0, 1], [1, 0]])  # W - T
+    across = sympy.eye(2) - e * e.T
+    U, V = (e - step * across * G * e / s for G in (slope, slope.T))
+    end = U * (s - step * (e.T * slope * e)[0]) * V.T
+    astray, loss = end - (start - step * slope), (end - start + slope).norm() ** 2 / 2
+    if astray.norm() ** 2 <= step**2 * slope.norm() ** 2:
+        return "a step by Euler ends near that of full rank"
+    return "" if loss > slope.norm() ** 2 / 2 else "a step by Euler does not raise the loss"
 
 
 def _flaw_of_outside(share: Fraction, power: int) -> str:
@@ -196,7 +215,7 @@ def thm_11_hat_second(values: Values) -> Proof:
 
 @proof("fedlrt/claim-drift@what-can-happen", limit="1", power=1, steps=[1, 2, 5])
 def claim_drift(values: Values) -> Proof:
-    r"""Losses $\frac{h_c}2(w - m_c)^2$, $h_1 < h_2$, $\lambda h_c < 1$; $a = 1 - \lambda h_1 > b = 1 - \lambda h_2$.
+    r"""Losses $\frac{h_c}2(w - m_c)^2$, $m_1 \ne m_2$, $h_1 < h_2$; $a = 1 - \lambda h_1 > b = 1 - \lambda h_2 > 0$.
 
     s local steps take w to $m_c + a^s(w - m_c)$, and likewise with b. A round contracts by $\frac12(a^s + b^s) < 1$ and
     stays at $m_2 + \rho_s(m_1 - m_2)$ with $\rho_s = \frac{1 - a^s}{(1 - a^s) + (1 - b^s)}$. $\rho_1 = \frac{h_1}{h_1 +

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sympy
 
 from paper_checks.fedlrt.replays.boxes import b, m, n, r, steps, trips
-from paper_checks.proof_steps import first_flaw, non_negative, rational
+from paper_checks.proof_steps import first_flaw, non_negative, positive, rational
 from paper_checks.replay import Proof, proof
 from paper_checks.stored_values import Values
 
@@ -51,11 +51,12 @@ def claim_two_rounds(values: Values) -> Proof:
 
 @proof("fedlrt/claim-svd-size", sides="2")
 def claim_svd_size(values: Values) -> Proof:
-    r"""The server decomposes $\tilde S^*$, 2r by 2r, and bases of 2r columns; it multiplies these by r columns.
+    r"""The server decomposes $\tilde S^*$, 2r by 2r, and bases of 2r columns; it multiplies these by $r_1 = r$ columns.
 
     A product of a by b with b by c is counted as abc multiplications, QR of n by k as $2nk^2$ and an SVD of k by k as
     $k^3$, their leading orders; the means of what the clients send have additions only. With m = n all multiplications
-    of the server are a polynomial of degree one in n: for fixed r the cost is linear in n, whatever the constants.
+    of the server are a polynomial of degree one in n: for fixed r the cost is linear in n, whatever the constants. A
+    round may keep another rank $r_1 \le 2r$, which changes a constant.
     """
     side = rational(values["sides"]) * r
     server = [one for one in steps() if one.place == "server"]
@@ -77,19 +78,20 @@ def claim_no_full_matrix(values: Values) -> Proof:
     the local steps. Forwards: $XU$, b by k; $(XU)S$, b by k; $(XUS)V^\top$, b by n. Backwards, with the errors E, b by
     n: $EV$, b by k; $(EV)S^\top$, b by k. Gradients: $X^\top(EVS^\top)$, m by k; $E^\top(XUS)$, n by k;
     $(XU)^\top(EV)$, k by k. The server has QR of $[U|G_U]$, m by 2r, and $[V|G_V]$, n by 2r, the SVD of $\tilde S^*$,
-    2r by 2r, and the products $\tilde UP_{r_1}$, m by r, and $\tilde VQ_{r_1}$, n by r. What is sent is U, V, $\bar U$,
-    $\bar V$, their gradients and coefficients. For $m \ge n \ge 2r$ a matrix of 2r m entries bounds all of these that
-    are not of samples, and none is m by n.
+    2r by 2r, and the products $\tilde UP_{r_1}$, m by r, and $\tilde VQ_{r_1}$, n by r (at most 2r columns, if another
+    rank is kept). What is sent is U, V, $\bar U$, $\bar V$, their gradients and coefficients. For $m \ge n > 2r$ a
+    matrix of 2r m entries, fewer than the m n of the layer, bounds all of these that are not of samples. At n = 2r a
+    wide basis is as large as the layer.
     """
     columns = rational(values["columns"])
     A, B = sympy.symbols("A B", positive=True)
     sent = [shape for one in VARIANTS for trip in trips(one) for shape in (*trip.sent.values(), *trip.back.values())]
     flaws = []
     for rows, count in [*(one.gives for one in steps()), *sent]:
-        flaws.append("the full matrix" if {rows, count} == {m, n} else "")
         if b not in (rows, count):
-            room = columns * r * m - rows * count
-            flaws.append("" if non_negative(room.subs(m, n + B).subs(n, 2 * r + A)) else f"{rows} by {count} is larger")
+            room, spare = ((most - rows * count).subs(m, n + B).subs(n, 2 * r + A) for most in (columns * r * m, m * n))
+            flaws.append("" if non_negative(room) else f"{rows} by {count} is larger")
+            flaws.append("" if positive(spare) else f"{rows} by {count} is as large as the layer")
     return _answer("the shapes of all that is computed and sent", *flaws)
 
 

@@ -12,7 +12,7 @@ from math import comb
 
 import sympy
 
-from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_least, flaw_of_series
+from paper_checks.fedlrt.replays.local_steps import flaw_of_bracket, flaw_of_least, flaw_of_rise, flaw_of_series
 from paper_checks.fedlrt.replays.simplified_rounds import flaw_of_certificates
 from paper_checks.fedlrt.replays.worst_cases import descends_as_a_bowl
 from paper_checks.proof_steps import first_flaw, non_negative, rational
@@ -108,14 +108,21 @@ def thm_2(values: Values) -> Proof:
                  "and smoothness along the truncation")  # fmt: skip
 
 
-@proof("fedlrt/thm-3", limit="1/2", steps=[1, 2, 3, 10, 16, 64, 300])
+@proof(
+    "fedlrt/thm-3",
+    limit="1/2",
+    steps=[1, 2, 3, 10, 16, 64, 300],
+    constants={"1/24": "25.02", "1/12": "13.03", "213/10000": "48"},
+)
 def thm_3(values: Values) -> Proof:
     r"""A round descends by at least $|g|^2/K$ minus the cost of truncation; the least $|g|^2$ is below the mean.
 
     That share is the exact worst case of the local steps, which one bowl for all clients attains (below), so that K is
     the least for T = 1. As x tends to 0, K grows like $L/x$: no constant serves all small rates. For the comparison $1
     - (1 - \lambda L)^{2s_*} \ge 2x(1 - x)$: with $w = (1 - \lambda L)^{s_*} \le e^{-x} \le 1 - x + \frac{x^2}2$ one has
-    $1 - w^2 \ge 1 - (1 - x + \frac{x^2}2)^2 = 2x(1 - x) + x^3(1 - \frac x4)$.
+    $1 - w^2 \ge 1 - (1 - x + \frac{x^2}2)^2 = 2x(1 - x) + x^3(1 - \frac x4)$. For the constants at single x: K falls
+    as x grows, and it is below $\frac{2L}{1 - e^{-2x}}$ for every $s_*$, with $e^{-y} \le 1 - y + \frac{y^2}2 -
+    \frac{y^3}6 + \frac{y^4}{24}$.
     """
     limit = Fraction(values["limit"])
     flaws = ["" if 0 < limit <= 1 - limit else "dominance needs x <= 1 - x"]
@@ -128,6 +135,12 @@ def thm_3(values: Values) -> Proof:
         K = 2 / (1 - (1 - step) ** (2 * s))
         if K * (1 - w**2) / 2 != 1 or 1 / (limit * (1 - limit)) < K:
             flaws.append(f"the bowl does not attain K at {s} steps, or K is above 1/(x(1 - x))")
+    for place, constant in values["constants"].items():
+        y = 2 * Fraction(place)
+        fallen = y - y**2 / 2 + y**3 / 6 - y**4 / 24  # 1 - e^-y at least
+        if not 0 < y <= 2 * limit or Fraction(constant) * fallen < 2:
+            flaws.append(f"the constant at {place}")
+    flaws.append("" if values["constants"] else "no constants")
     flaw = first_flaw(*flaws, "" if values["steps"] else "no steps", _flaw_of_truncation(Fraction(1, 2)))
     return Proof(not flaw, flaw or "the exact worst case of the local steps, attained by a bowl, smoothness along the "
                  "truncation, and the mean over the rounds")  # fmt: skip
@@ -138,18 +151,21 @@ def thm_4(values: Values) -> Proof:
     r"""A client starts along $p_c$: g inside the block, its own gradient outside; the mean of the $p_c$ is g.
 
     $\frac1C\sum|p_c|^2 \le |g|^2 + \delta^2|g|^2$, so that $R = (1 - \frac1s)\sqrt{1+\delta^2}$. The certificates prove
-    the same for some clients and steps with nothing but the inequalities of smooth functions.
+    the same for some clients and steps with nothing but the inequalities of smooth functions. That (14) is not enough,
+    however small $\delta$ is, an example shows (below).
     """
     flaw = first_flaw(
         _flaw_of_local_steps(values, SQUARE_OF_ROOT), _flaw_of_truncation(Fraction(values["square"])),
         flaw_of_certificates(values["certificates"]), flaw_of_least(rational(values["least"])),
+        flaw_of_rise(),
     )  # fmt: skip
     return Proof(
         not flaw,
         flaw
         or "all clients, steps and learning rates by a client's drift and a rational inequality; "
         f"{len(values['certificates'])} certificates of its instances; smoothness along the truncation; two clients "
-        r"whose gradients leave no smaller $\kappa$, by the interpolation conditions of smooth functions",
+        r"whose gradients leave no smaller $\kappa$, by the interpolation conditions of smooth functions; two that "
+        r"raise the loss under (14), for every $\delta$ below 1/10",
     )
 
 

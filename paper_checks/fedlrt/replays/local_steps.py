@@ -19,7 +19,7 @@ from math import comb, factorial
 
 import sympy
 
-from paper_checks.proof_steps import non_negative
+from paper_checks.proof_steps import non_negative, positive
 
 
 def flaw_of_bracket(largest: Fraction, limit: Fraction) -> str:
@@ -73,6 +73,40 @@ def flaw_of_least(constant: sympy.Rational) -> str:
     second = sympy.expand(-y + y**2 / 2).coeff(x, 2)
     needed = sympy.simplify(second - constant * (1 + (1 - 1 / s) * rho) / 2)
     return "" if needed == 0 else "another constant"
+
+
+def flaw_of_rise(push: int = 4, inside: int = 20_000) -> str:
+    r"""Under (14) the loss can rise in a round of Algorithm 5, for every $\delta = \frac1k$, k a number above 10.
+
+    Let $n = 2$, $r = 1$, L = 1, $W_r = e_1e_1^\top$ and $w = W - W_r$. Two clients have the losses $\pm(Pw_{11} +
+    Qw_{22} + w_{11}w_{22}) + w_{11} + \delta(w_{12} + w_{21})$, of which the terms with $\pm$ cancel in L, and take two
+    steps of $\lambda = \frac1{48}$; $Q = \frac4\lambda = 192$ and $P = 20000k$. As $\delta \ne 0$ the wide bases are
+    the whole plane. The correction takes out P and leaves Q, so that $w_{22}$ moves by $\mp\lambda Q$ in the first
+    step, and $w_{11}$ by $-\lambda(1 - \lambda Q)$ in the second one of either client. In the mean $w_{11} = -2\lambda
+    + \lambda^2Q = 2\lambda$, $w_{12} = w_{21} = -2\lambda\delta$ and $w_{22} = 0$: the loss rises by $2\lambda(1 -
+    2\delta^2)$, while $C > 0$, and nothing is cut where $\vartheta$ is below the smaller singular value, which is not
+    0. (14) holds for L, which has one gradient everywhere, of norm $g = \sqrt{1 + 2\delta^2}$, as $(1 - \delta)^2g^2 <
+    1$; for a client at each step, with b in the block and h outside of it, as $\sqrt{b^2 + h^2} - b \le
+    \frac{h^2}{2b} < \delta \le \delta g$.
+    """
+    beyond = sympy.Symbol("m", positive=True)
+    k, step = 10 + beyond, sympy.Rational(1, 48)
+    delta, Q, P = 1 / k, push / step, inside * k
+    slope, ends, holds = sympy.Matrix([[1, delta], [delta, 0]]), [], []
+    for sign in (1, -1):
+        w = sympy.zeros(2, 2)
+        for _ in range(2):
+            own = slope + sign * sympy.Matrix([[P + w[1, 1], 0], [0, Q + w[0, 0]]])
+            block, outside = sign * own[0, 0], own[0, 1] ** 2 + own[1, 0] ** 2 + own[1, 1] ** 2
+            holds += [positive(block), positive(2 * block * delta - outside)]
+            w = w - step * (own - sign * sympy.Matrix([[P, 0], [0, 0]]))
+        ends.append(w)
+    w, whole = (ends[0] + ends[1]) / 2, 2 * step
+    holds += [positive(1 - (1 - delta) ** 2 * (1 + 2 * delta**2)),
+              positive(1 - delta**2 - 12 * whole + delta**2 * whole),
+              positive(sum(a * b for a, b in zip(slope, w, strict=True))),
+              positive(w[0, 1] * w[1, 0] - (1 + w[0, 0]) * w[1, 1])]  # fmt: skip
+    return "" if all(holds) else "the loss does not rise under (14)"
 
 
 def flaw_of_series(steps: int, terms: int = 12) -> str:
