@@ -180,8 +180,8 @@ def eq_107(values: Values) -> Proof:
 def eq_107_thresholds(values: Values) -> Proof:
     r"""$\tilde\epsilon \le \epsilon'$ for $\epsilon_3 = \epsilon_2$, and each event fails with at most $q^{-10}$.
 
-    $m \ge Kq$ for $K = 300(1 + \ell)$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$: for (42) and for (62), with $\tau =
-    \epsilon_3 = \epsilon_2$ and $Nm\epsilon_3^2 \ge Kq\epsilon_2^2$.
+    $m \ge Kq$ for $K = 300(1 + \ell)$, $\ell = -\log\min(\epsilon_1, \epsilon_2)$: for (42) and for two columns, which
+    give (76), with $\tau = \epsilon_3 = \epsilon_2$ and $Nm\epsilon_3^2 \ge Kq\epsilon_2^2$.
     """
     flaw = (
         flaw_of_first(rational(values["factor"]), sympy.Integer(1)) or normal_quotient()
