@@ -185,12 +185,13 @@ def txt_table2_best(
     case = {"mean": scores[0].mean, "deviation": scores[0].deviation, "other mean": scores[1].mean,
             "other deviation": scores[1].deviation}  # fmt: skip
     orders[f"comparisons of Table 2 below {level:g}"] = Order(reached, exact(Fraction(share) * comparisons), case)
+    on_piqa = by_method(tables[0])["RoLoRA"].scores["PIQA"], by_method(tables[0])["FFA-LoRA"].scores["PIQA"]
     second, divided = insignificant(tables[1], method, level), insignificant(tables[0], method, level, divisor=3)
     scope = (
         f"Tables 2 and 10, highest means; Welch's test from mean, deviation, n = 3: above the level in Table 2 "
         f"{len(missed)} of {comparisons}: {', '.join(missed) or 'none'}; in Table 10 {len(second)} of {comparisons}; "
         f"with squared deviations that are divided by 3, not by 2, {len(divided)} in Table 2, PIQA against FFA-LoRA at "
-        f"{welch(*(by_method(tables[0])[one].scores['PIQA'] for one in ('RoLoRA', 'FFA-LoRA')), divisor=3):.3g}"
+        f"{welch(*on_piqa, divisor=3):.3g}"
     )
     return judge_order(orders, scope)
 
