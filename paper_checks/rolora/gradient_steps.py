@@ -151,7 +151,7 @@ def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str
     right = products - (len(rows) if inside else 1) * (w.T * moved)[0]
     return judge_identity(
         [Equation("(51) before the maximum", left, rational(factor) / 4 * right)], points,
-        "two clients, two samples each, two inputs and one output, any entries",
+        "two clients, two samples each, two inputs and one output, any entries: enough, as for (45)",
     )  # fmt: skip
 
 
