@@ -20,8 +20,8 @@ from paper_checks.rolora.messages import Traffic, count_traffic
 
 exact = Rounded.exact
 SHAPES = (
-    "1 to 3 clients, A of 3 x 2, B of 2 x 2, any entries: enough, since an entry is a sum over clients or pairs of them "
-    "and over the inner index, of the same terms for any numbers"
+    "1 to 3 clients, A of 3 x 2, B of 2 x 2, any entries: enough, since an entry is a sum over clients or pairs "
+    "of them and over the inner index, of the same terms for any numbers"
 )
 
 
