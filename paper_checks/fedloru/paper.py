@@ -146,7 +146,8 @@ PAPER = Paper(
             "fedloru-spectral-theory",
             "What we found in FedLoRU's spectral theory",
             "Section 3 and Appendix A of the newest version (`fedloru-v2`) in their order, then what the two earlier "
-            "versions (`fedloru-iclr`, `fedloru-v1`) state otherwise.",
+            "versions (`fedloru-iclr`, `fedloru-v1`) state otherwise. Natural numbers start at 0: some witnesses have "
+            "spikes of one sign only, p or q being 0.",
             SPECTRAL,
             THEORY_HEADLINES,
         ),

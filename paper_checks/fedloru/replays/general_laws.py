@@ -56,7 +56,8 @@ def iclr_prop_3_1(values: Values) -> Violation:
         min(apart),
         spacing,
         assumes=assumes,
-        reads="one positive spike, uniform law on [-half_width, half_width]: distance of lambda_i, "
+        reads="one positive spike, eigenvalues of X that fill the uniform law on [-half_width, half_width], whose "
+        "density is constant there: distance of lambda_i, "
         f"i = {float(share):g} R, from {{0, L, U}} against the level spacing",
     )
 
@@ -87,6 +88,7 @@ def v1_thm_3_3(values: Values) -> Violation:
         (client - server) / R,
         0,
         assumes=assumes,
-        reads="one spike theta, uniform law on [-half_width, half_width]: (srank(H_M) - srank(H_N))/R, from below but "
+        reads="one spike theta, eigenvalues of X that fill the uniform law on [-half_width, half_width], whose density "
+        "is constant there, uniformly random eigenvectors: (srank(H_M) - srank(H_N))/R, from below but "
         f"for a probability of {float(fails):.1g}, against 0, the limit of S/R",
     )
