@@ -112,7 +112,11 @@ def product_ratios(context: Context) -> Array:
     mutants=[{"factor": 0.99}],
     uses=("rolora/def-A.1", "rolora/def-A.2"),
     hypotheses=(
-        Dropped("sub-Gaussian variables", {}, "another variable has an infinite norm, and the bound says nothing"),
+        Dropped(
+            "sub-Gaussian variables, for the inequality",
+            {},
+            "another variable has an infinite norm, and the bound says nothing; for a sub-exponential product it is needed",
+        ),
     ),
     expect=("holds", "proof"),
 )
@@ -153,7 +157,11 @@ def sum_ratios(context: Context) -> Array:
     hypotheses=(
         Dropped("independent", {"independent": False}),
         Dropped("mean zero", {"centred": False}),
-        Dropped("sub-Gaussian", {}, "another variable has an infinite norm, and the bound says nothing"),
+        Dropped(
+            "sub-Gaussian, for the inequality",
+            {},
+            "another variable has an infinite norm, and the bound says nothing; for a sub-Gaussian sum it is needed",
+        ),
     ),
     expect=("holds", "proof"),
 )
