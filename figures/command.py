@@ -142,7 +142,10 @@ def _add_spectrum_options(parser: argparse.ArgumentParser) -> None:
     add("--trial", action="store_true",
         help="multiply one vector or eight at a time, whatever is faster: numbers repeat to rounding")  # fmt: skip
     add("--double", action="store_true", help="measure in float64")
-    add("--device", default="cpu", metavar="D", help="torch device; default: cpu")
+    add("--device", metavar="D", help="torch device; default: cpu, or that of the first of --workers")
+    add("--workers", metavar="N",
+        help="processes that share the data, or a device for each, such as cuda:0,cuda:1; default: none")  # fmt: skip
+    add("--ray", metavar="ADDRESS", help="with --workers: as actors of this Ray cluster, or local for one of their own")
     add("--width", type=float, default=0.05, metavar="W", help="relative width of the interval; default: 0.05")
     add("--confidence", type=float, default=0.95, metavar="C", help="of the intervals; default: 0.95")
     add("--outliers", type=at_least(1), default=10, metavar="K", help="eigenpairs at each end; default: 10")
@@ -169,6 +172,7 @@ def _spectrum(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
     from figures.spectrum_command import SpectrumRequest, measure_network, summary, write_spectrum
+    from hessian.elsewhere import Workers
     from hessian.spectrum import SpectrumSettings
     from workloads.files import require_writable
 
@@ -177,11 +181,12 @@ def _spectrum(options: argparse.Namespace) -> int:
         seed=options.seed, products=options.products, memory=_budget(options),
     )  # fmt: skip
     of_run = _require_names(options)
+    device = options.device or (None if options.workers is None else Workers(options.workers, options.ray).device)
     request = SpectrumRequest(
         *((options.checkpoints, options.checkpoints) if of_run else (options.model, options.data)),
         "cross-entropy" if options.loss is None else options.loss, options.matrix, tuple(options.parameters),
-        options.batch_norm, options.reduction, options.double, options.device, settings, options.count, options.law,
-        options.blocks, options.trial,
+        options.batch_norm, options.reduction, options.double, device or "cpu", settings, options.count, options.law,
+        options.blocks, options.trial, options.workers, options.ray,
     )  # fmt: skip
     out = Path(options.out)
     require_writable(out)

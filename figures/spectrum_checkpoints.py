@@ -12,18 +12,13 @@ import pandas as pd
 from figures.figure import Settings
 from figures.make import rendered
 from figures.provenance import machine, package_versions, sources_digest
-from figures.spectrum_command import (
-    PACKAGES,
-    SpectrumRequest,
-    operators_of,
-    plain,
-    settings_of,
-    too_little_memory_told,
-)
+from figures.spectrum_command import SpectrumRequest, operators_of, settings_of, too_little_memory_told
 from figures.spectrum_federation import SERVER, TrainedRun, curvatures
+from figures.spectrum_json import PACKAGES, plain
 from figures.style import BLACK, MARKERS, SERIES, WIDTH
 from hessian.bounds import Interval
 from hessian.curvature import Curvature
+from hessian.elsewhere import Workers
 from hessian.state_files import load_state, numbered_states
 from hessian.symmetric import CurvatureError
 from hessian.through_training import StateSpectrum, overlaps, rank_columns, state_spectrum
@@ -84,7 +79,8 @@ def measure_run(request: SpectrumRequest, folder: Path, clients: int, progress: 
     if clients > len(run.problem.clients):
         raise CurvatureError(f"--clients must be at most {len(run.problem.clients)}, those of the run, got {clients}")
     options = {"matrix": request.matrix, "parameters": request.parameters or None, "memory": request.settings.memory,
-               "vectorize": "trial" if request.trial else 1}  # fmt: skip
+               "vectorize": "trial" if request.trial else 1,
+               "workers": Workers.of(request.workers, request.ray)}  # fmt: skip
     rows: list[dict[str, Any]] = []
     before = None
     for number, weights in run.states():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,23 +15,19 @@ from torch import nn
 
 from figures.figure import Settings
 from figures.make import rendered
-from figures.provenance import machine, package_versions, sources_digest
 from figures.spectrum_blocks_picture import draw_block_ranks
+from figures.spectrum_json import as_json
 from figures.spectrum_picture import draw_spectrum_report
 from hessian.batches import Loss, size_of
 from hessian.block_ranks import BlockRank, block_ranks
 from hessian.curvature import Cost, Curvature
+from hessian.elsewhere import Workers
 from hessian.factories import count_of, data_of, law_named, loss_of_name, model_of, user_error
 from hessian.middles import MATRICES, Law
-from hessian.norms import StableRankInterval
 from hessian.spectrum import SpectrumReport, SpectrumSettings, measure_spectrum
 from hessian.spiked_fit import predict
 from hessian.symmetric import CurvatureError
 from workloads.files import require_writable, write_whole
-
-SAMPLE_FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""Sample sizes to predict at, relative to the measured one."""
-PACKAGES = ("rankproof", "numpy", "scipy", "torch", "matplotlib")
 
 
 @dataclass(frozen=True)
@@ -54,6 +49,8 @@ class SpectrumRequest:
         law: ``module:function`` from the output to the distribution of the targets, for `fisher`; nothing: the loss's.
         blocks: Depth of the modules whose blocks are measured too; 0: every module with parameters; nothing: none.
         trial: Multiply one vector or eight at a time, whatever a trial finds to be faster.
+        workers: Number or devices of those who multiply pieces of the data; nothing: this process.
+        ray: Address of the Ray cluster that has them, or `local`; nothing: they are processes of this machine.
     """
 
     model: str
@@ -70,6 +67,8 @@ class SpectrumRequest:
     law: str | None = None
     blocks: int | None = None
     trial: bool = False
+    workers: str | None = None
+    ray: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +127,7 @@ def operators_of(
     """
     say = progress or (lambda text: None)
     Settings(device=request.device).check_device()
+    team = Workers.of(request.workers, request.ray)
     loss = loss_of_name(request.loss)
     count = count_of(request.count) if request.count is not None else size_of
     law = law_named(request.law) if request.law is not None else None
@@ -137,12 +137,13 @@ def operators_of(
     data = data_of(request.data)
     for state in states:
         state(model)
-        yield _operator(request, model, loss, data, count, law)
+        yield _operator(request, model, loss, data, count, law, team)
 
 
 def _operator(
-    request: SpectrumRequest, model: nn.Module, loss: Loss, data: Any, count: Callable[[Any], int], law: Law | None
-) -> Curvature:
+    request: SpectrumRequest, model: nn.Module, loss: Loss, data: Any, count: Callable[[Any], int], law: Law | None,
+    team: Workers | None,
+) -> Curvature:  # fmt: skip
     try:
         model = model.to(request.device)
         model = model.double() if request.double else model
@@ -158,6 +159,7 @@ def _operator(
             law=law,
             vectorize="trial" if request.trial else 1,
             memory=request.settings.memory,
+            workers=team,
         )
     except CurvatureError:
         raise
@@ -209,52 +211,6 @@ def write_spectrum(measured: MeasuredNetwork, out: Path) -> dict[str, Path]:
     return paths
 
 
-def as_json(measured: MeasuredNetwork) -> dict[str, Any]:
-    """Everything that was measured, and with what; numbers that are not finite become null."""
-    report, rank = measured.report, measured.report.stable_rank
-    measure = report.measure
-    fields = {
-        "request": plain(dataclasses.replace(measured.request, settings=report.settings)),
-        "parameters": report.P,
-        "unused_parameters": measured.unused,
-        "samples": measured.samples,
-        "loss": measured.loss,
-        "dtype": report.dtype,
-        "stable_rank": _rank(rank),
-        "eigenvalues": [
-            {"value": value, "residual": residual, "end": "upper" if place < report.largest else "lower"}
-            for place, (value, residual) in enumerate(zip(report.eigenvalues, report.residuals, strict=True))
-        ],
-        "eigenvalues_converged": report.converged,
-        "quadrature": {
-            "about": "one rule per probe, for the spectrum without the eigenvalues above; each of those has mass "
-            "1/parameters",
-            "nodes": measure.nodes,
-            "weights": measure.weights,
-        },
-        "fit": _fit(report),
-        "blocks": [
-            {"name": block.name, "parameters": block.P, "reason_for_none": block.why, "stable_rank": _rank(block.rank)}
-            for block in measured.blocks
-        ],
-        "given_up_for_memory": report.given_up,
-        "cost": {
-            "products": measured.cost.products,
-            "products_by_part": report.products,
-            "seconds_by_part": {part: round(seconds, 3) for part, seconds in report.seconds.items()},
-            "seconds_of_products": measured.cost.seconds,
-            "seconds_of_a_gradient": measured.cost.gradient_seconds,
-            "gradients": measured.cost.gradients,
-            "seconds_of_checks": measured.cost.check_seconds,
-            "vectors_together": measured.cost.together,
-        },
-        **machine(),
-        "packages": package_versions(PACKAGES),
-        "sources_sha256": sources_digest(),
-    }
-    return plain(fields)
-
-
 def summary(measured: MeasuredNetwork) -> str:
     """A few lines for the terminal."""
     report, rank, request = measured.report, measured.report.stable_rank, measured.request
@@ -304,6 +260,7 @@ def _cost_line(measured: MeasuredNetwork) -> str:
     parts = ", ".join(f"{part} {count}" for part, count in measured.report.products.items())
     cost = measured.cost
     way = f", {cost.together} vectors together" if cost.together > 1 else ""
+    way += f", {cost.workers} workers" if cost.workers > 1 else ""
     return (
         f"cost           {cost.products} products ({parts}): the time of {cost.gradients:.0f} gradients, "
         f"{cost.seconds:.1f} s{way}; checks {cost.check_seconds:.1f} s"
@@ -329,71 +286,3 @@ def _block_lines(measured: MeasuredNetwork) -> list[str]:
 def _listed(values: np.ndarray, shown: int = 6) -> str:
     text = ", ".join(f"{value:.4g}" for value in values[:shown])
     return f"{text}, ... ({len(values)} computed)" if len(values) > shown else text
-
-
-def _fit(report: SpectrumReport) -> dict[str, Any]:
-    fit = report.fit
-    if fit is None:
-        return {"reason_for_none": report.no_fit}
-    predictions = []
-    for factor in SAMPLE_FACTORS:
-        model = predict(fit, factor**-0.5)
-        predictions.append(
-            {
-                "samples_factor": factor,
-                "noise_factor": factor**-0.5,
-                "bulk_edge": model.bulk_edges[1],
-                "stable_rank": model.stable_rank(report.P).value,
-                "outliers": [o.location for o in model.outliers if o.separated],
-                "overlaps": [o.overlap for o in model.outliers if o.separated],
-            }
-        )
-    alternatives = [
-        {"name": law.name, "law": type(law.law).__name__, "parameters": plain(law.law), "share": law.share,
-         "distance": plain(law.distance)}
-        for law in fit.alternatives
-    ]  # fmt: skip
-    return {
-        "sigma": fit.sigma,
-        "sigma_sd": fit.sigma_sd,
-        "cuts": fit.cuts,
-        "spikes": [
-            {"spike": spike, "sd": sd, "eigenvalue": value, "overlap": outlier.overlap}
-            for spike, sd, value, outlier in zip(
-                fit.model.spikes, fit.spike_sd, fit.outliers, fit.model.outliers, strict=True
-            )
-        ],
-        "outliers_above": {**plain(fit.above), "text": str(fit.above)},
-        "outliers_below": {**plain(fit.below), "text": str(fit.below)},
-        "all_outliers_computed": fit.complete,
-        "rest_square_by_norm": plain(fit.rest_by_norm),
-        "rest_square_by_quadrature": plain(fit.rest_by_quadrature),
-        "bulk_size": fit.bulk.size,
-        "semicircle_distance": plain(fit.distance),
-        "alternatives": alternatives,
-        "predictions": predictions,
-    }
-
-
-def _rank(rank: StableRankInterval | None) -> dict[str, Any] | None:
-    """Without the cost in gradients, which is that of all parts together."""
-    return None if rank is None else {key: value for key, value in plain(rank).items() if key != "gradients"}
-
-
-def plain(value: Any) -> Any:
-    """Values as JSON knows them; numbers that are not finite become null."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value

@@ -5,6 +5,7 @@ from hessian.covariance_fit import CovarianceFit, SamplePrediction, bootstrap_ei
 from hessian.cross_blocks import CrossBlock
 from hessian.curvature import Cost, Curvature
 from hessian.difference_fit import HessianFit, HessianPrediction, fit_difference
+from hessian.elsewhere import Workers
 from hessian.exact import exact_hessian
 from hessian.krylov import Krylov, RitzPairs, extreme_eigenpairs
 from hessian.measured_fit import MeasuredFit, fit_measured
@@ -43,6 +44,7 @@ __all__ = [
     "SpikedFit",
     "StableRankInterval",
     "SymmetricOperator",
+    "Workers",
     "as_scipy",
     "bootstrap_eigenvalues",
     "exact_hessian",

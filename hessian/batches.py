@@ -1,15 +1,22 @@
-"""Data as batches: one resident batch, or an iterable of batches that is read anew for every product."""
+"""Data as batches: one resident batch, whole or in pieces, or an iterable of batches, read anew for every product."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, RandomSampler, SubsetRandomSampler, WeightedRandomSampler
+from torch.utils.data import (
+    DataLoader,
+    IterableDataset,
+    RandomSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 
 from hessian.symmetric import CurvatureError
 
@@ -26,7 +33,7 @@ class Batches:
 
     Attributes:
         source: The batches.
-        resident: There is one only, and it stays in memory.
+        resident: They are one batch, or its pieces, and stay in memory.
     """
 
     source: Iterable[Batch]
@@ -60,6 +67,19 @@ class Batches:
             return Batches((data[0],), resident=True)
         return Batches(data, resident=False)
 
+    def some(self, numbers: range) -> Batches:
+        """Those of some numbers, from 1, one after the other; of a loader the others are not read."""
+        places = slice(numbers.start - 1, numbers.stop - 1)
+        source = self.source
+        if isinstance(source, list | tuple):
+            return Batches(source[places], self.resident)
+        if isinstance(source, DataLoader) and not isinstance(source.dataset, IterableDataset):
+            order: dict[str, Any] = {"batch_sampler": list(source.batch_sampler or ())[places]}
+            if source.batch_sampler is None:  # what the data set gives are batches
+                order = {"batch_size": None, "sampler": list(source.sampler)[places]}
+            return Batches(DataLoader(source.dataset, collate_fn=source.collate_fn, **order), self.resident)
+        return Batches(_Some(source, places), self.resident)
+
     def on(self, device: torch.device, dtype: torch.dtype) -> Iterator[Batch]:
         """Yields every batch on a device, floating inputs in the parameters' dtype.
 
@@ -70,6 +90,17 @@ class Batches:
             if not is_batch(batch):
                 raise CurvatureError(f"item {number} is no batch: expected (inputs, targets) or a mapping of tensors")
             yield _move(batch, device, dtype)
+
+
+@dataclass(frozen=True)
+class _Some:
+    """Some of the batches of an iterable that has to be read from its beginning."""
+
+    source: Iterable[Batch]
+    places: slice
+
+    def __iter__(self) -> Iterator[Batch]:
+        return islice(self.source, self.places.start, self.places.stop)
 
 
 def is_batch(data: Any) -> bool:

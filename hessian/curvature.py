@@ -8,6 +8,7 @@ $$\frac{\partial^2 L}{\partial w^2} = J^T \frac{\partial^2 L}{\partial f^2} J
 is the generalised Gauss-Newton matrix (Schraudolph, 2002) and its residual; `hessian.middles` has the Fisher matrices.
 One batch keeps its differentiated graph, so that a product is one backward pass through it; several batches are read
 again for every call, which costs a forward and a backward pass more for each batch, shared by all vectors of the call.
+Products are sums over batches (`hessian.pieces`), which other processes may hold (`hessian.elsewhere`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -24,12 +25,13 @@ from torch import Tensor, nn
 
 from hessian.batches import Batch, Loss, size_of
 from hessian.cross_blocks import CrossBlock
-from hessian.graphs import Graph, Layout
-from hessian.live_bytes import held_by
+from hessian.elsewhere import PiecesElsewhere, Workers
+from hessian.graphs import Layout
 from hessian.memory import Budget
 from hessian.middles import MATRICES, Law
 from hessian.model_state import Selection, matching, owner
 from hessian.objective import Objective, held_by_model
+from hessian.pieces import Part, Pieces, PiecesHere, Positions, cut_up
 from hessian.symmetric import CurvatureError
 
 TOGETHER = 8
@@ -44,9 +46,10 @@ class Cost:
         products: Products with one vector.
         seconds: Wall time of these, graphs included.
         gradient_seconds: Wall time of one gradient over the same data, the best of three.
-        check_seconds: Wall time of the checks when the operator was built, and of the trial if there was one, not part
-            of `seconds`.
+        check_seconds: Wall time of the checks when the operator was built, of handing it to workers and of the trial if
+            there were any, not part of `seconds`.
         together: Vectors multiplied together.
+        workers: Processes that multiply; 0 where it is this one.
     """
 
     products: int
@@ -54,6 +57,7 @@ class Cost:
     gradient_seconds: float
     check_seconds: float
     together: int = 1
+    workers: int = 0
 
     @property
     def gradients(self) -> float:
@@ -96,6 +100,7 @@ class Curvature:
         vectorize: int | Literal["trial"] = 1,
         law: Law | None = None,
         memory: Budget | int | str | None = None,
+        workers: Workers | int | str | Sequence[str] | None = None,
     ) -> None:
         """Reads the data a few times, to weigh the batches and for the checks of `Objective`.
 
@@ -120,6 +125,8 @@ class Curvature:
                 the loss, for cross-entropy, squared errors and binary cross-entropy of logits.
             memory: Bytes, or words such as ``6 GiB``, for the checks and for what `held` counts; where there is no room
                 for checks in double precision, they are in the model's own.
+            workers: Who multiplies: `Workers`, or what these are made of, a number of processes or devices such as
+                ``"cuda:0,cuda:1"``; default: this process. Batches are dealt whole; a single one is cut by samples.
 
         Raises:
             CurvatureError: A model, a loss or data whose curvature cannot be taken; the message names cause and remedy.
@@ -131,24 +138,29 @@ class Curvature:
         if vectorize != "trial" and not (isinstance(vectorize, int) and vectorize >= 1):
             raise CurvatureError(f"vectorize must be at least 1, or 'trial', got {vectorize!r}")
         budget = None if memory is None else Budget.of(memory)
+        team = Workers.of(workers)
+        data = data if team is None else cut_up(data, team.count, batch_norm, count)
         self._objective = Objective.of(
             model, loss, data, matrix=matrix, parameters=parameters, batch_norm=batch_norm, reduction=reduction,
             count=count, law=law, budget=budget,
         )  # fmt: skip
         self._names, self._parameters = self._objective.names, self._objective.parameters
+        self._positions: Positions = tuple(range(len(self._names)))
         self._layout = Layout.of(self._parameters)
-        self._matrix, self._vectorize, self._trial_seconds = matrix, 1, 0.0
+        self._vectorize, self._extra_seconds = 1, 0.0
         self.samples, self.loss = self._objective.samples, self._objective.value
         keep = self._objective.batches.resident if keep_graph is None else keep_graph
         self._spent = _Spent()
         started = time.perf_counter()
-        built = self._build()
-        head = next(built)
-        self.unused = tuple(name for name, used in zip(self._names, head.used, strict=True) if not used)
-        self._graphs: list[Graph] | None = [head, *built] if keep else None
-        del head, built
-        self._spent.seconds += time.perf_counter() - started
-        self.held = {} if budget is None else held_by_model(model, self._parameters, data) | self._held_by_graphs()
+        self._pieces: Pieces
+        if team is None:
+            self._pieces = PiecesHere(self._objective, matrix, keep)
+            self._spent.seconds += time.perf_counter() - started
+        else:
+            self._pieces = PiecesElsewhere(self._objective, matrix, keep, team)
+            self._extra_seconds += time.perf_counter() - started
+        self.unused = tuple(name for name, used in zip(self._names, self._pieces.used, strict=True) if not used)
+        self.held = {} if budget is None else held_by_model(model, self._parameters, data) | self._pieces.held()
         if vectorize != "trial":
             self._vectorize = vectorize
         else:
@@ -177,7 +189,7 @@ class Curvature:
     @property
     def keeps_graph(self) -> bool:
         """Whether products reuse one graph, so that nothing is gained by taking several at a time."""
-        return self._graphs is not None
+        return self._pieces.keeps_graph
 
     @property
     def together(self) -> int:
@@ -190,37 +202,23 @@ class Curvature:
         Raises:
             CurvatureError: Vectors of another shape, dtype or device, or weights that were changed since.
         """
-        return self._products(vectors, self._layout, self._layout, self._graphs or self._build)
+        return self._products(vectors, self._layout.total, Part(self._positions, self._positions))
 
-    def _products(
-        self, vectors: Tensor, columns: Layout, rows: Layout, graphs: list[Graph] | Callable[[], Iterator[Graph]]
-    ) -> Tensor:
-        """A block of the matrix times each vector, (k, columns) to (k, rows), by the graphs of that block."""
-        if vectors.ndim != 2 or vectors.shape[1] != columns.total:
-            raise CurvatureError(f"expected vectors of shape (k, {columns.total}), got {tuple(vectors.shape)}")
+    def peak_elsewhere(self, vectors: Tensor) -> int:
+        """Bytes that workers hold on the parameters' device at the peak of products with these vectors."""
+        return self._pieces.peak_elsewhere(Part(self._positions, self._positions), vectors, self._vectorize)
+
+    def _products(self, vectors: Tensor, width: int, part: Part) -> Tensor:
+        """A block of the matrix times each vector, (k, width) to (k, rows)."""
+        if vectors.ndim != 2 or vectors.shape[1] != width:
+            raise CurvatureError(f"expected vectors of shape (k, {width}), got {tuple(vectors.shape)}")
         if vectors.dtype != self.dtype or vectors.device != self.device:
             raise CurvatureError(
                 f"expected vectors in {self.dtype} on {self.device}, got {vectors.dtype} on {vectors.device}"
             )
         self._objective.model.require_unchanged()
         started = time.perf_counter()
-        groups = [
-            (slice(first, first + self._vectorize), columns.parts(vectors[first : first + self._vectorize]))
-            for first in range(0, len(vectors), self._vectorize)
-        ]
-        answer: Tensor | None = None
-        for graph in graphs if isinstance(graphs, list) else graphs():
-            if answer is None and len(groups) == 1:
-                answer = rows.joined(graph.product(groups[0][1], len(vectors) > 1), vectors)
-                continue
-            if answer is None:
-                answer = vectors.new_zeros(len(vectors), rows.total)
-            for group, parts in groups:
-                several = vectors[group]
-                answer[group] += rows.joined(graph.product(parts, len(several) > 1), several)
-        assert answer is not None
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
+        answer = self._pieces.products(part, vectors, self._vectorize)
         self._spent.products += len(vectors)
         self._spent.seconds += time.perf_counter() - started
         return answer
@@ -235,15 +233,14 @@ class Curvature:
         Raises:
             CurvatureError: A pattern that matches none of them.
         """
-        kept = self._positions(parameters)
+        kept = self._chosen(parameters)
         part = copy.copy(self)
         part._names = tuple(self._names[i] for i in kept)
         part._parameters = tuple(self._parameters[i] for i in kept)
+        part._positions = tuple(self._positions[i] for i in kept)
         part._layout = Layout.of(part._parameters)
         part.unused = tuple(name for name in self.unused if name in part._names)
         part._spent = _Spent()
-        if self._graphs is not None:
-            part._graphs = [graph.restricted(kept, kept) for graph in self._graphs]
         return part
 
     def between(self, rows: Selection, columns: Selection) -> CrossBlock:
@@ -252,24 +249,23 @@ class Curvature:
         Raises:
             CurvatureError: A pattern that matches none of the parameters, or a parameter in both.
         """
-        down, across = self._positions(rows), self._positions(columns)
+        down, across = self._chosen(rows), self._chosen(columns)
         if both := set(down) & set(across):
             raise CurvatureError(
                 f"a block off the diagonal has no parameter in common, and {self._names[min(both)]} is in both: "
                 "take block() for one on the diagonal"
             )
+        row_names, column_names = (tuple(self._names[i] for i in chosen) for chosen in (down, across))
+        height, width = (sum(self._parameters[i].numel() for i in chosen) for chosen in (down, across))
+        ends = tuple(tuple(self._positions[i] for i in chosen) for chosen in (down, across))
 
-        def times(to: list[int], by: list[int]) -> Callable[[Tensor], Tensor]:
-            columns, rows = (Layout.of([self._parameters[i] for i in positions]) for positions in (by, to))
-            kept = None if self._graphs is None else [graph.restricted(to, by) for graph in self._graphs]
-            build = lambda: (graph.restricted(to, by) for graph in self._build())  # noqa: E731
-            return lambda vectors: self._products(vectors, columns, rows, kept or build)
+        def times(vectors: Tensor) -> Tensor:
+            return self._products(vectors, width, Part(*ends))
 
-        row_names, column_names = (tuple(self._names[i] for i in positions) for positions in (down, across))
-        height, width = (sum(self._parameters[i].numel() for i in positions) for positions in (down, across))
-        return CrossBlock(
-            row_names, column_names, (height, width), self.dtype, self.device, times(down, across), times(across, down)
-        )
+        def transposed(vectors: Tensor) -> Tensor:
+            return self._products(vectors, height, Part(*ends[::-1]))
+
+        return CrossBlock(row_names, column_names, (height, width), self.dtype, self.device, times, transposed)
 
     def blocks(self, depth: int | None = None) -> dict[str, Curvature]:
         """A diagonal block per module that owns parameters, or per module at a depth: 1 gives ``layer1``, ``head``."""
@@ -283,8 +279,11 @@ class Curvature:
         """What this operator's products have cost so far; takes three gradients the first time."""
         if math.isnan(self._spent.gradient_seconds):
             self._spent.gradient_seconds = min(self._time_gradient() for _ in range(3))
-        checks = self._objective.check_seconds + self._trial_seconds
-        return Cost(self._spent.products, self._spent.seconds, self._spent.gradient_seconds, checks, self._vectorize)
+        checks = self._objective.check_seconds + self._extra_seconds
+        return Cost(
+            self._spent.products, self._spent.seconds, self._spent.gradient_seconds, checks, self._vectorize,
+            self._pieces.workers,
+        )  # fmt: skip
 
     def _try_ways(self) -> None:
         """Takes one vector at a time or several, whatever takes less time for each; the best of three counts."""
@@ -304,32 +303,16 @@ class Curvature:
                 if together == 1:
                     raise
         self._vectorize, self._spent = min(best, key=lambda together: best[together]), spent
-        self._trial_seconds = time.perf_counter() - started
+        self._extra_seconds += time.perf_counter() - started
 
-    def _build(self) -> Iterator[Graph]:
-        for number, weight, batch in self._objective.weighted_batches():
-            yield self._objective.graph(batch, number, weight, self._matrix, by=self._parameters)
-
-    def _held_by_graphs(self) -> dict[str, int]:
-        """By building one again where it is kept, in the place of the first."""
-        if self._graphs is None:
-            return {"graph": 0}
-        self._graphs = None
-        self._graphs, held = held_by(lambda: list(self._build()), self.device)
-        return {"graph": held.left}
-
-    def _positions(self, parameters: Selection) -> list[int]:
+    def _chosen(self, parameters: Selection) -> list[int]:
+        """Places of parameters among the names."""
         if parameters is None:
             return list(range(len(self._names)))
         chosen = matching(self._names, parameters)
-        return [position for position, name in enumerate(self._names) if name in chosen]
+        return [place for place, name in enumerate(self._names) if name in chosen]
 
     def _time_gradient(self) -> float:
         started = time.perf_counter()
-        for number, _, batch in self._objective.weighted_batches():
-            with torch.enable_grad():
-                value = self._objective.batch_loss(batch, number)
-                torch.autograd.grad(value, self._parameters, allow_unused=True)
-        if self.device.type == "cuda":
-            torch.cuda.synchronize(self.device)
+        self._pieces.gradients(self._positions)
         return time.perf_counter() - started

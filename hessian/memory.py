@@ -21,7 +21,7 @@ from torch import Tensor
 from hessian.basis_rows import Store
 from hessian.krylov import usual_basis
 from hessian.live_bytes import held_by
-from hessian.symmetric import CurvatureError, SymmetricOperator
+from hessian.symmetric import CurvatureError, SymmetricOperator, peak_elsewhere
 
 MOST = 2**60
 PROGRAM = 2**29
@@ -229,7 +229,7 @@ def _busy(operator: SymmetricOperator, together: int) -> int:
     """Bytes of what is held, and of a product and the vectors around it."""
     row = operator.P * operator.dtype.itemsize
     vectors = torch.zeros((together, operator.P), dtype=operator.dtype, device=operator.device)
-    peak = held_by(lambda: operator.products(vectors), operator.device)[1].peak
+    peak = held_by(lambda: operator.products(vectors), operator.device)[1].peak + peak_elsewhere(operator, vectors)
     work = max(peak + 2 * together * row, WORK * together * row) + MORE * row
     return sum(getattr(operator, "held", {}).values()) + work
 

@@ -116,9 +116,9 @@ def law_of(loss: Any) -> Law:
     if isinstance(loss, nn.CrossEntropyLoss) or loss is functional.cross_entropy:
         return _categorical
     if isinstance(loss, nn.MSELoss) or loss is functional.mse_loss:
-        return lambda output: Normal(output, torch.full_like(output, 0.5**0.5), validate_args=False)
+        return _normal
     if isinstance(loss, nn.BCEWithLogitsLoss) or loss is functional.binary_cross_entropy_with_logits:
-        return lambda output: Bernoulli(logits=output, validate_args=False)
+        return _bernoulli
     name = getattr(loss, "__name__", type(loss).__name__)
     raise CurvatureError(
         f"the Fisher matrix needs the law of the targets, and {name} does not tell it: give law=, a function from the "
@@ -128,6 +128,14 @@ def law_of(loss: Any) -> Law:
 
 def _categorical(output: Tensor) -> Distribution:
     return Categorical(logits=output.movedim(1, -1) if output.ndim > 1 else output, validate_args=False)
+
+
+def _normal(output: Tensor) -> Distribution:
+    return Normal(output, torch.full_like(output, 0.5**0.5), validate_args=False)
+
+
+def _bernoulli(output: Tensor) -> Distribution:
+    return Bernoulli(logits=output, validate_args=False)
 
 
 def divergence(output: Tensor, slope: Tensor, targets: Any, law: Law, loss: Potential) -> Potential:

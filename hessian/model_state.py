@@ -128,7 +128,7 @@ class PureModel:
     """
 
     def __init__(self, model: nn.Module, loss: Any, chosen: dict[str, Tensor], batch_norm: str | None) -> None:
-        self._model, self._batch_norm = model, batch_norm
+        self._model, self._loss, self._batch_norm = model, loss, batch_norm
         self._joint = _Joint(model, loss)
         self._chosen = {f"model.{name}": parameter for name, parameter in chosen.items()}
         first = next(iter(chosen.values()))
@@ -147,6 +147,20 @@ class PureModel:
         ]
         self._modules = [(m._modules, key, child) for m in model.modules() for key, child in m._modules.items()]
         self._recurrent = any(isinstance(module, nn.RNNBase) for module in model.modules())
+
+    def at(self, parameters: Sequence[Tensor]) -> PureModel:
+        """The same at other chosen parameters, to whose device the model itself is moved."""
+        chosen = dict(zip((name.removeprefix("model.") for name in self._chosen), parameters, strict=True))
+        return PureModel(self._model.to(parameters[0].device), self._loss, chosen, self._batch_norm)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        chosen = {name.removeprefix("model."): parameter for name, parameter in self._chosen.items()}
+        return PureModel, (self._model, self._loss, chosen, self._batch_norm)
+
+    @property
+    def module(self) -> nn.Module:
+        """The model itself."""
+        return self._model
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The output; within `run`."""

@@ -131,7 +131,7 @@ def stable_rank(
         chunk: Probes multiplied together; default: `vectorize` for a resident batch, 8 where data are streamed.
         memory: A budget, as in `stable_rank_of`, that the checks keep too.
         progress: Told what is going on.
-        options: Of `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize.
+        options: Of `Curvature`: matrix, parameters, batch_norm, reduction, count, keep_graph, vectorize, workers.
 
     Raises:
         CurvatureError: A model, a loss, data or numbers that do not serve; the message names cause and remedy.

@@ -73,9 +73,10 @@ class Objective:
         batches: The data.
         weights: Of each batch's loss in the loss over all samples.
         losses: Of each batch, as first read.
-        samples: Number of samples.
+        sizes: Samples of each batch.
         value: The loss over all samples.
         check_seconds: Wall time of the checks.
+        numbers: Of the batches, where they are a share of those that weights and losses are of; nothing: all.
     """
 
     names: tuple[str, ...]
@@ -83,7 +84,7 @@ class Objective:
     batches: Batches
     weights: tuple[float, ...]
     losses: tuple[float, ...]
-    samples: int
+    sizes: tuple[int, ...]
     value: float
     check_seconds: float
     model: PureModel
@@ -91,6 +92,7 @@ class Objective:
     mean: bool
     count: Callable[[Batch], int]
     law: Law | None
+    numbers: range | None = None
 
     @staticmethod
     def of(
@@ -136,7 +138,7 @@ class Objective:
         before = [p.detach().clone() for p in tensors]
         mean = reduction_of(loss, reduction) == "mean"
         draft = Objective(
-            tuple(chosen), tensors, Batches.of(data), (), (), 0, 0.0, 0.0,
+            tuple(chosen), tensors, Batches.of(data), (), (), (), 0.0, 0.0,
             PureModel(model, loss, chosen, batch_norm), loss, mean, count,
             law_of(loss) if matrix == "fisher" and law is None else law,
         )  # fmt: skip
@@ -166,12 +168,17 @@ class Objective:
             vouched = reduction is not None or count is not size_of
             Recombination(draft, mean, count, several, vouched, coupled=batch_norm == "batch").require()
         draft.model.require_kept(before)
-        samples = sum(size for size, _ in first)
-        weights = tuple(size / samples if mean else 1.0 for size, _ in first)
+        sizes = tuple(size for size, _ in first)
+        weights = tuple(size / sum(sizes) if mean else 1.0 for size in sizes)
         value_of_all = sum(weight * value for weight, (_, value) in zip(weights, first, strict=True))
         return replace(
-            draft, weights=weights, samples=samples, value=value_of_all, check_seconds=time.perf_counter() - started
+            draft, weights=weights, sizes=sizes, value=value_of_all, check_seconds=time.perf_counter() - started
         )
+
+    @property
+    def samples(self) -> int:
+        """Number of samples."""
+        return sum(self.sizes)
 
     def output(self, batch: Batch, at: Sequence[Tensor] | None = None) -> Any:
         """The model's output on a batch, at the chosen parameters or at others in their place."""
@@ -270,8 +277,17 @@ class Objective:
 
     def weighted_batches(self) -> Iterator[tuple[int, float, Batch]]:
         """Number, weight and content of every batch, on the parameters' device."""
-        for number, (weight, batch) in enumerate(zip(self.weights, self.moved(), strict=True), start=1):
-            yield number, weight, batch
+        numbers = range(1, len(self.weights) + 1) if self.numbers is None else self.numbers
+        for number, batch in zip(numbers, self.moved(), strict=True):
+            yield number, self.weights[number - 1], batch
+
+    def share(self, numbers: range, device: torch.device) -> Objective:
+        """The loss over some of the batches, weighted as in that over all, on a device."""
+        parameters = tuple(p.detach().to(device).requires_grad_() for p in self.parameters)
+        return replace(
+            self, parameters=parameters, model=self.model.at(parameters), batches=self.batches.some(numbers),
+            numbers=numbers,
+        )  # fmt: skip
 
     def first_batch(self) -> Batch:
         """On the parameters' device."""

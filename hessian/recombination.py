@@ -135,7 +135,7 @@ class Recombination:
             f"the loss is not a {word} over independent samples: {told}. Class weights and ignored or padded targets "
             "make it a mean over something else: give count= with what it divides by (on the command line --count "
             "module:function), or reduction='sum' with a loss that sums; a model must not couple the samples of a "
-            "batch; or pass all data as one batch"
+            "batch; or pass all data as one batch, to one process"
         )
 
     def _counted(self, item: Any) -> int:

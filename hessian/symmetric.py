@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import frexp, inf
 from typing import Protocol
 
@@ -46,6 +47,12 @@ def normal_rows(operator: SymmetricOperator, rng: np.random.Generator, count: in
     return rows
 
 
+def peak_elsewhere(operator: SymmetricOperator, vectors: Tensor) -> int:
+    """Bytes that other processes hold on the operator's device at the peak of products, where it says so."""
+    told: Callable[[Tensor], int] | None = getattr(operator, "peak_elsewhere", None)
+    return 0 if told is None else told(vectors)
+
+
 class OperatorAround:
     """An operator of the shape, the dtype and the device of another one, on whose products its own rest."""
 
@@ -72,6 +79,10 @@ class OperatorAround:
         """Bytes that the operator holds, where it says so."""
         held: dict[str, int] = getattr(self._operator, "held", {})
         return held
+
+    def peak_elsewhere(self, vectors: Tensor) -> int:
+        """Bytes that other processes hold at the peak of products, where the operator says so."""
+        return peak_elsewhere(self._operator, vectors)
 
 
 class ScaledOperator(OperatorAround):

@@ -23,6 +23,14 @@ class Attention(nn.Module):
         return {"logits": self.head(self.block(tokens).mean(dim=1))}
 
 
+def sum_of_squares(out: Tensor, y: Tensor) -> Tensor:
+    return ((out - y) ** 2).sum()
+
+
+def of_logits(out: dict[str, Tensor], batch: dict[str, Tensor]) -> Tensor:
+    return nn.functional.cross_entropy(out["logits"], batch["labels"])
+
+
 @dataclass(frozen=True)
 class Case:
     """A model, a loss and one batch; the same samples split unevenly give the streamed data."""
@@ -94,7 +102,7 @@ def cases() -> dict[str, Case]:
         "mlp": Case(perceptron(6, (5,), 3, 0), nn.CrossEntropyLoss(), flat, classes),
         "mlp-sum": Case(perceptron(6, (5,), 3, 0), nn.CrossEntropyLoss(reduction="sum"), flat, classes),
         "mlp-function-sum": Case(
-            perceptron(6, (4,), 2, 1), lambda out, y: ((out - y) ** 2).sum(), flat, values, {"reduction": "sum"}
+            perceptron(6, (4,), 2, 1), sum_of_squares, flat, values, {"reduction": "sum"}
         ),
         "frozen": Case(frozen, nn.CrossEntropyLoss(), flat, classes),
         "block": Case(perceptron(6, (5,), 3, 0), nn.CrossEntropyLoss(), flat, classes, {"parameters": "2.*"}),
@@ -102,7 +110,7 @@ def cases() -> dict[str, Case]:
         "resnet": Case(network, nn.CrossEntropyLoss(), images, classes[:7], {"batch_norm": "running"}),
         "transformer": Case(
             attention,
-            lambda out, batch: nn.functional.cross_entropy(out["logits"], batch["labels"]),
+            of_logits,
             sequences, classes[:8], mapping=True,
         ),
     }  # fmt: skip

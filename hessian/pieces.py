@@ -1,0 +1,226 @@
+"""The curvature of a loss as a sum over pieces of the data: its products, wherever the pieces are multiplied.
+
+`PiecesHere` multiplies those of this process; `hessian.elsewhere` hands them to workers, each of which has some pieces
+*here* and the same product. Vectors have the entries of some parameters, named by their positions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from hessian.batches import Batch, Batches, counted, cut, rows_of
+from hessian.graphs import Graph, Layout
+from hessian.live_bytes import held_by
+from hessian.objective import Objective
+from hessian.symmetric import CurvatureError
+
+Positions = tuple[int, ...]
+
+
+class Part(NamedTuple):
+    """A block of the matrix.
+
+    Attributes:
+        rows: Positions of the parameters of its rows.
+        columns: Of its columns.
+    """
+
+    rows: Positions
+    columns: Positions
+
+
+class Pieces(Protocol):
+    """A sum over pieces of the data."""
+
+    @property
+    def workers(self) -> int:
+        """How many have some of them; 0 where they are here."""
+        ...
+
+    @property
+    def used(self) -> tuple[bool, ...]:
+        """Which parameters the loss depends on."""
+        ...
+
+    @property
+    def keeps_graph(self) -> bool:
+        """Whether products reuse differentiated graphs."""
+        ...
+
+    def products(self, part: Part, vectors: Tensor, together: int) -> Tensor:
+        """A block times each vector, (k, columns) to (k, rows), so many vectors together."""
+        ...
+
+    def gradients(self, by: Positions) -> None:
+        """Takes the gradient of every piece by some parameters, and forgets it."""
+        ...
+
+    def held(self) -> dict[str, int]:
+        """Bytes of graphs, and of all that workers hold on the parameters' device."""
+        ...
+
+    def peak_elsewhere(self, part: Part, vectors: Tensor, together: int) -> int:
+        """Bytes that workers hold at the peak of products beside that, on the parameters' device."""
+        ...
+
+
+class PiecesHere:
+    """Pieces in this process: each batch is one.
+
+    Attributes:
+        objective: The loss over them.
+        used: Which parameters it depends on.
+        workers: Nobody else.
+    """
+
+    workers = 0
+
+    def __init__(self, objective: Objective, matrix: str, keep: bool) -> None:
+        """Builds the first graph.
+
+        Args:
+            objective: The loss.
+            matrix: One of `hessian.middles.MATRICES`.
+            keep: Keep all graphs.
+        """
+        self.objective, self._matrix = objective, matrix
+        self._layouts: dict[Positions, Layout] = {}
+        self._every = tuple(range(len(objective.parameters)))
+        built = self._build(self._every)
+        head = next(built)
+        self.used = head.used
+        self._graphs: list[Graph] | None = [head, *built] if keep else None
+
+    @property
+    def keeps_graph(self) -> bool:
+        """Whether products reuse differentiated graphs."""
+        return self._graphs is not None
+
+    def products(self, part: Part, vectors: Tensor, together: int) -> Tensor:
+        """A block times each vector, (k, columns) to (k, rows), so many vectors together."""
+        columns, rows = self._layout(part.columns), self._layout(part.rows)
+        groups = [
+            (slice(first, first + together), columns.parts(vectors[first : first + together]))
+            for first in range(0, len(vectors), together)
+        ]
+        answer: Tensor | None = None
+        for graph in self._graphs_of(part):
+            if answer is None and len(groups) == 1:
+                answer = rows.joined(graph.product(groups[0][1], len(vectors) > 1), vectors)
+                continue
+            if answer is None:
+                answer = vectors.new_zeros(len(vectors), rows.total)
+            for group, parts in groups:
+                several = vectors[group]
+                answer[group] += rows.joined(graph.product(parts, len(several) > 1), several)
+        assert answer is not None
+        self._wait()
+        return answer
+
+    def gradients(self, by: Positions) -> None:
+        """Takes the gradient of every piece by some parameters, and forgets it."""
+        objective = self.objective
+        parameters = [objective.parameters[i] for i in by]
+        for number, _, batch in objective.weighted_batches():
+            with torch.enable_grad():
+                value = objective.batch_loss(batch, number)
+                torch.autograd.grad(value, parameters, allow_unused=True)
+        self._wait()
+
+    def held(self) -> dict[str, int]:
+        """By building graphs again where they are kept, in the place of the first."""
+        if self._graphs is None:
+            return {"graph": 0}
+        self._graphs = None
+        self._graphs, held = held_by(lambda: list(self._build(self._every)), self._device)
+        return {"graph": held.left}
+
+    def peak_elsewhere(self, part: Part, vectors: Tensor, together: int) -> int:
+        """There is nobody elsewhere."""
+        return 0
+
+    @property
+    def _device(self) -> torch.device:
+        return self.objective.parameters[0].device
+
+    def _layout(self, positions: Positions) -> Layout:
+        if positions not in self._layouts:
+            self._layouts[positions] = Layout.of([self.objective.parameters[i] for i in positions])
+        return self._layouts[positions]
+
+    def _graphs_of(self, part: Part) -> Iterable[Graph]:
+        """Of a block, in which the positions are those among the parameters that the graphs were built by."""
+        if self._graphs is not None:
+            whole = part == (self._every, self._every)
+            return self._graphs if whole else (graph.restricted(*part) for graph in self._graphs)
+        if part.rows == part.columns:
+            return self._build(part.rows)
+        by = tuple(sorted({*part.rows, *part.columns}))
+        rows, columns = ([by.index(i) for i in positions] for positions in part)
+        return (graph.restricted(rows, columns) for graph in self._build(by))
+
+    def _build(self, by: Positions) -> Iterator[Graph]:
+        objective = self.objective
+        parameters = [objective.parameters[i] for i in by]
+        for number, weight, batch in objective.weighted_batches():
+            yield objective.graph(batch, number, weight, self._matrix, by=parameters)
+
+    def _wait(self) -> None:
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+
+
+def cut_up(data: Any, workers: int, batch_norm: str | None, count: Callable[[Batch], int]) -> Batches:
+    """Data as batches, of which workers get whole ones: a single batch is cut by samples, into one for each.
+
+    Args:
+        data: What `Batches.of` takes.
+        workers: How many there are; fewer pieces are cut where a batch has fewer samples that count.
+        batch_norm: `batch` couples the samples of a batch.
+        count: Samples of a batch.
+
+    Raises:
+        CurvatureError: A single batch that cannot be cut.
+    """
+    batches = Batches.of(data)
+    if not batches.resident:
+        return batches
+    (batch,) = batches.source
+    why = ""
+    if batch_norm == "batch":
+        why = "batch norm with its own statistics couples its samples"
+    elif (rows := rows_of(batch)) is None:
+        why = "its tensors have several lengths"
+    if why:
+        raise CurvatureError(f"the only batch cannot be cut for {workers} workers, since {why}: give several batches")
+    assert rows is not None
+    for number in range(min(workers, rows), 1, -1):
+        pieces = [cut(batch, slice(rows * i // number, rows * (i + 1) // number)) for i in range(number)]
+        if all(counted(count, piece, 0) for piece in pieces):
+            return Batches(pieces, resident=True)
+    return batches
+
+
+def shares_of(sizes: list[int], workers: int) -> list[range]:
+    """Numbers of batches, from 1, for each worker: one after the other, with samples as equal as that allows.
+
+    Args:
+        sizes: Samples of each batch.
+        workers: How many there are; no more get a share than there are batches.
+    """
+    number = min(workers, len(sizes))
+    ends = list(accumulate(sizes))
+    cuts = [0]
+    for share in range(1, number):
+        ideal = ends[-1] * share / number
+        place = bisect_left(ends, ideal)
+        below = ends[place - 1] if place else 0
+        nearest = place + 1 if ends[place] - ideal <= ideal - below else place
+        cuts.append(min(max(nearest, cuts[-1] + 1), len(sizes) - number + share))
+    return [range(first + 1, last + 1) for first, last in pairwise([*cuts, len(sizes)])]

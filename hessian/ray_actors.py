@@ -1,0 +1,130 @@
+"""Workers that are Ray actors, on this machine or others; needs the extra `ray`.
+
+Each takes one processor of the cluster, and one GPU if it multiplies on one. The package, and the modules of the model,
+the loss and the data, must be importable there.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from hessian.symmetric import CurvatureError
+from hessian.worker import Desk, Order, Taken
+from hessian.worker_processes import save
+
+
+class Actors:
+    """Actors, which end with this object, or with this process.
+
+    Attributes:
+        shared: Bytes of memory that this process shares with them: the object store is Ray's own.
+    """
+
+    shared = 0
+
+    def __init__(self, count: int, devices: Sequence[str], address: str) -> None:
+        """Starts them.
+
+        Args:
+            count: How many.
+            devices: Of each: `cpu` or `cuda`.
+            address: As `ray.init` takes it, or `local` for a cluster that starts on this machine and ends with this.
+
+        Raises:
+            CurvatureError: Ray is not installed, there is no such cluster, or it has no room for them.
+        """
+        try:
+            import ray
+        except ImportError as error:
+            raise CurvatureError("Ray is not installed: pip install 'rankproof[ray]'") from error
+        self._ray = ray
+        own = not ray.is_initialized()
+        graphics = sum(device != "cpu" for device in devices)
+        if own:
+            here: dict[str, Any] = {"num_cpus": max(count, os.cpu_count() or 1)} if address == "local" else {}
+            try:
+                ray.init(address, include_dashboard=False, log_to_driver=False, logging_level="ERROR", **here)
+            except (ConnectionError, RuntimeError, ValueError) as error:
+                text = " ".join(str(error).split())[:160]
+                raise CurvatureError(f"no Ray cluster answers at {address} ({text}): name another, or local") from error
+        self._actors: list[Any] = []
+        self._end = weakref.finalize(self, _end, ray, self._actors, own)
+        free = ray.available_resources()
+        for kind, needed in (("CPU", count), ("GPU", graphics)):
+            if free.get(kind, 0) < needed:
+                self._end()
+                raise CurvatureError(
+                    f"the Ray cluster at {address} has {free.get(kind, 0):g} {kind} free, and {needed} are needed: "
+                    "name fewer workers"
+                )
+        actor = ray.remote(_Actor)
+        for device in devices:
+            self._actors.append(actor.options(num_cpus=1, num_gpus=int(device != "cpu"), max_restarts=0).remote())
+
+    @property
+    def ended(self) -> bool:
+        """Whether they are no more."""
+        return not self._end.alive
+
+    def ask(
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+    ) -> list[Any]:
+        """What the first actors answer to an order for each.
+
+        Args:
+            orders: As many as there are actors, or fewer.
+            vectors: For all of them, (k, columns).
+            width: Entries of each product.
+            taken: For all of them.
+
+        Raises:
+            CurvatureError: One of them ended, or what is to be taken cannot leave this process.
+        """
+        put, content = self._ray.put, io.BytesIO()
+        if taken is not None:
+            save(taken, content)
+        try:
+            sent = (None if vectors is None else put(vectors.numpy())), (put(content.getvalue()) if taken else None)
+            actors = zip(self._actors, orders, strict=False)
+            answers = self._ray.get([actor.answer.remote(order, *sent) for actor, order in actors])
+        except self._ray.exceptions.RayError as error:
+            self.close()
+            raise CurvatureError(
+                f"a worker has ended ({type(error).__name__}), most likely for want of memory; name fewer workers, or "
+                "free memory"
+            ) from error
+        except BaseException:
+            self.close()  # in the middle of their work
+            raise
+        return [torch.from_numpy(answer) if isinstance(answer, np.ndarray) else answer for answer in answers]
+
+    def close(self) -> None:
+        """Ends them, in the middle of their work if need be."""
+        self._end()
+
+
+class _Actor:
+    """What an actor does."""
+
+    def __init__(self) -> None:
+        torch.set_num_threads(1)
+        self._desk = Desk()
+
+    def answer(self, order: Order, vectors: Any, message: bytes | None) -> Any:
+        answer = self._desk.answer(order, None if vectors is None else torch.tensor(vectors), message)
+        return answer.cpu().numpy() if isinstance(answer, Tensor) else answer
+
+
+def _end(ray: Any, actors: Sequence[Any], own: bool) -> None:
+    for actor in actors:
+        ray.kill(actor)
+    if own:
+        ray.shutdown()

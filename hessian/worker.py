@@ -1,0 +1,158 @@
+"""What a worker does that multiplies pieces of the data: it takes its share once, and answers orders about it."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.serialization import default_restore_location
+
+from hessian.live_bytes import held_by
+from hessian.objective import Objective, held_by_model
+from hessian.pieces import Part, PiecesHere
+from hessian.symmetric import CurvatureError
+
+Message = str | bytes
+"""What all workers take of a matrix: a file that they see as memory, or its content."""
+
+
+class Taken(NamedTuple):
+    """What a worker is sent of a matrix.
+
+    Attributes:
+        objective: The loss over all data.
+        matrix: One of `hessian.middles.MATRICES`.
+        keep: Keep the graphs.
+        default: Dtype of tensors that are made without one.
+        precision: Of products of matrices in float32.
+        tf32: Whether convolutions on a GPU may be less precise than float32.
+    """
+
+    objective: Objective
+    matrix: str
+    keep: bool
+    default: torch.dtype
+    precision: str
+    tf32: bool
+
+    @staticmethod
+    def of(objective: Objective, matrix: str, keep: bool) -> Taken:
+        """With how this process computes."""
+        precision, tf32 = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+        return Taken(objective, matrix, keep, torch.get_default_dtype(), precision, tf32)
+
+    def pieces(self, numbers: range, device: torch.device) -> PiecesHere:
+        """A share of the pieces in this process, which from now on computes as the sender does."""
+        torch.set_default_dtype(self.default)
+        torch.set_float32_matmul_precision(self.precision)
+        torch.backends.cudnn.allow_tf32 = self.tf32
+        return PiecesHere(self.objective.share(numbers, device), self.matrix, self.keep)
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker is told.
+
+    Attributes:
+        task: `take`, `products`, `peak`, `gradients`, `held`, or `forget` what is gone, as all others do first.
+        matrix: Its number.
+        gone: Matrices that are no more.
+        numbers: Of the batches to take.
+        device: On which.
+        part: Of the matrix to multiply.
+        together: Vectors multiplied together.
+    """
+
+    task: str
+    matrix: int
+    gone: tuple[int, ...] = ()
+    numbers: range | None = None
+    device: str = "cpu"
+    part: Part | None = None
+    together: int = 1
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error in a worker."""
+
+    error: Exception
+
+    @staticmethod
+    def of(error: Exception) -> Failure:
+        """In words where it would not arrive as it is."""
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        return Failure(error.with_traceback(None))
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What a worker holds: its pieces of every matrix, by its number."""
+
+    pieces: dict[int, PiecesHere] = field(default_factory=dict)
+
+    def answer(self, order: Order, vectors: Tensor | None = None, message: Message | None = None) -> Any:
+        """What comes of an order, a failure included.
+
+        Args:
+            order: The order.
+            vectors: To multiply, (k, columns), on the processor.
+            message: What to take.
+        """
+        try:
+            for number in order.gone:
+                self.pieces.pop(number, None)
+            return self._done(order, vectors, message)
+        except Exception as error:
+            return Failure.of(error)
+
+    def _done(self, order: Order, vectors: Tensor | None, message: Message | None) -> Any:
+        if order.task == "forget":
+            return None
+        if order.task == "take":
+            assert message is not None
+            assert order.numbers is not None
+            device = torch.device(order.device)
+            pieces = _loaded(message, device).pieces(order.numbers, device)
+            self.pieces[order.matrix] = pieces
+            return pieces.used
+        pieces = self.pieces[order.matrix]
+        device = pieces.objective.parameters[0].device
+        if order.task == "held":
+            objective = pieces.objective
+            model = held_by_model(objective.model.module, objective.parameters, objective.batches)
+            return str(device), sum(model.values()) + sum(pieces.held().values())
+        assert order.part is not None
+        if order.task == "gradients":
+            return pieces.gradients(order.part.rows)
+        assert vectors is not None
+        part, own = order.part, vectors.to(device)
+        if order.task == "products":
+            return pieces.products(part, own, order.together)
+        multiply: Callable[[], Tensor] = lambda: pieces.products(part, own, order.together)  # noqa: E731
+        return str(device), held_by(multiply, device)[1].peak + own.nbytes
+
+
+def _loaded(message: Message, device: torch.device) -> Taken:
+    """What was sent; tensors of a processor stay in the file until they are read."""
+
+    def restored(storage: Any, place: str) -> Any:
+        return storage if place == "cpu" else default_restore_location(storage, str(device))
+
+    source: Any = message if isinstance(message, str) else io.BytesIO(message)
+    try:
+        taken: Taken = torch.load(source, map_location=restored, mmap=isinstance(message, str), weights_only=False)
+    except (ImportError, AttributeError) as error:
+        raise CurvatureError(
+            f"a worker cannot find the model, the loss or the data ({' '.join(str(error).split())[:160]}): define "
+            "their functions and classes in a module that can be imported there"
+        ) from error
+    return taken

@@ -1,0 +1,176 @@
+"""Workers that are processes of this machine: orders go through pipes, vectors and products through shared memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from hessian.shared_rows import Frame, SharedFile
+from hessian.symmetric import CurvatureError
+from hessian.worker import Desk, Order, Taken
+from workloads.crew import Crew
+
+
+class _Sent(NamedTuple):
+    """An order as it travels.
+
+    Attributes:
+        order: The order.
+        taken: File of what is to be taken.
+        shared: File of vectors and products, where it is a new one.
+        frame: Where these lie in it.
+        place: Of the worker.
+    """
+
+    order: Order
+    taken: str | None
+    shared: str | None
+    frame: Frame | None
+    place: int
+
+
+class Processes:
+    """Processes with one thread each, which end with this object, or with this process.
+
+    Attributes:
+        shared: Bytes of the memory through which vectors go.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._crew = Crew(count, serve)
+        self._file: SharedFile | None = None
+
+    @property
+    def shared(self) -> int:
+        """Bytes of the memory through which vectors go."""
+        return 0 if self._file is None else self._file.memory.nbytes
+
+    @property
+    def ended(self) -> bool:
+        """Whether they are no more."""
+        return self._crew.ended
+
+    def ask(
+        self, orders: Sequence[Order], vectors: Tensor | None = None, width: int = 0, taken: Taken | None = None
+    ) -> list[Any]:
+        """What the first workers answer to an order for each.
+
+        Args:
+            orders: As many as there are workers, or fewer.
+            vectors: For all of them, (k, columns).
+            width: Entries of each product.
+            taken: For all of them.
+
+        Returns:
+            One answer for each order; products are valid until the next call.
+
+        Raises:
+            CurvatureError: One of them ended, or what is to be taken cannot leave this process.
+        """
+        frame, new = None, None
+        if vectors is not None:
+            frame = Frame(len(vectors), vectors.shape[1], width, vectors.dtype, len(orders))
+            if frame.size > self.shared:
+                new = self._file = SharedFile.made(frame.size)
+            assert self._file is not None
+            frame.vectors(self._file.memory).copy_(vectors)
+        path = None if taken is None else _written(taken)
+        try:
+            answers = self._answers(
+                [_Sent(order, path, new.path if new else None, frame, place) for place, order in enumerate(orders)]
+            )
+        except (EOFError, OSError) as error:
+            message = self._crew.obituary()
+            self.close()
+            if message is None:
+                raise
+            raise CurvatureError(message) from error
+        except BaseException:
+            self.close()  # in the middle of their work
+            raise
+        finally:
+            if new is not None:
+                new.unlink()
+            if path is not None:
+                with suppress(OSError):
+                    os.unlink(path)
+        if orders[0].task == "products":
+            assert frame is not None
+            assert self._file is not None
+            memory = self._file.memory
+            return [frame.products(memory, i) if one is None else one for i, one in enumerate(answers)]
+        return answers
+
+    def close(self) -> None:
+        """Ends them, in the middle of their work if need be."""
+        self._crew.close()
+
+    def _answers(self, sent: Sequence[_Sent]) -> list[Any]:
+        connections = self._crew.connections[: len(sent)]
+        for connection, one in zip(connections, sent, strict=True):
+            connection.send(one)
+        found: dict[Any, Any] = {}
+        while waiting := [connection for connection in connections if connection not in found]:
+            for connection in wait(waiting):
+                assert isinstance(connection, Connection)
+                found[connection] = connection.recv()
+        return [found[connection] for connection in connections]
+
+
+def serve(connection: Connection) -> None:
+    """The life of a worker."""
+    torch.set_num_threads(1)
+    desk, memory = Desk(), torch.empty(0, dtype=torch.uint8)
+    with suppress(EOFError, OSError):  # whoever gave the orders is gone, or wants no answer any more
+        while True:
+            sent: _Sent = connection.recv()
+            memory = memory if sent.shared is None else SharedFile.found(sent.shared)
+            vectors = None if sent.frame is None else sent.frame.vectors(memory)
+            answer = desk.answer(sent.order, vectors, sent.taken)
+            if isinstance(answer, Tensor):
+                assert sent.frame is not None
+                sent.frame.products(memory, sent.place).copy_(answer)
+                answer = None
+            connection.send(answer)
+    os._exit(0)
+
+
+def _written(taken: Taken) -> str:
+    """A file of what is to be taken, which workers see as memory.
+
+    Raises:
+        CurvatureError: It cannot leave this process.
+    """
+    handle, path = tempfile.mkstemp(prefix="rankproof-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            save(taken, file)
+    except BaseException:
+        os.unlink(path)
+        raise
+    return path
+
+
+def save(taken: Taken, file: Any) -> None:
+    """Writes what is to be taken.
+
+    Raises:
+        CurvatureError: It cannot leave this process.
+    """
+    try:
+        torch.save(taken, file)
+    except OSError:
+        raise
+    except Exception as error:  # pickle, and whatever a user's class says to it
+        raise CurvatureError(
+            f"the model, the loss or the data cannot be sent to workers ({' '.join(str(error).split())[:160]}): use no "
+            "lambda, no function within a function and no open file, or leave out workers= (on the command line "
+            "--workers)"
+        ) from error
