@@ -115,7 +115,7 @@ def product_ratios(context: Context) -> Array:
         Dropped(
             "sub-Gaussian variables, for the inequality",
             {},
-            "another variable has an infinite norm, and the bound says nothing; for a sub-exponential product it is needed",
+            "another variable has an infinite norm, and the bound says nothing; a sub-exponential product needs it",
         ),
     ),
     expect=("holds", "proof"),
@@ -160,7 +160,7 @@ def sum_ratios(context: Context) -> Array:
         Dropped(
             "sub-Gaussian, for the inequality",
             {},
-            "another variable has an infinite norm, and the bound says nothing; for a sub-Gaussian sum it is needed",
+            "another variable has an infinite norm, and the bound says nothing; a sub-Gaussian sum needs it",
         ),
     ),
     expect=("holds", "proof"),
