@@ -3,7 +3,8 @@ r"""Proofs about eigenvectors of the spiked model, Gaussian noise of scale $n = 
 $H_N = V\Theta V^T + \epsilon_N$ with (W), (B), (I) as for the limits of eigenvalues. $u_i$ belongs to the outlier of
 the i-th spike, $|\theta_i| > n$, and w to an eigenvalue of the bulk; $\phi_i^2 = 1 - n^2/\theta_i^2$. Clients draw
 their noise independently. Where rotations are used the noise has twice the variance on the diagonal, which makes its
-law invariant; with one variance for all entries nothing changes in the limit for $u_i$, whose eigenvalue is isolated.
+law invariant. With one variance for all entries nothing changes in the limit for $u_i$, whose eigenvalue is isolated;
+of w only what stands without rotations is shown for it.
 """
 
 from __future__ import annotations
@@ -147,7 +148,12 @@ def claim_overlap_mono(values: Values) -> Proof:
 
 @proof("fedloru-v2/lem-A.6", power="2", cross="0")
 def lem_A_6(values: Values) -> Proof:
-    """By independence the expectation of a product is that of the two limits; parts across the spikes vanish."""
+    """By independence the expectation of a product is that of the two limits; parts across the spikes vanish.
+
+    For a w of Assumption A.5, random orthogonal to the outliers of its client, the expectations with w are 0 exactly,
+    whatever the noise is: its law is symmetric given these and given the other client. The model's own bulk
+    eigenvectors, treated below, need the noise that is invariant.
+    """
     return concluded(
         inner_products(values["power"], values["cross"]),
         "(5) along the spikes, rotations that fix the spikes across them; Gaussian noise",

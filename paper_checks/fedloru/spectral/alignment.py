@@ -196,14 +196,15 @@ def expected_alignment(
         {"scenes": ("no own errors",), "below": True},
     ),
     correction=Form(
-        r"Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$ of them above $\sigma s_N$, the noise Gaussian, and the "
-        r"clients' gradients one $\gamma$ of bounded norm, with fixed components $\gamma_i \ne 0$ along $v_i$, plus "
-        r"independent Gaussian own errors of variance b in every direction. Then $E[C_{N,r}] \to A_r^2\,\sum_{i \le "
-        r"r} m_i^2\phi_i^2/\sum_{i \le r} m_i^2$ with $m_i = \phi_i\gamma_i$ ($i \le \tilde r$, else 0), $A_r$ the "
-        r"mean cosine between $m + \sqrt b\,z$ and m, z Gaussian in r dimensions. It falls in r if $b = 0$ and $r < "
-        r"\tilde r$; it is constant for $b = 0$ and $r \ge \tilde r$; it decreases for $b > 0$ and $r \ge \tilde r$; "
-        r"it can increase for $b > 0$ and $r < \tilde r$ (a small first slope). With $\theta_1 = -\theta_2$ and $b = "
-        r"0$ clients may keep different eigenvectors and $E[C_1] \to \phi^2/2 < E[C_2] \to \phi^2$.",
+        r"Let the $|\theta_i|$ be distinct, $\tilde r \ge 1$ of them above $\sigma s_N$, the noise Gaussian (for $r "
+        r"\ge \tilde r$ with twice the variance on the diagonal), and the clients' gradients one $\gamma$ of bounded "
+        r"norm, with fixed components $\gamma_i \ne 0$ along $v_i$, plus independent Gaussian own errors of variance "
+        r"b in every direction. Then $E[C_{N,r}] \to A_r^2\,\sum_{i \le r} m_i^2\phi_i^2/\sum_{i \le r} m_i^2$ with "
+        r"$m_i = \phi_i\gamma_i$ ($i \le \tilde r$, else 0), $A_r$ the mean cosine between $m + \sqrt b\,z$ and m, z "
+        r"Gaussian in r dimensions. It falls in r if $b = 0$ and $r < \tilde r$; it is constant for $b = 0$ and $r "
+        r"\ge \tilde r$; it decreases for $b > 0$ and $r \ge \tilde r$; it can increase for $b > 0$ and $r < \tilde "
+        r"r$ (a small first slope). With $\theta_1 = -\theta_2$ and $b = 0$ clients may keep different eigenvectors "
+        r"and $E[C_1] \to \phi^2/2 < E[C_2] \to \phi^2$.",
         {"form": "direction"},
         mutants=({"noise": 4.0}, {"form": "expectations", "beta_square": 4, "power": 1}),
     ),
