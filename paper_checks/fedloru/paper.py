@@ -146,8 +146,9 @@ PAPER = Paper(
             "fedloru-spectral-theory",
             "What we found in FedLoRU's spectral theory",
             "Section 3 and Appendix A of the newest version (`fedloru-v2`) in their order, then what the two earlier "
-            "versions (`fedloru-iclr`, `fedloru-v1`) state otherwise. Natural numbers start at 0: some witnesses have "
-            "spikes of one sign only, p or q being 0.",
+            "versions (`fedloru-iclr`, `fedloru-v1`) state otherwise. Spikes are the non-zero eigenvalues of the true "
+            "Hessian, p positive and q negative ones; some witnesses have none of one sign (natural numbers start at "
+            "0).",
             SPECTRAL,
             THEORY_HEADLINES,
         ),

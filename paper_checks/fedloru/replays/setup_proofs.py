@@ -42,10 +42,10 @@ def def_risk(values: Values) -> Proof:
 def eq_1(values: Values) -> Proof:
     r"""For all N and M: two means of independent terms, of which those of the same data point are correlated.
 
-    Of the pairs of a term of one mean and a term of the other only those that come from the same data point have a
-    covariance, V. $\epsilon_N$ with itself has N such pairs over $N^2$, which is $V/N$; $\epsilon_M$, whose M points
-    are independent too, $V/M$. Between $\epsilon_M$ and $\epsilon_N$ there are M over $NM$, which is $V/N$ again and
-    not 0.
+    The noises have mean 0, since the Hessians have the mean $H_{\mathrm{true}}$ (def-risk). Of the pairs of a term of
+    one mean and a term of the other only those that come from the same data point have a covariance, V. $\epsilon_N$
+    with itself has N such pairs over $N^2$, which is $V/N$; $\epsilon_M$, whose M points are independent too, $V/M$.
+    Between $\epsilon_M$ and $\epsilon_N$ there are M over $NM$, which is $V/N$ again and not 0.
     """
     V, power = sympy.Symbol("V", positive=True), int(values["power"])
     return concluded(
