@@ -100,7 +100,7 @@ def deviation_tails(one: Setting, factor: float) -> tuple[float, float]:
     correction=Form(
         r"With $2\tilde\epsilon(1 + \epsilon')^2\delta^t\|b^*\|^2$, which is what the proof shows at (76), and with "
         r"probability at least $1 - 2d^{-10}$ for $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$: then "
-        "(13) fails with probability at most $d^{-10}$, and where it holds (76) with at most $d^{-10}$ more. a is "
+        "(13) fails with probability at most $d^{-10}$, and so does (76) where (13) holds. a is "
         r"independent of the samples (the first iteration, or fresh samples), $E[\nabla_al]$ is (49), and the samples "
         r"of the gradient are those behind $\bar b$ or others. The deviation is of the order $\tilde\epsilon\delta$: "
         r"for $\epsilon_3 = \epsilon_2 \to 0$ and m = Cq the printed bound fails with a probability that tends to 1.",

@@ -39,11 +39,11 @@ ANALYSIS = Page(
             ("rolora/thm-5.4", "rolora/thm-A.14"),
         ),
         Headline(
-            "Lemma A.9 holds without a net, with a probability for every number of samples; Lemma A.10 with the "
-            r"factor of its proof, from $m \ge 20q$ and $Nm \ge 100d\log(2/\epsilon_0)/\epsilon_3^2$ on. As printed "
-            r"they count exponents and failure probabilities that do not follow for a constant in $\Omega$ that knows "
-            r"nothing of the thresholds. The gradient's expectation is that of samples that $\bar b$ is independent "
-            "of.",
+            "Lemma A.9 holds without a net for every number of samples, with probability at least $1 - N(1 + "
+            r"\epsilon'^2)^{-m/2}$; Lemma A.10 with the factor of its proof, from $m \ge 20q$ and $Nm \ge "
+            r"100d\log(2/\epsilon_0)/\epsilon_3^2$ on. As printed they count exponents and failure probabilities that "
+            r"do not follow for a constant in $\Omega$ that knows nothing of the thresholds. The gradient's "
+            r"expectation is that of samples that $\bar b$ is independent of.",
             ("rolora/lem-A.9", "rolora/lem-A.10", "rolora/eq-43", "rolora/eq-48", "rolora/eq-77"),
         ),
         Headline(
