@@ -188,7 +188,7 @@ def eq_81(points: list[Point], factor: float = 2.0, sign: int = 1, of: str = "al
     ),
     vary=("second",),
     uses=("rolora/eq-81", "rolora/def-5.2"),
-    because=r"$\bar b$ is made of the same samples: a gradient that is its mean need not be that of (49).",
+    because=r"$\bar b$ is made of the same samples: a gradient can be its mean over all samples and not (49).",
     expect=("depends on the reading", "proof"),
 )
 def eq_86(steps: list[Step], second: float = 1.0, factor: float = 2.0, of: str = "all") -> Promises:
