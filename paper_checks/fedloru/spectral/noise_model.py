@@ -89,16 +89,24 @@ def measure_covariances(context: Context) -> tuple[dict[tuple[int, int], Covaria
             {"between": 0},
             r"Decoupled is set against $H_M = H_N + \epsilon$, which makes one matrix depend on the other.",
         ),
+        Reading(
+            "one matrix X",
+            r"The same, and $\epsilon_M = \frac{s_M}{s_N}\epsilon_N$ for $D_M$ drawn from $D_N$ without replacement, "
+            r"so that $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/\sqrt{MN}$.",
+            {"proportional": True},
+            "$X^R$ is printed without N or M, and only the factor $s_N$ tells the noises apart.",
+        ),
     ),
     mutants=[{"power": 2}, {"power": 0}],
-    because=r"A sample drawn from the server's data shares them: $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, and "
-    "not 0.",
+    because=r"A sample drawn from the server's data shares them: $\mathrm{Cov}(\epsilon_M, \epsilon_N) = V/N$, not 0 "
+    r"or $V/\sqrt{MN}$.",
     expect=("depends on the reading", "proof"),
     uses=("fedloru-v2/def-risk",),
 )
 def eq_1(
-    data: tuple[dict[tuple[int, int], Covariances], list[Point]], power: int = 1, between: int | None = None
-) -> Equations:
+    data: tuple[dict[tuple[int, int], Covariances], list[Point]], power: int = 1, between: int | None = None,
+    proportional: bool = False,
+) -> Equations:  # fmt: skip
     """Exact covariances over all samples: V/N and V/M within the models, and V/N between them."""
     found, points = data
     for (N, M), at in found.items():
@@ -108,6 +116,8 @@ def eq_1(
         ]
         if between is not None:
             yield Equation(f"Cov(epsilon_M, epsilon_N) at {N}, {M}, shared data", at.nested, between * at.one)
+        if proportional:
+            yield Equation(f"Cov(epsilon_M, epsilon_N)^2 at {N}, {M}, shared data", at.nested**2, at.big * at.small)
     return points, (
         "any law of two Hessian entries on three data points, all samples and subsets, "
         f"(N, M) = {', '.join(map(str, found))}; between samples that share data the covariance is V/N"
