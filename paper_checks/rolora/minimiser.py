@@ -213,7 +213,10 @@ def printed_p0(one: Setting, m: float) -> float:
         {"form": "least", "factor": 28.0},
         mutants=({"factor": 1.0}, {"C": 40.0}, {"power": 1000}),
     ),
-    best={"C": Best(5.8, "proved, by the same argument"), "factor": Best(22.0, "proved, by the same argument")},
+    best={
+        "C": Best(5.8, "proved, by the same argument, for the constant of the thresholds"),
+        "factor": Best(22.0, "proved, by the same argument, for the constant of the thresholds"),
+    },
     uses=("rolora/eq-36",),
     because=r"The exponents of $p_0$ are $\epsilon_2^2m$ and $\epsilon_1^2m$, not m, so that $m = Cq$ does not give "
     r"$\exp(-Cq)$.",
