@@ -95,21 +95,21 @@ def ranking(rows: Iterable[Row], setting: str, as_printed: bool) -> list[str]:
     readings=(
         Reading(
             "each run rounded",
-            "Some number of runs up to 10 gives every mean, each run a whole number of right answers in per cent, "
-            "rounded to hundredths.",
+            "Some number of runs up to 10 gives every mean on SST-2 and RTE, each run a whole number of right "
+            "answers in per cent, rounded to hundredths.",
             why="Accuracies are printed to two decimals.",
         ),
         Reading(
             "each run cut off",
-            "Some number of runs up to 10 gives every mean, each run a whole number of right answers in per cent, "
-            "cut off after two decimals.",
+            "Some number of runs up to 10 gives every mean on SST-2 and RTE, each run a whole number of right "
+            "answers in per cent, cut off after two decimals.",
             {"entering": "cut"},
             "Nothing is said of how two decimals are made.",
         ),
         Reading(
             "runs as they are",
-            "Some number of runs up to 10 gives every mean, each run a whole number of right answers, not rounded "
-            "before the mean.",
+            "Some number of runs up to 10 gives every mean on SST-2 and RTE, each run a whole number of right "
+            "answers, not rounded before the mean.",
             {"entering": "whole"},
             "Nothing is said of a rounding of the runs.",
         ),
