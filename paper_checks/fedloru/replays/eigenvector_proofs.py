@@ -301,7 +301,8 @@ def eq_57_58(values: Values) -> Proof:
     r"""The limit of $E[C_r]$ past the last outlier, where S and A stay and $A_r$ falls; constant for b = 0.
 
     A slope along w has the mean square b, and the mean 0 if its sign does not look at the gradient; if w is oriented by
-    the gradient the mean is $E|\sqrt bz|$, of the square $2b/\pi$.
+    the gradient the mean is $E|\sqrt bz|$, of the square $2b/\pi$. Slopes without spread, $\alpha_i$ and $\beta$, give
+    every gradient the squared norm $A + (r - \tilde r)\beta^2$, and the inner product still tends to S: (57) and (58).
     """
     x, b = sympy.symbols("x b", positive=True)
     density = sympy.exp(-(x**2) / (2 * b)) / sympy.sqrt(2 * sympy.pi * b)
