@@ -50,9 +50,12 @@ def declare(commands: Any) -> None:
     _add_spectrum_options(spectrum)
 
 
-def add_figure_options(parser: argparse.ArgumentParser) -> None:
-    """Declares the options of everything that draws figures."""
-    parser.add_argument("--scale", choices=("quick", "laptop", "paper"), default="quick", help="default: quick")
+def add_figure_options(parser: argparse.ArgumentParser, stored: bool = False) -> None:
+    """Declares the options of everything that draws figures; `stored` numbers may go before a scale."""
+    parser.add_argument(
+        "--scale", choices=("quick", "laptop", "paper"), default=None if stored else "quick",
+        help="default: laptop where its numbers are stored here, else quick" if stored else "default: quick",
+    )  # fmt: skip
     parser.add_argument("--device", type=named, default="cpu", metavar="D", help="torch device; default: cpu")
     parser.add_argument("--recompute", action="store_true", help="use neither cached nor stored numbers")
     parser.add_argument("--require-real", action="store_true", help="refuse stand-in data (there is none so far)")

@@ -66,7 +66,7 @@ def declare(commands: Any) -> None:
     report.add_argument("--out", type=named, default="report", metavar="DIR", help="default: report")
     report.add_argument("--no-figures", action="store_true", help="claims only")
     _add_budget(report)
-    add_figure_options(report)
+    add_figure_options(report, stored=True)
 
 
 def _add_choice(parser: argparse.ArgumentParser, help: str) -> None:
@@ -123,7 +123,7 @@ def _drawn(figures: Sequence[Figure], options: argparse.Namespace, out: Path) ->
     from figures.figure import Settings
     from paper_checks.report_figures import report_figures
 
-    settings = Settings(options.scale, options.seed, options.device, options.root)
+    settings = Settings(options.scale or "quick", options.seed, options.device, options.root)
     with tqdm(total=len(figures), unit="figure", desc="drawing", disable=None, leave=False) as bar:
 
         def advance(id: str) -> None:

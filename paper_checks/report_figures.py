@@ -11,6 +11,7 @@ from pathlib import Path
 from figures.figure import Figure, Settings
 from figures.ledger import select
 from figures.make import make
+from figures.stored_numbers import stored_numbers
 from paper_checks.processes import uninterrupted, workers
 from paper_checks.report import ReportFigure
 from workloads.idx import DataError
@@ -21,6 +22,7 @@ def report_figures(
     settings: Settings,
     out: Path,
     *,
+    stored: bool = False,
     recompute: bool = False,
     jobs: int = 1,
     progress: Callable[[str], None] = lambda id: None,
@@ -31,6 +33,7 @@ def report_figures(
         figures: what to draw, in the order of the answer.
         settings: scale, seed, device, where the data are.
         out: folder to write to.
+        stored: at scale laptop where those numbers are stored with the project, unless they are to be computed anew.
         recompute: use neither cached nor stored numbers.
         jobs: processes; pictures and numbers do not depend on it.
         progress: called with the id of each figure as it is there.
@@ -40,7 +43,7 @@ def report_figures(
         OSError: the folder cannot be written to.
         ProcessError: a worker was killed.
     """
-    one = _One(replace(settings, progress=None, told=None), out, recompute)
+    one = _One(replace(settings, progress=None, told=None), out, stored and not recompute, recompute)
     found = []
     with closing(_answers(one, [figure.id for figure in figures], min(jobs, len(figures)))) as answers:
         for figure in answers:
@@ -55,13 +58,17 @@ class _One:
 
     settings: Settings
     out: Path
+    stored: bool
     recompute: bool
 
     def __call__(self, id: str) -> ReportFigure:
         [figure] = select([id])
-        told = replace(self.settings, told=lambda text: print(f"{id}: {text}", file=sys.stderr))
+        settings = replace(self.settings, told=lambda text: print(f"{id}: {text}", file=sys.stderr))
+        laptop = replace(settings, scale="laptop")
+        if self.stored and stored_numbers(figure, laptop) is not None:
+            settings = laptop
         try:
-            return ReportFigure.of(make(figure, told, self.out, recompute=self.recompute))
+            return ReportFigure.of(make(figure, settings, self.out, recompute=self.recompute))
         except DataError as error:
             return ReportFigure.missing(id, figure.title, figure.caption, " ".join(str(error).split()))
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from figures.figure import Settings
 from figures.ledger import select
 from paper_checks.report_figures import report_figures
@@ -20,3 +22,14 @@ def test_two_processes_draw_what_one_draws(tmp_path, monkeypatch):
     assert [replace(figure, seconds=0.0) for figure in made[1]] == [replace(figure, seconds=0.0) for figure in made[2]]
     assert [bool(figure.svg) for figure in made[2]] == [True, False, True]
     assert "rankproof data fetch" in made[2][1].reason
+
+
+@pytest.mark.parametrize(("stored", "recompute"), [(True, False), (False, False), (True, True)])
+def test_stored_numbers_go_before_quick_ones_unless_all_is_computed_anew(stored, recompute, tmp_path):
+    [known] = select(["fedloru/tab-7"])
+    expected = "laptop" if stored and not recompute else "quick"
+    [made] = report_figures([known], Settings(), tmp_path, stored=stored, recompute=recompute)
+    assert made.scale == expected
+    assert ("Stored numbers, of the sources" in made.caption) == (expected == "laptop")
+    [other] = report_figures([known], Settings(seed=1), tmp_path, stored=stored, recompute=recompute)
+    assert other.scale == "quick"
