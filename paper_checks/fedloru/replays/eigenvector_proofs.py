@@ -317,9 +317,10 @@ def eq_57_58(values: Values) -> Proof:
 def thm_3_3(values: Values) -> Proof:
     r"""The limit of $E[C_r]$ for every r, its differences, and the two examples.
 
-    For b = 0, $A_r = 1$: below the last outlier the quotient falls by eq. (55), past it nothing changes. For b > 0 the
-    quotient stays past the last outlier and $A_r$ falls. Below it can increase: for $m_1 \to 0$, $A_1 \to 0$ and with
-    it $E[C_1]$, while $A_2$ and $E[C_2]$ stay positive. For $\theta_1 = -\theta_2$ and b = 0 each client keeps either
+    Slopes without spread make the quotient that of (54) and (57), which falls strictly by (55) and (58). For b = 0,
+    $A_r = 1$: below the last outlier the quotient falls by eq. (55), past it nothing changes. For b > 0 the quotient
+    stays past the last outlier and $A_r$ falls. Below it can increase: for $m_1 \to 0$, $A_1 \to 0$ and with it
+    $E[C_1]$, while $A_2$ and $E[C_2]$ stay positive. For $\theta_1 = -\theta_2$ and b = 0 each client keeps either
     eigenvector first with probability 1/2, since $-\epsilon$ with both spikes swapped has the law of $\epsilon$; both
     keep the same one with probability 1/2, so that $E[C_1] \to \phi^2/2$, and $E[C_2] \to \phi^2$.
     """

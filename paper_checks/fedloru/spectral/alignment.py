@@ -203,8 +203,9 @@ def expected_alignment(
         r"$m_i = \phi_i\gamma_i$ ($i \le \tilde r$, else 0), $A_r$ the mean cosine between $m + \sqrt b\,z$ and m, z "
         r"Gaussian in r dimensions. It falls in r if $b = 0$ and $r < \tilde r$; it is constant for $b = 0$ and $r "
         r"\ge \tilde r$; it decreases for $b > 0$ and $r \ge \tilde r$; it can increase for $b > 0$ and $r < \tilde "
-        r"r$ (a small first slope). With $\theta_1 = -\theta_2$ and $b = 0$ clients may keep different eigenvectors "
-        r"and $E[C_1] \to \phi^2/2 < E[C_2] \to \phi^2$.",
+        r"r$ (a small first slope). For slopes that are $\alpha_i \ne 0$ and $\beta \ne 0$ without any spread the "
+        r"theorem holds for distinct $|\theta_i|$. With $\theta_1 = -\theta_2$ and $b = 0$ clients may keep different "
+        r"eigenvectors and $E[C_1] \to \phi^2/2 < E[C_2] \to \phi^2$.",
         {"form": "direction"},
         mutants=({"noise": 4.0}, {"form": "expectations", "beta_square": 4, "power": 1}),
     ),
