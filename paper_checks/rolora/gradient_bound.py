@@ -56,6 +56,11 @@ def column_tails(_: Context) -> dict[str, Array]:
     }
 
 
+MEANT = {"all": "the mean over all samples, b of the same ones", "given b": "(49), b of the same samples",
+         "fresh": "(49), samples that b is independent of"}  # fmt: skip
+"""What stands for the expectation in (62)."""
+
+
 @claim(
     "rolora/eq-62",
     where="Appendix A.3, eqs. (62) to (64)",
@@ -108,8 +113,8 @@ def eq_62(found: dict[str, Array], of: str = "all", c5: float = BEST_C5 / 4.0, n
     return judge_inequality(
         left, np.concatenate(right), 1e-4 * (1.0 + np.abs(left)), case=lambda index: NEARLY_ACROSS,
         lines=np.repeat(names[: len(lines)], len(rows)).tolist(),
-        scope=f"{len(rows)} settings, d up to {d.max():g}, of which the bound says something in "
-        f"{int((right[0] < 0).sum())}; expectation and samples: {of}",
+        scope=f"{MEANT[of]}; d up to {d.max():g}; of {len(rows)} settings the bound says something in "
+        f"{int((right[0] < 0).sum())}",
         printed="log of the probability",
     )  # fmt: skip
 
