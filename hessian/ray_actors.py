@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -67,7 +68,9 @@ class Actors:
                 )
         actor = ray.remote(_Actor)
         for device in devices:
-            self._actors.append(actor.options(num_cpus=1, num_gpus=int(device != "cpu"), max_restarts=0).remote())
+            self._actors.append(
+                actor.options(num_cpus=1, num_gpus=int(device != "cpu"), max_restarts=0).remote(sys.path)
+            )
 
     @property
     def ended(self) -> bool:
@@ -104,7 +107,7 @@ class Actors:
         except BaseException:
             self.close()  # in the middle of their work
             raise
-        return [torch.from_numpy(answer) if isinstance(answer, np.ndarray) else answer for answer in answers]
+        return [torch.tensor(answer) if isinstance(answer, np.ndarray) else answer for answer in answers]
 
     def close(self) -> None:
         """Ends them, in the middle of their work if need be."""
@@ -114,7 +117,8 @@ class Actors:
 class _Actor:
     """What an actor does."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Sequence[str]) -> None:
+        sys.path += [place for place in path if place not in sys.path]  # of the modules where the user stands
         torch.set_num_threads(1)
         self._desk = Desk()
 

@@ -157,6 +157,17 @@ def test_server_and_clients_of_a_run_have_the_numbers_of_their_dense_hessians(ca
         assert re.search(rf"^ +{number}  {who} +loss .*{one.value:.4g}, {one.low:.4g} to {one.high:.4g}", out, re.M)
 
 
+def test_workers_change_no_number_of_states_or_runs(capsys, tmp_path, states, trained):
+    for measure, folder, more in ((run, states[0], ()), (of_run, trained[0], ("--clients", "1"))):
+        tables = {}
+        for workers in ("1", "2"):
+            out = tmp_path / workers
+            status, _, err = measure(capsys, folder, out, *more, "--workers", workers)
+            assert status == 0, err
+            tables[workers] = pd.read_csv(out / "checkpoints.csv").select_dtypes("number")
+        pd.testing.assert_frame_equal(tables["1"], tables["2"], rtol=1e-6, atol=1e-6)
+
+
 def test_what_is_no_run_of_a_network_is_one_line(capsys, tmp_path, trained, states):
     folder, _ = trained
     toy, cut = tmp_path / "toy", tmp_path / "cut"

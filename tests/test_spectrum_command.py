@@ -1,6 +1,7 @@
 """`rankproof spectrum`: its files, what it prints, and one clear line for every bad input."""
 
 import json
+import multiprocessing
 import re
 import subprocess
 import sys
@@ -336,6 +337,43 @@ def test_an_absent_accelerator_is_one_line(capsys, tmp_path):
     assert status == 2
     assert "cuda" in err
     assert len(err.splitlines()) == 1
+
+
+def test_workers_change_no_number(capsys, tmp_path):
+    alone, _ = measured(capsys, tmp_path, "--double", "--blocks", data="batches")
+    for workers in ("2", "cpu,cpu"):
+        found, text = measured(capsys, tmp_path, "--double", "--blocks", "--workers", workers, data="batches")
+        assert ", 2 workers; checks" in text
+        assert (found["cost"]["workers"], alone["cost"]["workers"]) == (2, 0)
+        assert (found["request"]["workers"], found["request"]["device"]) == (workers, "cpu")
+        assert found["cost"]["products_by_part"] == alone["cost"]["products_by_part"]
+        for one, other in [(found, alone), *zip(found["blocks"], alone["blocks"], strict=True)]:
+            for end in ("value", "low", "high"):
+                assert one["stable_rank"][end] == pytest.approx(other["stable_rank"][end], rel=1e-9)
+        for one, other in zip(found["eigenvalues"], alone["eigenvalues"], strict=True):
+            assert one["value"] == pytest.approx(other["value"], rel=1e-9, abs=1e-12)
+    one, text = measured(capsys, tmp_path, "--workers", "1", data="batches")
+    assert one["cost"]["workers"] == 0  # this process
+    assert " workers; checks" not in text
+
+
+def test_what_goes_wrong_with_workers_is_one_line(capsys, tmp_path):
+    names = ("--model", "tiny_networks:mlp", "--data", "tiny_networks:pair", "--out", str(tmp_path / "out"))
+    before = set(multiprocessing.active_children())
+    for words, more in (
+        ("a worker was ended by SIGKILL", ("--workers", "2", "--loss", "tiny_networks:deadly")),
+        ("workers must be at least 1", ("--workers", "0")),
+        ("there is no device 'two'", ("--workers", "two")),
+        ("workers must be named", ("--ray", "local")),
+        ("couples its samples", ("--workers", "2", "--batch-norm", "batch")),
+    ):
+        status, out, err = run(capsys, *names, *FAST, *more)
+        assert (status, out) == (2, "")
+        (line,) = [line for line in err.splitlines() if line.startswith("rankproof:")]
+        assert words in line
+        assert "Traceback" not in err
+        assert set(multiprocessing.active_children()) == before
+        assert not (tmp_path / "out" / "spectrum.json").exists()
 
 
 def test_modules_are_found_in_the_folder_it_is_called_from(tmp_path):
