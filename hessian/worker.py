@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.serialization import default_restore_location
 
+from hessian.factories import user_error
 from hessian.live_bytes import held_by
 from hessian.objective import Objective, held_by_model
 from hessian.pieces import Part, PiecesHere
@@ -85,7 +86,9 @@ class Failure:
 
     @staticmethod
     def of(error: Exception) -> Failure:
-        """In words where it would not arrive as it is."""
+        """As it is where the sender knows what to do about it, in words with its place elsewhere."""
+        if not isinstance(error, CurvatureError | RuntimeError | MemoryError):
+            error = user_error(error, "the model or the loss in a worker")
         try:
             pickle.loads(pickle.dumps(error))
         except Exception:

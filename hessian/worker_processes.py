@@ -118,9 +118,9 @@ class Processes:
             connection.send(one)
         found: dict[Any, Any] = {}
         while waiting := [connection for connection in connections if connection not in found]:
-            for connection in wait(waiting):
-                assert isinstance(connection, Connection)
-                found[connection] = connection.recv()
+            for ready in wait(waiting):
+                answering: Any = ready
+                found[answering] = answering.recv()
         return [found[connection] for connection in connections]
 
 

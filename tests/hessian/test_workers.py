@@ -190,8 +190,10 @@ def test_what_does_not_go_over_workers_is_one_error_and_they_live_on(two):
     refused("not a mean over independent .*as one batch, to one process", loss=weighted)
     refused("several lengths", data={"input": X, "labels": Y[:5]}, model=Named(), loss=of_labels)
     refused("dropout is on", model=nn.Sequential(nn.Linear(6, 3), nn.Dropout()).double())
-    with pytest.raises(ZeroDivisionError, match="no such file"):
-        Curvature(NETWORK, shared_work.fails_in_workers, (X, Y), workers=two)
+    refused(
+        r"in a worker failed: ZeroDivisionError \(shared_work.py, line \d+\): no such",
+        loss=shared_work.fails_in_workers,
+    )
     refused("workers must be at least 1", workers=0)
     refused("there is no device 'gpu7'", workers="cpu,gpu7")
     refused("workers must be a number, or devices", workers=())
@@ -330,7 +332,7 @@ def test_whatever_ends_the_program_ends_its_workers(tmp_path, end):
     assert status == -end
 
 
-def test_ray_actors_multiply(two):
+def test_ray_actors_multiply():
     pytest.importorskip("ray")
     with Workers(2, ray="local") as team:
         there, here = (Curvature(NETWORK, LOSS, (X, Y), workers=w) for w in (team, None))
