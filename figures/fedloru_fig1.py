@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pandas as pd
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 from figures.fedloru_fig1_picture import draw_fig1
 from figures.figure import DataChoice, Figure, Scale, Settings
+from figures.pieces import piece
 from figures.spiked_prediction import shuffled
 from figures.threads import few_threads
 from hessian import Curvature, stable_rank_of
@@ -88,8 +90,12 @@ def fig1(images: ImageSet, sizes: Fig1Sizes, settings: Settings) -> pd.DataFrame
         whole = x[mine], y[mine]
         part = whole[0][: sizes.client], whole[1][: sizes.client]
         client, server = (sizes.client, part), (sizes.server, whole)
-        rows += trajectory(run, part, [("own", *client)], images.classes, sizes, settings)
-        rows += trajectory(run, whole, [("common", *client), ("common", *server)], images.classes, sizes, settings)
+        for name, data, measured in (
+            ("own", part, [("own", *client)]),
+            ("common", whole, [("common", *client), ("common", *server)]),
+        ):
+            trained = partial(trajectory, run, data, measured, images.classes, sizes, settings)
+            rows += piece(settings, f"run {run + 1}, {name} weights", trained)
     table = pd.DataFrame(rows)
     # The server's own weights are the common ones.
     again = table[(table.weights == "common") & (table.samples == sizes.server)].assign(weights="own")

@@ -7,8 +7,9 @@ more: noise of a Frobenius norm F raises the largest eigenvalue of the mean, lam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from figures.fedloru_curves import COLOURS
 from figures.fedloru_designs import SIZES, tab1_design
 from figures.fedloru_experiments import TITLES, choices
 from figures.figure import Figure, Scale, Settings
+from figures.pieces import piece
 from figures.spectrum_federation import SERVER, curvatures
 from figures.style import WIDTH
 from figures.threads import few_threads
@@ -83,16 +85,26 @@ def trained_ranks(settings: Settings) -> pd.DataFrame:
         for seed in range(100 * settings.seed, 100 * settings.seed + sizes.seeds):
             start: list[dict[str, Any]] = []
             for line in design.lines:
-                for number, problem, weights in states(line, rates[line.rate_of], seed, sizes, settings):
-                    named = {"method": line.keys["method"], "data": line.keys["data"]}
-                    if number == 0 and start:
-                        rows += [{**row, **named} for row in start]
-                        continue
-                    settings.report(f"{line.label}, seed {seed}, round {number}")
-                    found = [{**named, **row} for row in measured(problem, weights, seed, number, sizes, settings)]
-                    start = found if number == 0 else start
-                    rows += found
+                of_line = partial(followed, line, rates[line.rate_of], seed, start, sizes, settings)
+                found = piece(settings, f"{line.label}, seed {seed}", of_line)
+                start = start or [row for row in found if row["round"] == 0]
+                rows += found
     return pd.DataFrame(rows)
+
+
+def followed(
+    line: Line, rate: float, seed: int, start: Sequence[Mapping[str, Any]], sizes: RankSizes, settings: Settings
+) -> list[dict[str, Any]]:
+    """The rows of one federation; those of the start are given, or measured."""
+    named = {"method": line.keys["method"], "data": line.keys["data"]}
+    rows: list[dict[str, Any]] = []
+    for number, problem, weights in states(line, rate, seed, sizes, settings):
+        if number == 0 and start:
+            rows += [{**row, **named} for row in start]
+            continue
+        settings.report(f"{line.label}, seed {seed}, round {number}")
+        rows += [{**named, **row} for row in measured(problem, weights, seed, number, sizes, settings)]
+    return rows
 
 
 def states(

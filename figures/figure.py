@@ -33,6 +33,7 @@ class Settings:
         device: Torch device of the heavy parts.
         data_root: A folder to look for data sets in first.
         runs: Folder of training runs: those that stand there are taken, missing ones are made there.
+        pieces: Folder of parts of the numbers that are done (`figures.pieces`); none are kept without.
         progress: Called with one line of text now and then.
         told: Called with lines that are to stand: what long work costs, before it starts.
 
@@ -45,6 +46,7 @@ class Settings:
     device: str = "cpu"
     data_root: str | Path | None = None
     runs: str | Path = "results/runs"
+    pieces: Path | None = None
     progress: Callable[[str], None] | None = None
     told: Callable[[str], None] | None = None
 

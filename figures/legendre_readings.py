@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from algorithms.fedlin import FedLin
 from algorithms.fedlrt import Correction, FeDLRT
 from algorithms.low_rank import Rule, Truncation
 from figures.figure import Settings
+from figures.pieces import piece
 from figures.seeds_at_once import affine_map, powers, recorded, run_fedlrt
 from toymodels.legendre import many_targets
 from toymodels.product_features import ProductGram
@@ -169,21 +171,20 @@ def readings_table(
     for (basis, split), same in together.items():
         for C in plan.clients:
             settings.report(f"{basis}, {split}, {C} clients")
-            aims = targets.expand(C, *targets.shape[-3:])
-            points = settings.rng(purpose, "points")  # the same in every reading and for every number of clients
-            clients = many_targets(
-                aims.repeat(1, len(same), 1, 1), points, samples=plan.samples, basis=basis, split=split
-            )
-            rows += _runs(purpose, same, clients, plan, settings)
+            part = f"{', '.join(reading.name for reading in same)}; {C} clients"
+            rows += piece(settings, part, partial(_runs, purpose, same, C, plan, targets, settings))
     table = pd.DataFrame(rows)
     order = {reading.name: place for place, reading in enumerate(readings)}
     return table.sort_values("reading", key=lambda names: names.map(order), kind="stable", ignore_index=True)
 
 
 def _runs(
-    purpose: str, same: Sequence[Reading], clients: list[ProductGram], plan: Plan, settings: Settings
+    purpose: str, same: Sequence[Reading], C: int, plan: Plan, targets: Tensor, settings: Settings
 ) -> list[dict[str, Any]]:
     """All readings of the same data."""
+    aims = targets.expand(C, *targets.shape[-3:]).repeat(1, len(same), 1, 1)
+    points = settings.rng(purpose, "points")  # the same in every reading and for every number of clients
+    clients = many_targets(aims, points, samples=plan.samples, basis=same[0].basis, split=same[0].split)
     m, n = clients[0].B.shape[-2:]
     normal = settings.rng(purpose, "starts").standard_normal((plan.starts, m, n)) / np.sqrt(max(m, n))
     starts = torch.from_numpy(np.concatenate([reading.scale * normal for reading in same]))

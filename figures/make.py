@@ -79,7 +79,8 @@ def make(figure: Figure, settings: Settings, out: Path, recompute: bool = False)
     file.
 
     Training runs stand in `out/runs`: those that are there are taken, what was cut off goes on. At scale `quick`, and
-    with `recompute`, all runs are made anew.
+    with `recompute`, all runs are made anew. Other long work goes on where it was cut off while the same sources,
+    packages and data sets serve.
 
     Args:
         figure: The figure.
@@ -155,12 +156,17 @@ def _numbers(figure: Figure, settings: Settings, out: Path, recompute: bool) -> 
     if entry is not None:
         return {**entry, **beside}, True
     settings.report("computing")
+    pieces = kept.with_name(f"{name}.{_digest(json.dumps(identity))[:12]}.pieces")
+    for other in out.joinpath(".cache").glob(f"{name}.*.pieces"):
+        if other != pieces:
+            rmtree(other)
     with _runs(out, name, sources, recompute or settings.scale == "quick") as runs:
-        table = figure.data(replace(settings, runs=runs))
+        table = figure.data(replace(settings, runs=runs, pieces=pieces))
     csv = table.to_csv(index=False, na_rep="nan", lineterminator="\n")
     seconds = round(time.perf_counter() - started, 3)
     entry = {"identity": identity, "seconds": seconds, "csv": csv, "sha256": _digest(csv)}
     write_whole({kept: json.dumps(entry).encode()})
+    rmtree(pieces, ignore_errors=True)
     return {**entry, **beside}, False
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from figures.figure import Figure, Scale, Settings
+from figures.pieces import piece
 from figures.rolora_angle_picture import draw_angle
 from figures.rolora_runs import run_exact
 from toymodels.problem import Problem
@@ -57,25 +59,44 @@ def angle_data(settings: Settings) -> pd.DataFrame:
     """Quantiles over seeds of the angle distance at each iteration, and of the worst one-step ratio of each run."""
     sizes = settings.sizes(ANGLE_SIZES)
     rows: list[dict[str, object]] = []
-    for clients, own in OWN.items():
+    for clients in OWN:
         settings.report(f"{clients} clients, in expectation")
-        for step in sorted({*SHOWN[clients], *sizes.steps}):
-            given = _problem(settings, MIDDLE, None, own, 0)
-            angles = run_exact(given, step, sizes.iterations)[0][None]
-            rows += _curve(clients, "expectation", step, MIDDLE, 0, angles) if step in SHOWN[clients] else []
-            rows.append(_worst(clients, "expectation", step, MIDDLE, 0, angles))
+        rows += piece(settings, f"{clients}, expectation", partial(_expected, settings, sizes, clients))
         for d in sizes.dimensions:
             for samples in sorted({max(2, round(ratio * d)) for ratio in sizes.ratios if d <= LARGE or ratio <= 2.0}):
                 settings.report(f"{clients} clients, d = {d}, m = {samples}")
-                for data in ("fixed",) if d > LARGE else ("fixed", "fresh"):
-                    angles = _runs(settings, sizes, clients, data, USUAL, d, samples)
-                    rows += _curve(clients, data, USUAL, d, samples, angles)
-                    rows.append(_worst(clients, data, USUAL, d, samples, angles))
+                part = f"{clients}, {d}, {samples}"
+                rows += piece(settings, part, partial(_drawn, settings, sizes, clients, d, samples))
     settings.report("one-step ratios")
-    for step in sizes.steps[1::2]:
-        angles = _runs(settings, sizes, "equal", "fixed", step, MIDDLE, 10 * MIDDLE)
-        rows.append(_worst("equal", "steps", step, MIDDLE, 10 * MIDDLE, angles))
+    rows += piece(settings, "one-step ratios", partial(_ratios, settings, sizes))
     return pd.DataFrame(rows)
+
+
+def _expected(settings: Settings, sizes: AngleSizes, clients: str) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for step in sorted({*SHOWN[clients], *sizes.steps}):
+        given = _problem(settings, MIDDLE, None, OWN[clients], 0)
+        angles = run_exact(given, step, sizes.iterations)[0][None]
+        rows += _curve(clients, "expectation", step, MIDDLE, 0, angles) if step in SHOWN[clients] else []
+        rows.append(_worst(clients, "expectation", step, MIDDLE, 0, angles))
+    return rows
+
+
+def _drawn(settings: Settings, sizes: AngleSizes, clients: str, d: int, samples: int) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for data in ("fixed",) if d > LARGE else ("fixed", "fresh"):
+        angles = _runs(settings, sizes, clients, data, USUAL, d, samples)
+        rows += _curve(clients, data, USUAL, d, samples, angles)
+        rows.append(_worst(clients, data, USUAL, d, samples, angles))
+    return rows
+
+
+def _ratios(settings: Settings, sizes: AngleSizes) -> list[dict[str, object]]:
+    return [
+        _worst("equal", "steps", step, MIDDLE, 10 * MIDDLE, angles)
+        for step in sizes.steps[1::2]
+        for angles in [_runs(settings, sizes, "equal", "fixed", step, MIDDLE, 10 * MIDDLE)]
+    ]
 
 
 def _problem(settings: Settings, d: int, samples: int | None, own: float, seed: int) -> Problem:

@@ -1,0 +1,85 @@
+"""Long work that is cut off goes on where it stood, to the same table."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from figures import make as making
+from figures.figure import Figure, Settings
+from figures.make import make
+from figures.pieces import piece
+
+NAMES = ("one", "two", "three")
+
+
+def figure(calls, stop_at=None):
+    def data(settings):
+        rows = []
+        for name in NAMES:
+
+            def part(name=name):
+                if name == stop_at:
+                    raise KeyboardInterrupt
+                calls.append(name)
+                value = settings.rng(name).standard_normal()
+                return [{"name": name, "value": np.float64(value), "small": np.float32(0.1), "count": np.int64(3),
+                         "missing": float("nan")}]  # fmt: skip
+
+            rows += piece(settings, name, part)
+        return pd.DataFrame(rows)
+
+    def draw(table):
+        from matplotlib.figure import Figure as Picture
+
+        picture = Picture()
+        picture.subplots().plot(table.value)
+        return picture
+
+    return Figure("invented/parts", "Parts", "Values.", data, draw, lambda table: "Nothing.", lambda table: "Three.")
+
+
+def kept(out):
+    return list((out / ".cache").glob("*.pieces/*.json"))
+
+
+def test_what_was_cut_off_goes_on_to_the_same_table(tmp_path):
+    calls = []
+    whole = make(figure([]), Settings(), tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        make(figure(calls, stop_at="three"), Settings(), tmp_path / "cut")
+    assert len(kept(tmp_path / "cut")) == 2
+    again = make(figure(calls), Settings(), tmp_path / "cut")
+    assert calls == ["one", "two", "three"]
+    assert again.paths["csv"].read_bytes() == whole.paths["csv"].read_bytes()
+    assert not kept(tmp_path / "cut")
+    make(figure(calls), Settings(), tmp_path / "cut", recompute=True)
+    assert calls == [*NAMES, *NAMES]
+
+
+def test_parts_of_other_sources_or_damaged_ones_are_computed_anew(tmp_path, monkeypatch):
+    calls = []
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            make(figure(calls, stop_at="two"), Settings(), tmp_path)
+    assert calls == ["one"]
+    kept(tmp_path)[0].write_text("{")
+    with pytest.raises(KeyboardInterrupt):
+        make(figure(calls, stop_at="two"), Settings(), tmp_path)
+    assert calls == ["one", "one"]
+    monkeypatch.setattr(making, "sources_digest", lambda: "others")
+    with pytest.raises(KeyboardInterrupt):
+        make(figure(calls, stop_at="two"), Settings(), tmp_path)
+    assert calls == ["one"] * 3
+    assert len(kept(tmp_path)) == 1
+
+
+def test_other_seeds_and_names_have_their_own(tmp_path):
+    settings = Settings(pieces=tmp_path / "parts")
+    assert piece(settings, "a", lambda: [{"x": 1}]) == [{"x": 1}]
+    assert piece(settings, "b", lambda: [{"x": 2}]) == [{"x": 2}]
+    assert piece(settings, "a", lambda: [{"x": 3}]) == [{"x": 1}]
+    assert piece(replace(settings, pieces=None), "a", lambda: [{"x": 3}]) == [{"x": 3}]
+    with pytest.raises(TypeError, match="no value of a table"):
+        piece(settings, "c", lambda: [{"x": object()}])
