@@ -252,12 +252,16 @@ def _compared(claim: Claim) -> str:
 
 
 def _readings(claim: Claim, refuted: Collection[str]) -> Iterator[str]:
-    """The readings of a claim as a table, unless there is the literal one alone; one that fails has a witness."""
+    """The readings of a claim as a table, unless there is the literal one alone; one that fails has a witness.
+
+    Where the claim is not checkable here the others are open.
+    """
     if not any(reading.says for reading in claim.readings):
         return
     yield from ("", "| reading | states | why | |", "|---|---|---|---|")
+    other = "is open" if claim.expect == "not checkable here" else "holds"
     for reading, id in zip(claim.readings, claim.file_ids(), strict=True):
-        cells = (reading.name, reading.says or "as printed", reading.why, "does not hold" if id in refuted else "holds")
+        cells = (reading.name, reading.says or "as printed", reading.why, "does not hold" if id in refuted else other)
         yield f"| {' | '.join(_mathematics(cell).replace('|', chr(92) + '|') for cell in cells)} |"
 
 

@@ -203,10 +203,11 @@ def measure_naive(context: Context) -> list[Naive]:
     measure=measure_naive,
     control=Form("With one client the model is the client's.", {"alone": True}),
     correction=Form(
-        r"The server needs bases and coefficients of every client to rebuild $W^*$ or its factors (see "
-        r"fedlrt/claim-alg6); the bases of the clients differ, so that the mean of their coefficients belongs to none "
-        r"of them. Beside that, lines 4 to 10 never assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$, and the bases "
-        r"$\tilde U$, $\tilde V$ of line 13 are defined nowhere: the first client's are taken for the check.",
+        "Section 3 has the mean of the clients' models, $W^*$, in this place. To rebuild it or its factors the "
+        "server needs bases and coefficients of every client (see fedlrt/claim-alg6): the bases of the clients may "
+        "differ, so that the mean of their coefficients belongs to none of them. Beside that, lines 4 to 10 never "
+        r"assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$, and the bases $\tilde U$, $\tilde V$ of line 13 are defined "
+        "nowhere: the first client's are taken for the check.",
         {"as_printed": False},
         ({"as_printed": True}, {"scale": 1.001}),
     ),

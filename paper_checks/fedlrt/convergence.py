@@ -296,10 +296,10 @@ def measure_limits(context: Context) -> list[Limit]:
         "wide bases vanishes, with it the one along matrices of rank r. (Where every round cuts a fixed amount this "
         "says nothing; the corrected fedlrt/thm-3 then bounds the least projected gradient.) The part $(I - "
         r"P_U)\nabla L(I - P_V)$ may stay: with one client, one local step of $0 < \lambda \le \frac1{12L}$ and "
-        r"$\vartheta = \frac1{40}$, the tail from $\sigma_{r_1+1}$ on, every round from $e_1e_1^\top$ under the loss "
-        r"$\frac12\|W - bb^\top - \frac12e_4e_4^\top\|^2$ with $b = e_1 + \frac12e_2$, whose solution has rank two, "
-        r"is cut to rank one and leads to $bb^\top$: $\frac12 > \vartheta$ away from the only stationary point, with "
-        "a gradient of norm 1/2.",
+        r"$\frac{\lambda L}4 < \vartheta < \frac12$, however small, the tail from $\sigma_{r_1+1}$ on, every round "
+        r"from $e_1e_1^\top$ under the loss $\frac12\|W - bb^\top - \frac12e_4e_4^\top\|^2$ with $b = e_1 + "
+        r"\frac12e_2$, whose solution has rank two, is cut to rank one and leads to $bb^\top$: $\frac12 > \vartheta$ "
+        "away from the only stationary point, with a gradient of norm 1/2.",
         {"which": "projected"},
         mutants=({"which": "whole"}, {"corrected": False}),
     ),

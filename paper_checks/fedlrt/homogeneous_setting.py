@@ -78,9 +78,11 @@ UNIT_START = Reading(
     f"The text gives no size of the random start and does not count a few rounds: {FEW} are taken for the most. A "
     "share of the run would be more: it would take about half a million rounds to 1e-5, and is not followed so far.",
 )
+BETWEEN, WATCHED = "plain, size 0.1", 1500
+"""A start between those of size 0.01 and 1, and rounds for which it is followed."""
 NOT_FOLLOWED = (
-    f"with value 1 at 1 a start of size 1 is followed for {FEW} rounds, and where it ends is not judged; with dx no "
-    "start of size 1 is looked at"
+    f"with value 1 at 1 a start of size 1 is followed for {FEW} rounds and one of size 0.1 for {WATCHED}, and where "
+    "they end is not judged; with dx no start of size 1 is looked at"
 )
 """What the runs to the end leave out."""
 

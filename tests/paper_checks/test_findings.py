@@ -117,3 +117,9 @@ def test_a_reading_that_stands_alone_is_told():
     entry = entry_of("fedlrt-analysis", "fedlrt/lemma-2")
     assert "| L for V | The same for" in entry
     assert entry.count("| holds |") == 1
+
+
+def test_a_reading_that_no_check_decides_is_open():
+    """What is said of the homogeneous test jointly fails in four readings; the run of the fifth is too long."""
+    entry = entry_of("fedlrt-analysis", "fedlrt/claim-hom-jointly")
+    assert [entry.count(f"| {told} |") for told in ("does not hold", "is open", "holds")] == [4, 1, 0]

@@ -66,9 +66,9 @@ def claim_thm3_text(values: Values) -> Proof:
     leading part of $p\,uu^\top + q\,\hat b\hat b^\top$, with $\hat b = b/|b|$, $p = (1-x)s$ and $q = x|b|^2$. Let u be
     at the angle $\varphi$ from b: the new one is at $\psi$ with $\tan2\psi = p\sin2\varphi/(q + p\cos2\varphi)$. From
     $e_1$ on $2\varphi < \frac\pi2$ and $s \le |b|^2$, and both stay so, as the leading value is at most $p + q$. So
-    $\tan2\psi \le (1-x)\tan2\varphi$, and u tends to b. With $\lambda \le \frac1{12}$ and $\vartheta = \frac1{40}$
-    every round is cut to rank one: the smaller value is at most the form at the vector across u, $q\sin^2\varphi \le
-    x|b|^2\cdot\frac15 \le \frac1{48}$, and the leading one at least the form at u, $p + q\cos^2\varphi \ge (1-x)s +
+    $\tan2\psi \le (1-x)\tan2\varphi$, and u tends to b. With $\frac\lambda4 < \vartheta < \frac12$ every round is cut
+    to rank one: the smaller value is at most the form at the vector across u, $q\sin^2\varphi \le x|b|^2\cdot\frac15 =
+    \frac x4$, and the leading one at least the form at u, $p + q\cos^2\varphi \ge (1-x)s +
     x|b|^2\cdot\frac45 = (1-x)s + x$, so that s is never below 1. The leading value is at least $p\cos^2\varphi + q$ and
     at most $p + q$, so that s tends to $|b|^2$, and W to $bb^\top$.
     """
@@ -106,6 +106,7 @@ def claim_thm3_text(values: Values) -> Proof:
     rate, theta = rational(values["rate"]), rational(values["theta"])
     rank_one = 0 < rate * b.dot(b) * share < theta < 1 <= b.dot(b) * (1 - share)
     flaws.append("" if rank_one else "the threshold does not cut to rank one")
+    flaws.append("" if 4 * b.dot(b) * share == 1 else "another share of the rate is cut")
     flaws.append("" if theta < corner else "the limit is within the threshold of the stationary point")
     settled = sympy.simplify(low.subs(d, 0) - high) == 0 and sympy.simplify(high.subs(a, 0) - 1) == 0
     flaws.append("" if settled else "another limit of the leading value")

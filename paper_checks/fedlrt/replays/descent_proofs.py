@@ -163,7 +163,7 @@ def thm_4(values: Values) -> Proof:
         not flaw,
         flaw
         or "all clients, steps and learning rates by a client's drift and a rational inequality; "
-        f"{len(values['certificates'])} certificates of its instances; smoothness along the truncation; two clients "
+        f"{len(values['certificates'])} certificates of its instances; smoothness along the truncation; clients "
         r"whose gradients leave no smaller $\kappa$, by the interpolation conditions of smooth functions; two that "
         r"raise the loss under (14), for every $\delta$ below 1/10",
     )

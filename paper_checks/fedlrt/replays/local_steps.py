@@ -46,14 +46,15 @@ def flaw_of_bracket(largest: Fraction, limit: Fraction) -> str:
 def flaw_of_least(constant: sympy.Rational) -> str:
     r"""Why $\frac{1+R}2$, times a constant, is not the least one for all small rates; empty if it is.
 
-    Two clients start along $p = g \pm \delta n$, where $|g| = 1$, g is in the block of S, and n is a unit vector in the
-    wide bases and outside that block, so that $|p| = \rho$. As the mean gradient g adds no direction to the bases, a QR
-    decomposition completes them with columns of its own, and n may be the product of two of these. The clients have,
-    up to terms of higher order in the rate, gradients $D(-tp) = -t\rho g$ on their ways, $t = k\lambda$, and $D(-xg) =
-    -xg$ at the server's point. Smooth functions with L = 1 through these exist: by the interpolation conditions, each
-    of which is an equality or has a rest without negative coefficients in $\rho - 1$. With all gradients times
-    $1 - \eta$ they are strict, and the higher orders fit in. The mean step is then $-yg$, $y = x - \frac12(1 -
-    \frac1s)\rho x^2$ to second order, and the change $-y + \frac12y^2$.
+    Clients start along $p = g + \delta n$, where $|g| = 1$, g is in the block of S, and n is a unit vector in the wide
+    bases and outside that block, so that $|p| = \rho$. The n of all clients add up to zero: two are opposite, and
+    three or more lie in a plane. As the mean gradient g adds no direction to the bases, a QR decomposition completes
+    them with columns of its own; n is made of products of these with one another or with columns of U and V. Each
+    client has, up to terms of higher order in the rate, gradients $D(-tp) = -t\rho g$ on its way, $t = k\lambda$, and
+    $D(-xg) = -xg$ at the server's point. Smooth functions with L = 1 through these exist: by the interpolation
+    conditions, each of which is an equality or has a rest without negative coefficients in $\rho - 1$. With all
+    gradients times $1 - \eta$ they are strict, and the higher orders fit in. The mean step is then $-yg$, $y = x -
+    \frac12(1 - \frac1s)\rho x^2$ to second order, and the change $-y + \frac12y^2$.
     """
     x, t, q, h, s = sympy.symbols("x t q h s", positive=True)
     rho = 1 + h
