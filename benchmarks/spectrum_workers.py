@@ -64,8 +64,8 @@ def elsewhere() -> float:
     return busy() - before
 
 
-def row(model: nn.Module, data: Any, team: Workers, repeats: int) -> dict[str, Any]:
-    """One network."""
+def row(model: nn.Module, data: Any, team: Workers, repeats: int, free: bool) -> dict[str, Any]:
+    """One network; on processors that are not free, threads that wait for each other take seconds and are left out."""
     loss = nn.CrossEntropyLoss()
     here = Curvature(model, loss, data)
     started = time.perf_counter()
@@ -83,9 +83,10 @@ def row(model: nn.Module, data: Any, team: Workers, repeats: int) -> dict[str, A
 
     ways: dict[str, Callable[[], float]] = {
         "one_process_one_thread": lambda: timed(here.products, 1),
-        f"one_process_{team.count}_threads": lambda: timed(here.products, team.count),
         "workers": lambda: timed(there.products, 1),
     }
+    if free:
+        ways[f"one_process_{team.count}_threads"] = lambda: timed(here.products, team.count)
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for turn in range(repeats + 1):
         for name, way in ways.items():
@@ -116,7 +117,7 @@ def main() -> int:
     rows = {}
     with Workers(options.workers) as team:
         for name, (model, data) in tqdm(networks(options.samples).items(), disable=None):
-            rows[name] = row(model, data, team, options.repeats)
+            rows[name] = row(model, data, team, options.repeats, others <= IDLE * options.workers)
     others = max(others, elsewhere())
     results = {
         "workers": options.workers,

@@ -53,6 +53,11 @@ class Crew:
                 self.connections.append(here)
         watched.close()
 
+    @property
+    def ended(self) -> bool:
+        """Whether they were ended."""
+        return not self._end.alive
+
     def close(self) -> None:
         """Ends them, in the middle of their work if need be."""
         self._end()
