@@ -55,7 +55,7 @@ def declare(commands: Any) -> None:
         commands, "replay", _replay, "replay stored witnesses and certificates in a fresh process",
         "rankproof replay fedlrt/thm-2", several="ids",
     )  # fmt: skip
-    _add_choice(replay, "claim, or a prefix such as fedloru-v2/")
+    _add_choice(replay, "claim, one of its readings such as fedloru-v2/eq-1@one-matrix-x, or a prefix")
     replay.add_argument("--all", action="store_true", help="of every claim")
     replay.add_argument("--script", action="store_true", help="print a witness as a Python script that stands alone")
 
@@ -209,16 +209,25 @@ def _replay(options: argparse.Namespace) -> int:
     filtered = options.all or options.paper or options.verdict
     if not options.ids and not filtered:
         raise LedgerError("name a claim or a paper, or --all; `rankproof claims` lists all ids")
+    of_readings = [id for id in options.ids if "@" in id]
+    options.ids = [id.partition("@")[0] for id in options.ids]
     ledger = Ledger.of() if filtered else Ledger.around(options.ids)
-    files = {}
+    every, files = {}, {}
     for claim in _chosen(ledger, options):
-        files[claim.id] = stored(ledger.home[claim.id].folder, claim.id)
-        if not files[claim.id] and claim.id in options.ids:
+        every[claim.id] = own = stored(ledger.home[claim.id].folder, claim.id)
+        if not own and claim.id in options.ids:
             raise LedgerError(f"{claim.id} has no stored witness or certificate; `rankproof show {claim.id}` checks it")
+        wanted = [id for id in of_readings if id.startswith(f"{claim.id}@")]
+        unknown = [id for id in wanted if id not in [file.id for file in own]]
+        if unknown:
+            known = ", ".join(dict.fromkeys(file.id for file in own))
+            raise LedgerError(f"there is no stored witness {unknown[0]}; there are {known}")
+        files[claim.id] = tuple(file for file in own if not wanted or file.id in wanted)
     if options.script:
         witnesses = [file for stock in files.values() for file in stock if file.kind == "witness"]
         if len(witnesses) != 1:
-            raise LedgerError(f"--script prints one witness, and these claims have {len(witnesses)}")
+            ids = f": name {' or '.join(file.id for file in witnesses)}" if 1 < len(witnesses) < 6 else ""
+            raise LedgerError(f"--script prints one witness, and these claims have {len(witnesses)}{ids}")
         (file,) = witnesses
         replay = replays_of(ledger.home[file.claim].package)[file.id, file.kind]
         print(script_of(replay, file.values, ledger.select([file.claim])[0].where), end="")
@@ -241,7 +250,7 @@ def _replay(options: argparse.Namespace) -> int:
                     detail = plain_text(answer.detail, sys.stdout.encoding or "utf-8")
                     bar.write(f"{file.id}: {file.kind} {outcome}: {detail}")
     papers = dict.fromkeys(ledger.home[id] for id in files)
-    lost = [missing for paper in papers for missing in without_file(paper.package, files)]
+    lost = [missing for paper in papers for missing in without_file(paper.package, every)]
     for id, kind in lost:
         print(f"{id}: its {kind} is not stored")
     if len(files) > 1:

@@ -126,7 +126,7 @@ def test_replay_without_a_stored_witness_says_what_to_do(capsys):
     status, _, err = run(capsys, "replay", QUICK)
     assert status == 2
     assert_one_line(err, "no stored witness", f"rankproof show {QUICK}")
-    status, _, err = run(capsys, "replay", "--verdict", "not checkable here")
+    status, _, err = run(capsys, "replay", "--paper", "rolora", "--verdict", "not checkable here")
     assert status == 2
     assert_one_line(err, "none of these claims has a stored witness", "rankproof check")
 
@@ -145,6 +145,25 @@ def test_a_script_of_several_witnesses_is_refused(capsys, arguments):
     assert (status, out) == (2, "")
     assert_one_line(err, "--script prints one witness, and these claims have ")
     assert int(err.split()[-1]) > 3
+
+
+def test_a_reading_is_replayed_by_its_name(capsys):
+    several = "fedloru-v2/eq-1"
+    status, _, err = run(capsys, "replay", "--script", several)
+    assert status == 2
+    names = re.findall(rf"{several}@[a-z-]+", err)
+    assert len(names) == 2
+    for name in names:
+        status, out, _ = run(capsys, "replay", "--script", name)
+        assert status == 0
+        exec(compile(out, "script", "exec"), {"__name__": "__main__"})
+        assert capsys.readouterr().out.endswith(" violates the statement\n")
+    status, out, _ = run(capsys, "replay", names[1])
+    assert status == 0
+    assert re.findall(r"^(\S+): witness confirmed", out, flags=re.M) == [names[1]]
+    status, _, err = run(capsys, "replay", f"{several}@nowhere")
+    assert status == 2
+    assert_one_line(err, f"there is no stored witness {several}@nowhere; there are ", *names)
 
 
 @pytest.mark.parametrize("command", ["check", "show", "replay"])
