@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from figures.figure import Figure
     from paper_checks.claim import Claim
     from paper_checks.ledger import Ledger
+    from paper_checks.replay import Stored
     from paper_checks.report import ReportFigure
     from paper_checks.run import Run
 
@@ -209,10 +210,12 @@ def _replay(options: argparse.Namespace) -> int:
     filtered = options.all or options.paper or options.verdict
     if not options.ids and not filtered:
         raise LedgerError("name a claim or a paper, or --all; `rankproof claims` lists all ids")
-    of_readings = [id for id in options.ids if "@" in id]
+    asked = tuple(options.ids)
+    of_readings = [id for id in asked if "@" in id]
     options.ids = [id.partition("@")[0] for id in options.ids]
     ledger = Ledger.of() if filtered else Ledger.around(options.ids)
-    every, files = {}, {}
+    every: dict[str, tuple[Stored, ...]] = {}
+    files: dict[str, tuple[Stored, ...]] = {}
     for claim in _chosen(ledger, options):
         every[claim.id] = own = stored(ledger.home[claim.id].folder, claim.id)
         if not own and claim.id in options.ids:
@@ -224,7 +227,8 @@ def _replay(options: argparse.Namespace) -> int:
             raise LedgerError(f"there is no stored witness {unknown[0]}; there are {known}")
         files[claim.id] = tuple(file for file in own if not wanted or file.id in wanted)
     if options.script:
-        witnesses = [file for stock in files.values() for file in stock if file.kind == "witness"]
+        every_one = [file for stock in files.values() for file in stock if file.kind == "witness"]
+        witnesses = [file for file in every_one if file.id in asked] or every_one
         if len(witnesses) != 1:
             ids = f": name {' or '.join(file.id for file in witnesses)}" if 1 < len(witnesses) < 6 else ""
             raise LedgerError(f"--script prints one witness, and these claims have {len(witnesses)}{ids}")
@@ -238,9 +242,9 @@ def _replay(options: argparse.Namespace) -> int:
     confirmed = 0
     with tqdm(total=number, unit="file", desc="replaying", disable=None, leave=False) as bar:
         for paper in ledger.papers:
-            own = [file for id, stock in files.items() if ledger.home[id] == paper for file in stock]
-            answers = replay_in_fresh_process(paper.package, own, progress=lambda file: bar.update())
-            for file, answer in zip(own, answers, strict=True):
+            of_paper = [file for id, stock in files.items() if ledger.home[id] == paper for file in stock]
+            answers = replay_in_fresh_process(paper.package, of_paper, progress=lambda file: bar.update())
+            for file, answer in zip(of_paper, answers, strict=True):
                 confirmed += answer.confirmed
                 outcome = "confirmed" if answer.confirmed else "NOT confirmed"
                 if number <= len(options.ids) * 2:

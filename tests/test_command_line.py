@@ -158,6 +158,8 @@ def test_a_reading_is_replayed_by_its_name(capsys):
         assert status == 0
         exec(compile(out, "script", "exec"), {"__name__": "__main__"})
         assert capsys.readouterr().out.endswith(" violates the statement\n")
+    status, out, _ = run(capsys, "replay", "--script", "fedlrt/claim-hom-jointly")  # that of its first reading
+    assert status == 0
     status, out, _ = run(capsys, "replay", names[1])
     assert status == 0
     assert re.findall(r"^(\S+): witness confirmed", out, flags=re.M) == [names[1]]
