@@ -27,25 +27,10 @@ from paper_checks.rolora.whole_counts import Trials, judge_runs
 printed = Rounded.printed
 exact = Rounded.exact
 
-# Accuracy in per cent of guessing (BoolQ: of the larger class, 2033 of 3270).
-CHANCE: Mapping[str, Fraction] = {
-    "BoolQ": Fraction(203_300, 3270), "PIQA": Fraction(50), "SIQA": Fraction(100, 3), "HellaSwag": Fraction(25),
-    "WinoGrande": Fraction(50), "ARC-e": Fraction(25), "ARC-c": Fraction(25), "OBQA": Fraction(25),
-}  # fmt: skip
-
 
 def by_method(rows: Iterable[Row]) -> dict[str, Row]:
     """The rows of a table of one setting."""
     return {row.method: row for row in rows}
-
-
-def below_chance(rows: Iterable[Row]) -> str:
-    """Which accuracies are below guessing, in words."""
-    found = [
-        (row.method, [name for name, score in row.scores.items() if printed(score.mean).high < CHANCE[name]])
-        for row in rows
-    ]  # fmt: skip
-    return "; ".join(f"{method} below guessing on {', '.join(names)}" for method, names in found if names)
 
 
 ENTERING = (
@@ -81,7 +66,7 @@ def judge_trials(rows: Sequence[Row], trials: int, entering: Trials, obqa: float
         obqa: examples of that test set.
     """
     sizes: dict[str, Fraction | int] = {**TESTS, "OBQA": Fraction(obqa)}
-    return judge_runs(rows, sizes, trials, entering, f"24 means of Table {rows[0].table}; {below_chance(rows)}")
+    return judge_runs(rows, sizes, trials, entering, f"24 means of Table {rows[0].table}")
 
 
 @claim(
