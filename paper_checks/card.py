@@ -99,7 +99,8 @@ def judged_forms(result: Result) -> tuple[JudgedForm, ...]:
     witnesses = {file.reading: file.values for file in result.stored if file.kind == "witness"}
     forms = [
         JudgedForm(
-            f"reading: {one.reading.name}" if len(readings) > 1 else "as printed", one.reading.says, one.evidence,
+            f"reading: {one.reading.name}" if len(readings) > 1 or one.reading.says else "as printed",
+            one.reading.says, one.evidence,
             tuple(Mutant(constants_text(constants), evidence) for constants, evidence in one.mutants),
             why=one.reading.why, stored=witnesses.get(one.key),
         )

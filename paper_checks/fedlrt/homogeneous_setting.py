@@ -44,7 +44,7 @@ def started(size: str) -> str:
         r", $W_r = AB/\sqrt{20}$ with standard normal $A \in \mathbb R^{20 \times 4}$, "
         rf"$B \in \mathbb R^{{4 \times 20}}$, if $\sigma_4(W_r) > {WEAKEST}\|W_r\|$, as in all but one of 200 draws, "
         "and a start of normal entries of standard deviation "
-        rf"${size}/\sqrt{{20}}$ cut to rank 8"
+        rf"${size}/\sqrt{{20}}$ cut to rank 8, on one draw of target, points and start as an example"
     )
 
 

@@ -70,10 +70,11 @@ def claim_Fj_mono(values: Values) -> Violation:
 def thm_3_2_mono(values: Values) -> Proof:
     r"""The right side of eq. (4) grows with $m = \sigma s_M$, which falls as M grows; $n = \sigma s_N$ stays.
 
-    Let $t = |\theta_0| \ge m > n$, $g_M = (t^2 + m^2)/t$, and W the sum of the weights $w_j = |\theta_0/\theta_j -
-    \theta_j/\theta_0|$. By eq. (43) the right side is $8nWh/g_N^2$ with $h = m(m^2 - n^2)/g_M^2$, plus $4B_N$ times
-    $m^2/g_M^2 - n^2/g_N^2$. The derivative of $m/g_M$ by m has the sign of $t^2 - m^2 \ge 0$, and that of h the sign of
-    $3m^2t^2 - m^4 - n^2t^2 + 3m^2n^2 = m^2(t^2 - m^2) + t^2(m^2 - n^2) + m^2t^2 + 3m^2n^2 > 0$.
+    The count $B_N$ is finite, at least 1, and that of the server, the same for every M. Let $t = |\theta_0| \ge m >
+    n$, $g_M = (t^2 + m^2)/t$, and W the sum of the weights $w_j = |\theta_0/\theta_j - \theta_j/\theta_0|$. By eq.
+    (43) the right side is $8nWh/g_N^2$ with $h = m(m^2 - n^2)/g_M^2$, plus $4B_N$ times $m^2/g_M^2 - n^2/g_N^2$.
+    The derivative of $m/g_M$ by m has the sign of $t^2 - m^2 \ge 0$, and that of h the sign of $3m^2t^2 - m^4 -
+    n^2t^2 + 3m^2n^2 = m^2(t^2 - m^2) + t^2(m^2 - n^2) + m^2t^2 + 3m^2n^2 > 0$.
 
     The certificate holds the derivative, times $g_M^3g_N^2 > 0$ of t, as a sum of products of positive quantities for
     $m = n + a$ and $t = m + b$, $n, a, b > 0$, two weights and B indices at the edge.

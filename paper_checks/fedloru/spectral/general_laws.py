@@ -154,9 +154,10 @@ def limit_inside(noise: Noise, share: float, interior: str, edge: float) -> floa
         {"separated_only": True},
     ),
     correction=Form(
-        r"The two branches with the thresholds $1/g_{\mu_N}(U_N^+)$ and $1/g_{\mu_N}(L_N^-)$ as for v1, "
-        r"Proposition 3.2; for fixed $i > p$, $\lambda_i \to U_N$, and mirrored; for $i = \lfloor cR \rfloor$, "
-        r"$0 < c < 1$, $\lambda_i$ tends to the $(1-c)$-quantile of $\mu_N$ where that is unique, inside the bulk.",
+        r"For noise whose extreme eigenvalues tend to $U_N$ and $L_N$: the two branches with the thresholds "
+        r"$1/g_{\mu_N}(U_N^+)$ and $1/g_{\mu_N}(L_N^-)$ as for v1, Proposition 3.2; for fixed $i > p$, "
+        r"$\lambda_i \to U_N$, and mirrored; for $i = \lfloor cR \rfloor$, $0 < c < 1$, $\lambda_i$ tends to the "
+        r"$(1-c)$-quantile of $\mu_N$ where that is unique, inside the bulk.",
         {"rule": "threshold", "interior": "quantile"},
         mutants=({"interior": "mirrored"}, {"threshold": 1.7}, {"threshold": 0.6}, {"edge": 1.1}, {"coefficient": 1.2}),
     ),

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import sympy
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, positive, together
 from paper_checks.fedloru.spectral.spike_sets import (
     READINGS,
     Gap,
     Instance,
-    Reading,
     assumed,
     draw_instances,
     judge_instances,
 )
+from paper_checks.fedloru.spectral.spike_sets import Reading as Sets
 from paper_checks.fedloru.spectral.stable_rank import (
     AXES,
     S_M,
@@ -167,7 +167,7 @@ def claim_Fj_mono(
 ) -> Evidence:  # fmt: skip
     """Term by term by the derivative of eq. (41), which is 0 for |theta_j| = |theta_0| and negative else."""
 
-    def gap(instance: Instance, reading: Reading) -> Gap:
+    def gap(instance: Instance, reading: Sets) -> Gap:
         kept = [instance.spikes[j] for j in instance.outside(instance.noise_N, reading)]
         theta_0 = min(instance.spikes, key=abs) if reference == "smallest" else instance.theta_0
         lower = any(abs(theta) < abs(instance.theta_0) for theta in kept)
@@ -327,6 +327,15 @@ def search_bounds(context: Context) -> Searched:
     says="The lower bound of Theorem 3.2, the right side of (4), decreases with $M$.",
     measure=search_bounds,
     mutants=[{"reach": 3.0}, {"direction": -1}, {"g_power": 4}, {"least": 0}],
+    readings=(
+        Reading(
+            "a finite count",
+            r"For a finite count $B_N \ge 1$, and $s_M > s_N$ with $\theta_0^2 \ge \sigma^2 s_M^2$ at the smaller of "
+            "two sample sizes below N: the right side of (4) is strictly smaller at the larger of them.",
+            why=r"With an infinite count, which (36) has for the limits of Proposition 3.1, the right side is infinite "
+            r"at every M; with $B_N = 0$ and one spike it is 0.",
+        ),
+    ),
     uses=("fedloru-v2/eq-43",),
     importance="result",
     expect=("holds", "proof"),

@@ -13,7 +13,7 @@ import numpy as np
 import sympy
 from numpy.typing import NDArray
 
-from paper_checks.claim import Evidence, Form, claim
+from paper_checks.claim import Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
 from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
@@ -229,10 +229,19 @@ def search_gaps(context: Context) -> Searched:
     measure=search_gaps,
     control=Form(r"$G_j \le F_j$.", {"lines": ("G <= F",)}),
     correction=Form(
-        r"For the semicircle and $\theta_1 > \sigma s_M$: $0 < G_j \le F_j$, with equality on the right only for "
-        r"$\theta_j = \sigma s_M$.",
+        r"For the semicircle, $\sigma s_N < \theta_j \le \sigma s_M < \theta_1$: $0 < G_j \le F_j$, with equality "
+        r"on the right only for $\theta_j = \sigma s_M$.",
         {"lines": ("G <= F", "0 < G")},
         mutants=({"lines": ("F < G",)}, {"lines": ("F < 0",)}, {"lines": ("0 < G",), "edge": 0.9}),
+    ),
+    readings=(
+        Reading(
+            "spikes that leave the bulk at N alone",
+            r"For the positive spikes that leave the bulk at N and not at M, of which there are $a_N - a_M$ (for the "
+            r"semicircle $\sigma s_N < \theta_j \le \sigma s_M$), with $\theta_1 > \sigma s_M$: $G_j < F_j < 0$.",
+            why="Part (ii) counts by $a_M$ and $a_N$ the eigenvalues beyond the bulk, and $g_M(j)$ is named beside "
+            "$U_M$; by the indices as the appendix defines them no spike is between (proof-3.3-sets).",
+        ),
     ),
     uses=("fedloru-v1/eq-36", "fedloru-v2/claim-Fj-sign"),
     because="$G_j$ is positive: the client's edge over its norm exceeds the server's outlier over its norm.",
