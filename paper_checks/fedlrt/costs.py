@@ -50,7 +50,7 @@ def claim_server_qr_svd(layers: Mapping[str, list[Counted]], variants: tuple[str
             kinds = {FACTORISATIONS[operation.name] for operation in found if operation.place == "server"}
             yield Promise("QR and SVD on the server", float(len(kinds)), 2.0)
             side = min(sides * one.sizes.r, one.sizes.n, one.sizes.m)
-            yield Promise("a client optimises side by side numbers", one.last_upload, side**2,
+            yield Promise("entries of the square matrix that a client optimises", one.last_upload, side**2,
                                     case={"n": one.sizes.n, "r": one.sizes.r})  # fmt: skip
     return f"every operation of {SCOPE}"
 
