@@ -80,5 +80,5 @@ def claim_alg6(values: Values) -> Violation:
     assumes += [Hypothesis(f"S_{c}", weight, ">", 0) for c, weight in enumerate(weights, 1)]
     return Violation(
         size, count, assumes=assumes,
-        reads="mean of S_c U_c V_c' over the columns: n against the size of a matrix with the same nonzero singular values",
+        reads="mean of S_c U_c V_c' by columns: n against the size of a matrix with the same nonzero singular values",
     )  # fmt: skip
