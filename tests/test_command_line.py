@@ -190,15 +190,15 @@ def test_unknown_ids_are_named_with_near_ones(capsys, command):
         (("check", ""), ("argument ID", "must not be empty")),
         (("check", "--paper", "rolora", "fedlrt/thm-2"), ("no claim among fedlrt/thm-2 is of rolora",)),
         (
-            ("check", "--paper", "fedloru-iclr", "--verdict", "depends on the reading"),
-            ("no claim is of fedloru-iclr and on record as depends on the reading",),
+            ("check", "--paper", "fedloru-iclr", "--verdict", "refuted"),
+            ("no claim is of fedloru-iclr and on record as refuted",),
         ),
         (("check", QUICK, "--json", ""), ("--json", "must not be empty")),
         (("check", QUICK, "--seed", "9" * 400), ("--seed", "must be a whole number")),
         (("check", QUICK, "two\nlines", "--nosuch"), ("unrecognized arguments: --nosuch",)),
         (("check", "two\nlines"), ("no claim 'two",)),
         (
-            ("claims", "--verdict", "depends on the reading", "--paper", "fedloru-iclr"),
+            ("claims", "--verdict", "refuted", "--paper", "fedloru-iclr"),
             ("no claim is of fedloru-iclr",),
         ),
         (("replay",), ("name a claim or a paper, or --all",)),

@@ -26,7 +26,7 @@ def test_two_processes_draw_what_one_draws(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("stored", "recompute"), [(True, False), (False, False), (True, True)])
 def test_stored_numbers_go_before_quick_ones_unless_all_is_computed_anew(stored, recompute, tmp_path):
-    [known] = select(["fedloru/tab-7"])
+    [known] = select(["rolora/table-2"])
     expected = "laptop" if stored and not recompute else "quick"
     [made] = report_figures([known], Settings(), tmp_path, stored=stored, recompute=recompute)
     assert made.scale == expected
