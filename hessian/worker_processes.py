@@ -83,18 +83,10 @@ class Processes:
             frame.vectors(self._file.memory).copy_(vectors)
         path = None if taken is None else _written(taken)
         try:
-            answers = self._answers(
-                [_Sent(order, path, new.path if new else None, frame, place) for place, order in enumerate(orders)]
-            )
-        except (EOFError, OSError) as error:
-            message = self._crew.obituary()
-            self.close()
-            if message is None:
-                raise
-            raise CurvatureError(message) from error
-        except BaseException:
-            self.close()  # in the middle of their work
-            raise
+            with self._crew.minded(CurvatureError, self.close):
+                answers = self._answers(
+                    [_Sent(order, path, new.path if new else None, frame, place) for place, order in enumerate(orders)]
+                )
         finally:
             if new is not None:
                 new.unlink()

@@ -8,14 +8,18 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
 from workloads.lifeline import end_after, end_with_pipe, uninterrupted, worker_environment
+
+Work = TypeVar("Work")
+Answer = TypeVar("Answer")
 
 
 class ProcessError(RuntimeError):
@@ -50,6 +54,21 @@ def workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
     finally:
         held.close()
         watched.close()
+
+
+def mapped(function: Callable[[Work], Answer], work: Sequence[Work], jobs: int) -> Generator[Answer, None, None]:
+    """What a function of a module makes of each piece of work, in order; in this process, or in several.
+
+    Raises:
+        ProcessError: A worker was killed.
+    """
+    if jobs < 2:
+        yield from map(function, work)
+        return
+    with workers(jobs) as pool:
+        with uninterrupted():
+            answers = pool.map(function, work)
+        yield from answers
 
 
 def fresh_interpreter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from figures.figure import Figure, Settings
 from figures.ledger import select
 from figures.make import make
 from figures.stored_numbers import stored_numbers
-from paper_checks.processes import uninterrupted, workers
+from paper_checks.processes import mapped
 from paper_checks.report import ReportFigure
 from workloads.idx import DataError
 
@@ -45,7 +45,7 @@ def report_figures(
     """
     one = _One(replace(settings, progress=None, told=None), out, stored and not recompute, recompute)
     found = []
-    with closing(_answers(one, [figure.id for figure in figures], min(jobs, len(figures)))) as answers:
+    with closing(mapped(one, [figure.id for figure in figures], min(jobs, len(figures)))) as answers:
         for figure in answers:
             found.append(figure)
             progress(figure.id)
@@ -71,13 +71,3 @@ class _One:
             return ReportFigure.of(make(figure, settings, self.out, recompute=self.recompute))
         except DataError as error:
             return ReportFigure.missing(id, figure.title, figure.caption, " ".join(str(error).split()))
-
-
-def _answers(one: _One, ids: Sequence[str], jobs: int) -> Generator[ReportFigure, None, None]:
-    if jobs < 2:
-        yield from map(one, ids)
-        return
-    with workers(jobs) as pool:
-        with uninterrupted():
-            answers = pool.map(one, ids)
-        yield from answers

@@ -18,7 +18,7 @@ from paper_checks.claim import GRADES, VERDICTS, Claim, Dropped, Evidence, Grade
 from paper_checks.context import SUITE_LEVEL, Budget, Context
 from paper_checks.judging import Judged, judge, obtained_beside
 from paper_checks.paper import Paper
-from paper_checks.processes import uninterrupted, workers
+from paper_checks.processes import mapped
 from paper_checks.replay import (
     Replayed,
     ReplayError,
@@ -242,9 +242,8 @@ def _answers(work: Sequence[_Theme | _OnFile], jobs: int) -> Generator[_Measured
         for one in work:
             yield from one.done()
         return
-    with workers(jobs) as pool:
-        with uninterrupted():
-            answers = pool.map(_done, [one.named() if isinstance(one, _Theme) else one for one in work])
+    named = [one.named() if isinstance(one, _Theme) else one for one in work]
+    with closing(mapped(_done, named, jobs)) as answers:
         for some in answers:
             yield from some
 

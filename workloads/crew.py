@@ -5,7 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -62,7 +63,27 @@ class Crew:
         """Ends them, in the middle of their work if need be."""
         self._end()
 
-    def obituary(self) -> str | None:
+    @contextmanager
+    def minded(self, failed: Callable[[str], Exception], close: Callable[[], None]) -> Iterator[None]:
+        """Ends them if anything goes wrong meanwhile.
+
+        Args:
+            failed: The error to raise where one of them ended, of how it ended and what to do.
+            close: What ends them, and puts right what its owner knows of them.
+        """
+        try:
+            yield
+        except (EOFError, OSError) as error:
+            message = self._obituary()
+            close()
+            if message is None:
+                raise
+            raise failed(message) from error
+        except BaseException:
+            close()  # in the middle of their work
+            raise
+
+    def _obituary(self) -> str | None:
         """How one of them ended and what to do, if one did."""
         gone = wait([process.sentinel for process in self.processes], timeout=5.0)
         code = None

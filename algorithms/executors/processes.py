@@ -128,8 +128,7 @@ class Processes:
         """What workers make of each part, in the order of the cohort."""
         size = part_size(len(trip.cohort))
         parts = [trip.cohort[start : start + size] for start in range(0, len(trip.cohort), size)]
-        try:
-            self._start()
+        with self._started().minded(FederationError, self.close):
             orders = _Orders(self, trip, shares, parts)
             done: dict[int, Any] = {}
             busy: dict[Any, tuple[_Worker, int]] = {}
@@ -147,20 +146,12 @@ class Processes:
                 if isinstance(answer, Failure):
                     answer.raise_here()
                 yield answer
-        except (EOFError, OSError) as error:
-            message = None if self._crew is None else self._crew.obituary()
-            self.close()
-            if message is None:
-                raise
-            raise FederationError(message) from error
-        except BaseException:
-            self.close()  # in the middle of their work
-            raise
 
-    def _start(self) -> None:
-        if not self._workers:
+    def _started(self) -> Crew:
+        if self._crew is None:
             self._crew = Crew(self.workers, serve, self.threads, torch.get_default_dtype())
             self._workers = list(map(_Worker, self._crew.processes, self._crew.connections))
+        return self._crew
 
     def _serving(self, trip: Trip) -> _Served:
         """The federation of a trip; in a new round its clients may go to other workers.
