@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from figures.command import add_figure_options
 from workloads.arguments import add_command, at_least, named
 from workloads.files import is_standard_output, require_target, require_writable, write_whole
+from workloads.lifeline import worker_environment
 
 if TYPE_CHECKING:
     from figures.figure import Figure
@@ -142,6 +143,7 @@ def _write_json(value: Any, name: str) -> None:
         write_whole({Path(name): text.encode()})
 
 
+@worker_environment()
 def _check(options: argparse.Namespace) -> int:
     from paper_checks.card import summary_table
     from paper_checks.ledger import Ledger
@@ -189,6 +191,7 @@ def _claims(options: argparse.Namespace) -> int:
     return AS_EXPECTED
 
 
+@worker_environment()
 def _show(options: argparse.Namespace) -> int:
     from paper_checks.card import card_text
     from paper_checks.ledger import Ledger
@@ -264,6 +267,7 @@ def _replay(options: argparse.Namespace) -> int:
     return AS_EXPECTED if confirmed == number and not lost else DIFFERENT
 
 
+@worker_environment()
 def _report(options: argparse.Namespace) -> int:
     from figures.ledger import all_figures
     from paper_checks.card import summary_table

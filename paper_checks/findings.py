@@ -67,7 +67,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
         if any(group for _, group in part):
             lines += ["", f"## {title}"]
         for about, group in part:
-            lines += _section(about.rstrip("."), group, replayed, folded=importance != "result")
+            lines += _section(about.rstrip("."), group, replayed, folder, folded=importance != "result")
     seen = list(dict.fromkeys(id for claim in claims for id in claim.seen_in))
     if seen:
         lines += [
@@ -84,8 +84,9 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
 
 
 def _section(
-    about: str, group: Sequence[Claim], replayed: Mapping[str, Sequence[tuple[Stored, Replayed]]], folded: bool
-) -> Iterator[str]:
+    about: str, group: Sequence[Claim], replayed: Mapping[str, Sequence[tuple[Stored, Replayed]]], folder: Path,
+    folded: bool,
+) -> Iterator[str]:  # fmt: skip
     """The claims of one theme, folded where they are steps or details."""
     if not group:
         return
@@ -94,7 +95,7 @@ def _section(
     yield f"<details><summary>{about} ({len(group)}: {_tally(group)})</summary>" if folded else heading
     for claim in group:
         yield ""
-        yield from _entry(claim, replayed[claim.id])
+        yield from _entry(claim, replayed[claim.id], folder)
     if folded:
         yield ""
         yield "</details>"
@@ -178,7 +179,7 @@ def _proof_name(id: str) -> str:
     return id.replace("/", "--").replace("@", "--")
 
 
-def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterator[str]:
+def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]], folder: Path) -> Iterator[str]:
     """One claim: what is printed, and, unless it simply holds, the witness and what holds instead; then its proof."""
     yield f"#### {claim.id}"
     yield ""
@@ -216,7 +217,7 @@ def _entry(claim: Claim, replayed: Sequence[tuple[Stored, Replayed]]) -> Iterato
         yield f"{'Proved' if claim.grade == 'proof' else 'Checked'}{without}: {_mathematics(compared)}"
     if claim.seen_in:
         yield ""
-        yield f"On real networks: {', '.join(f'[{id}](figures/{_file(id)}.png)' for id in claim.seen_in)}."
+        yield f"On real networks: {', '.join(_picture(folder, id) for id in claim.seen_in)}."
     yield ""
     yield f"`rankproof check {claim.id}`"
 
@@ -279,12 +280,18 @@ def _file(figure: str) -> str:
 
 
 def _found(folder: Path, figure: str) -> str:
-    """A figure, and what its stored manifest says was found; one that takes hours may not be stored yet."""
+    """A figure, and what its stored manifest says was found."""
     manifest = folder / "figures" / f"{_file(figure)}.manifest.json"
     if not manifest.exists():
-        return f"{figure}: not drawn at this scale yet."
+        return f"{_picture(folder, figure)}."
     found = json.loads(manifest.read_text(encoding="utf-8"))["found"]
-    return f"[{figure}](figures/{_file(figure)}.png): {_mathematics(_rounded(found))}"
+    return f"{_picture(folder, figure)}: {_mathematics(_rounded(found))}"
+
+
+def _picture(folder: Path, figure: str) -> str:
+    """A link to the picture of a figure; one that takes hours may not be stored yet."""
+    place = f"figures/{_file(figure)}.png"
+    return f"[{figure}]({place})" if (folder / place).exists() else f"{figure} (not drawn at laptop scale yet)"
 
 
 def _anchor(id: str) -> str:

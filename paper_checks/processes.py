@@ -94,7 +94,7 @@ def fresh_interpreter(
     folders = list(dict.fromkeys([*search_path, *_folders_of(packages)]))
     command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path += {folders!r}; {program}"]
     with tempfile.TemporaryFile() as said:
-        with uninterrupted():
+        with uninterrupted(), worker_environment():
             child = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, encoding="utf-8"
             )

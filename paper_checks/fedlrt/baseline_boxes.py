@@ -206,8 +206,10 @@ def measure_naive(context: Context) -> list[Naive]:
         "Section 3 has the mean of the clients' models, $W^*$, in this place. To rebuild it or its factors the "
         "server needs bases and coefficients of every client (see fedlrt/claim-alg6): the bases of the clients may "
         "differ, so that the mean of their coefficients belongs to none of them. Beside that, lines 4 to 10 never "
-        r"assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$, and the bases $\tilde U$, $\tilde V$ of line 13 are defined "
-        "nowhere: the first client's are taken for the check.",
+        r"assign $U_c^{s+1}$, $S_c^{s+1}$, $V_c^{s+1}$: left open; in the check "
+        r"$U_c^{s+1}S_c^{s+1}V_c^{s+1,\top}$ is $\tilde U_c\tilde S_c^*\tilde V_c^\top$ cut "
+        r"to its largest r singular values, and the last step is sent uncut. The bases $\tilde U$, $\tilde V$ of line "
+        "13 are defined nowhere: for the print the first client's are taken.",
         {"as_printed": False},
         ({"as_printed": True}, {"scale": 1.001}),
     ),

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from algorithms.low_rank import USV, augment, beside, padded, product
 from algorithms.tree import Tree
-from paper_checks.claim import Dropped, Evidence, Form, claim
+from paper_checks.claim import Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.methods.identity import (
     Equation,
@@ -250,6 +250,16 @@ def eq_6(points: list[Wide], beyond: bool = False, mean: bool = True, assembled:
     says="$G_U$ and $G_V$ encapsulate the gradient flow dynamics (5) projected onto the original bases, and "
     "augmenting by them is consistent with the basis update of the augmented BUG splitting.",
     measure=measure_wide,
+    readings=(
+        Reading(
+            "(5) as the gradient flow",
+            r"With $G = \nabla_WL$ and $\dot V = -(I - P_V)G^\top US^{-\top}$ in the third line of (5), "
+            r"$\dot U$ and $\dot V$ lie in the spans of $[U|G_U]$ and of $[V|G_V]$, the gradient projected onto the "
+            "tangent space lies in the wide bases, and these span what the basis update of the splitting spans.",
+            why="(5) is introduced as the projected gradient flow; its third line, as printed, lacks the transpose "
+            "(fedlrt/eq-5).",
+        ),
+    ),
     mutants=[{"shared": False}, {"beyond_tangent": 1.0}],
     hypotheses=(Dropped("S of full rank", {"singular": True}),),
     uses=("fedlrt/eq-5", "fedlrt/eq-6", "fedlrt/lemma-2"),

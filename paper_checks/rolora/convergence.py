@@ -179,8 +179,9 @@ def thm_5_4(
     correction=Form(
         r"With $\eta \le 1/(2L_{max}^2)$ and $c = \eta\|b^*\|^2 > 0$, on the events of Theorem 5.4 as corrected, "
         r"$\delta^T \le \epsilon$ for every $\epsilon$ and its T. Given that, at $(a^T, b^{T+1})$ the loss caused by "
-        r"the angle is at most $\|b^*\|^2\epsilon^2$, and on samples independent of $a^T$ the expected loss is $(1 + "
-        r"\tilde c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), for $m \ge 4$ at most $\|b^*\|^2\epsilon^2$.",
+        r"the angle is at most $\|b^*\|^2\epsilon^2$, and on samples independent of $a^T$ the expected loss is, for "
+        r"$m \ge 3$, $(1 + \tilde c)\|b^*\|^2(\delta^T)^2$ with the $\tilde c$ of (242), and for $m \ge 4$ at most "
+        r"$\|b^*\|^2\epsilon^2$.",
         {"limit": 0.5, "tied": True},
         mutants=({"limit": 1.0}, {"share": 0.2}),
     ),

@@ -22,8 +22,9 @@ FIG_2 = experiment(
     __name__, "rolora/fig-2", "rolora/fig-2", "Section 5.2, Figure 2",
     "Two layers on MNIST, 5 clients with two labels each and 10 with one: FFA-LoRA plateaus around 55 % in both, "
     "LoRA's accuracy falls from 5 clients to 10, and RoLoRA is more robust.",
-    "loss, optimiser, learning rates, the laws of A and of the fixed layer, and the numbers of rounds and runs are not "
-    "printed, and from the printed start nothing moves (exp-5.2); the runs at laptop scale have the full MNIST, the "
-    "printed sizes and starts that learn, and decide nothing about runs with other choices",
+    "loss, optimiser, learning rates, the scale of the normal A, the law of the fixed layer, and the numbers of rounds "
+    "and runs are not printed, and from the printed start nothing moves where ReLU's derivative at 0 is taken as 0 "
+    "(exp-5.2); runs at laptop scale, with the full MNIST, the printed sizes and starts that learn, decide nothing "
+    "about runs with other choices",
     by_start, importance="result",
 )  # fmt: skip

@@ -124,14 +124,15 @@ def test_a_figure_s_finding_stands_on_the_page(tmp_path, monkeypatch):
     (tmp_path / "figures").mkdir()
     manifest = {"found": "Stated: $x$; found: 0.123456789."}
     (tmp_path / "figures" / "rmt-drawn.manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "figures" / "rmt-drawn.png").touch()
     about, claims = PAPER.told("claims")
     seen = [replace(claims[0], seen_in=("rmt/drawn", "rmt/missing")), *claims[1:]]
     monkeypatch.setattr(Paper, "told", lambda self, theme: (about, seen))
     text = findings.findings_page(PAPER, PAGE, tmp_path)
     drawn = "- [rmt/drawn](figures/rmt-drawn.png): Stated: $`x`$; found: 0.1235."
     assert f"{drawn} `rankproof figure rmt/drawn --scale laptop`" in text
-    assert "- rmt/missing: not drawn at this scale yet. `rankproof figure rmt/missing --scale laptop`" in text
-    assert "On real networks: [rmt/drawn](figures/rmt-drawn.png), [rmt/missing](figures/rmt-missing.png)." in text
+    assert "- rmt/missing (not drawn at laptop scale yet). `rankproof figure rmt/missing --scale laptop`" in text
+    assert "On real networks: [rmt/drawn](figures/rmt-drawn.png), rmt/missing (not drawn at laptop scale yet)." in text
 
 
 def test_the_command_repeats_the_run(ran):

@@ -26,10 +26,10 @@ from workloads.datasets import find, load
 from workloads.resnet import resnet_shapes
 
 WHY = (
-    "it is about runs of ResNet-10 and ResNet-18 on {data} in hundreds of rounds, {lacking}; what the runs at laptop "
-    "scale show, narrower networks on fewer samples of Fashion-MNIST, decides nothing about them"
+    "it is about runs of ResNet-10 and ResNet-18 on {data} in hundreds of rounds, {lacking}; runs at laptop scale, "
+    "narrower networks on fewer samples of Fashion-MNIST, decide nothing about them"
 )
-NOT_CARRIED = "CIFAR is carried by no package registry, and rounds and learning rates are not printed"
+NOT_CARRIED = "CIFAR was found in no package registry, and rounds and learning rates are not printed"
 
 
 CIFAR = "CIFAR-10 and CIFAR-100"
@@ -110,7 +110,8 @@ TAB_2_V1 = table(
 FIG_2 = experiment(
     __name__, "fedloru-v2/fig-2", "fedloru/fig-2", "Figure 2 (v2), Figure 3(a) (iclr)",
     "The relative difference in accuracy between FedLoRU or FedLoRA and FedAvg grows with the number of clients.",
-    reason("CIFAR-100"), gains_grow, ("fedloru-iclr/fig-3a",), importance="result",
+    f"{reason('CIFAR-100')}; of the numbers that Table 6 prints, FedLoRU's difference grows at every step, FedLoRA's "
+    "falls from 20 to 50 clients (fedloru-v2/txt-scal)", gains_grow, ("fedloru-iclr/fig-3a",), importance="result",
 )  # fmt: skip
 FIG_2B = experiment(
     __name__, "fedloru-iclr/fig-2b", "fedloru/fig-2", "Figure 2(b) (iclr, v1)",
@@ -257,7 +258,7 @@ def txt_std_a(
     "fedloru-v2/txt-std-b",
     where="Section 5.2 (v2)",
     says="The standard deviations of Table 1 are at most $0.382$ in the IID settings and $0.969$ in the non-IID ones, "
-    "and do not impact the comparison of the algorithms.",
+    "and do not impact the overall comparison of the algorithms.",
     measure=runs_of("fedloru/tab-1"),
     kind="experiment",
     importance="detail",

@@ -142,3 +142,21 @@ def table_1_runs(values: Values) -> Violation:
     return Violation(abs(nearest - Fraction(text)), half_unit(text), assumes=assumes,
                      reads="RTE, LoRA, 3 clients: distance of the printed mean from the nearest one that 1 to 10 runs "
                      f"give, {float(nearest):.6g}")  # fmt: skip
+
+
+@replay("rolora/table-12@anatomy-in-other")
+def table_12(values: Values) -> Violation:
+    """Distance of the accuracy on MMLU from that of its groups by the benchmark's own counts, against all roundings."""
+    names, counts = ("human", "other", "social", "stem"), [int(number) for number in values["questions"]]
+    assumes = (
+        Hypothesis("questions", sum(counts), "=", 14_042),
+        Hypothesis("questions in human", counts[0], "=", 4705),
+        Hypothesis("questions in social", counts[2], "=", 3077),
+        Hypothesis("questions in other, anatomy among them", counts[1], "=", 3107 + 135),
+    )
+    whole = sum(Fraction(values[name]) * number for name, number in zip(names, counts, strict=True)) / sum(counts)
+    rounding = half_unit(values["MMLU"])
+    rounding += sum(half_unit(values[name]) * number for name, number in zip(names, counts, strict=True)) / sum(counts)
+    return Violation(abs(whole - Fraction(values["MMLU"])), rounding, assumes=assumes,
+                     reads=f"{values['cell']}: distance of the accuracy on MMLU from the mean of its groups, "
+                     f"{float(whole):.5g}")  # fmt: skip
