@@ -1,12 +1,13 @@
-"""Domains as data: parameters with the range that a statement gives them and the range that is searched.
+"""Domains as data: parameters with the range that a statement gives them, and what a search or a grid goes through.
 
-What of the stated range is not searched, and how small a violation the draws could have missed, belongs on the card.
+What of the stated range is not reached, and how small a violation the draws could have missed, belongs on the card.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import product
 from math import inf, isfinite, log
 
 import numpy as np
@@ -16,17 +17,72 @@ from numpy.typing import NDArray
 from paper_checks.context import LEVEL
 from paper_checks.methods.sides import UndefinedError
 
-Stated = tuple[float, float]
-POSITIVE: Stated = (0.0, inf)
-UNIT: Stated = (0.0, 1.0)
-FROM_ONE: Stated = (1.0, inf)
-
 LEAST = 100
 """Cases that an assumption must leave, or the search has hardly seen the domain."""
+LEAST_TRIED = 10
+"""Cases of a grid: fewer are examples."""
 
 _SHARE, _DECADES = 0.8, 2.0
 _TENTHS = 10
+_FEW = 4
 
+
+@dataclass(frozen=True)
+class Stated:
+    """The range that a statement gives a parameter.
+
+    Attributes:
+        low: its lower end.
+        high: its upper end.
+        ends: which of them belong to it, by the brackets of an interval.
+    """
+
+    low: float
+    high: float
+    ends: str = "()"
+
+    def __str__(self) -> str:
+        return f"{self.ends[0]}{self.low:g}, {self.high:g}{self.ends[1]}"
+
+    def owned(self) -> tuple[float, ...]:
+        """The ends that belong to it."""
+        pairs = zip((self.low, self.high), self.ends, strict=True)
+        return tuple(end for end, bracket in pairs if bracket in "[]")
+
+    def beyond(self, low: float, high: float) -> str:
+        """What of it lies outside of a range, in words; empty if nothing does."""
+        sides = [f"below {low:g}"] if low > self.low else []
+        return " and ".join(sides + ([f"above {high:g}"] if high < self.high else []))
+
+    def check(self, name: str, values: Sequence[float]) -> None:
+        """Whether values lie within it and span it.
+
+        Args:
+            name: of the parameter.
+            values: the values that are tried, or the ends of what is searched.
+
+        Raises:
+            UndefinedError: a value outside, or a small part only: less than 80 % of a bounded range, or less than two
+                decades towards an end without bound.
+        """
+        least, most = min(values), max(values)
+        if not (self.low < least or least in self.owned()) or not (most < self.high or most in self.owned()):
+            raise UndefinedError(f"{name} from {least:g} to {most:g} leaves what is stated, {self}")
+        open_sides = [side for side, end in ((1.0, self.high), (-1.0, self.low)) if not isfinite(end)]
+        small = not open_sides and most - least < _SHARE * (self.high - self.low)
+        for side in open_sides:
+            sizes = [side * value for value in values if side * value > 0] or [1.0]
+            small |= log(max(sizes) / min(sizes), 10) < _DECADES
+        if small:
+            raise UndefinedError(f"{name} from {least:g} to {most:g} is a small part of {self} as stated")
+
+
+POSITIVE = Stated(0.0, inf)
+UNIT = Stated(0.0, 1.0, "[]")
+OPEN_UNIT = Stated(0.0, 1.0)
+UP_TO_ONE = Stated(0.0, 1.0, "(]")
+EITHER_SIDE = Stated(-1.0, 1.0, "[]")
+FROM_ONE = Stated(1.0, inf, "[)")
 
 Cases = dict[str, NDArray[np.float64]]
 """Cases by parameter, arrays of equal length."""
@@ -54,13 +110,12 @@ class Axis:
         name: of the parameter.
         low: least size searched.
         high: greatest size searched.
-        of: the open or closed range of sizes that the statement speaks about.
+        of: the range of sizes that the statement speaks about.
         signed: of either sign.
 
     Raises:
-        ValueError: a range that is none, or one outside of the stated range.
-        UndefinedError: a range that is only a part of the stated one: less than 80 % of a bounded range, or less than
-            two decades of one without bound.
+        ValueError: a range that is none.
+        UndefinedError: a range outside of the stated one, or a small part of it only.
     """
 
     name: str
@@ -72,22 +127,13 @@ class Axis:
     def __post_init__(self) -> None:
         if not 0 < self.low < self.high:
             raise ValueError(f"axis {self.name} needs 0 < low < high, got {self.low}, {self.high}")
-        least, most = self.of
-        if not least <= self.low <= self.high <= most:
-            raise ValueError(f"axis {self.name} leaves what is stated, {self.of}, got {self.low}, {self.high}")
-        part = (self.high - self.low) / (most - least) if isfinite(most) else inf
-        decades = log(self.high / self.low, 10)
-        if part < _SHARE or (not isfinite(most) and decades < _DECADES):
-            raise UndefinedError(
-                f"{self.name} from {self.low:g} to {self.high:g} is a small part of {self.of} as stated"
-            )
+        self.of.check(self.name, (self.low, self.high))
 
     def unreached(self) -> str:
         """What of the stated range is not searched, in words; empty if all is."""
-        ends = [f"below {self.low:g}"] if self.low > self.of[0] else []
-        ends += [f"above {self.high:g}"] if self.high < self.of[1] else []
+        beyond = self.of.beyond(self.low, self.high)
         size = f"|{self.name}|" if self.signed else self.name
-        return f"{size} {' and '.join(ends)}" if ends else ""
+        return f"{size} {beyond}" if beyond else ""
 
     def ends(self) -> tuple[float, ...]:
         """Both ends of the range, of either sign if signed."""
@@ -136,27 +182,81 @@ def check_reached(axes: Sequence[Axis], cases: Mapping[str, NDArray[np.float64]]
         raise UndefinedError(f"the assumption leaves no case at {'; '.join(missed)}: state the domain it leaves")
 
 
-def tried_in_words(*parameters: tuple[str, Iterable[float], Stated]) -> str:
-    """What a grid or runs go through, of what the statement speaks about; they see nothing else.
+@dataclass(frozen=True)
+class Tried:
+    """The cases of a grid or of runs, of what the statement speaks about; they see nothing else.
+
+    Attributes:
+        stated: name and stated range of each parameter.
+        rows: values of the parameters in each case.
+        settled: for a parameter of which a small part is tried, why that is enough.
+    """
+
+    stated: tuple[tuple[str, Stated], ...]
+    rows: tuple[tuple[float, ...], ...]
+    settled: Mapping[str, str] = field(default_factory=dict)
+
+    def columns(self) -> Iterator[tuple[str, Stated, list[float]]]:
+        """Name, stated range and values of each parameter, in their order."""
+        for (name, stated), column in zip(self.stated, zip(*self.rows, strict=True), strict=True):
+            yield name, stated, sorted(set(column))
+
+    def corners(self) -> tuple[set[tuple[float, ...]], set[tuple[float, ...]]]:
+        """Corners of the ranges that the values span, and those of them without a case."""
+        corners = set(product(*((values[0], values[-1]) for _, _, values in self.columns())))
+        return corners, corners - set(self.rows)
+
+    def check(self) -> None:
+        """Whether the cases see enough of what is stated for a statement that passes on them.
+
+        Raises:
+            UndefinedError: too few cases; values outside of what is stated, or a small part of it; an end that belongs
+                to it and is not tried; of few parameters, a corner without a case.
+        """
+        if len(self.rows) < LEAST_TRIED:
+            raise UndefinedError(f"{len(self.rows)} cases are tried, fewer than {LEAST_TRIED}")
+        for name, stated, values in self.columns():
+            if name in self.settled:
+                continue
+            stated.check(name, values)
+            left = [f"{end:g}" for end in stated.owned() if end not in (values[0], values[-1])]
+            if left:
+                raise UndefinedError(f"{name} = {' and '.join(left)} is not tried, which is of {stated} as stated")
+        missed = self.corners()[1]
+        if missed and len(self.stated) <= _FEW:
+            corner = zip(self.stated, min(missed), strict=True)
+            where = ", ".join(f"{name} = {value:g}" for (name, _), value in corner)
+            raise UndefinedError(f"no case at the corner {where}: try it, or state the domain that is left")
+
+    def in_words(self) -> str:
+        """Which values are tried, and what of the stated ranges is not."""
+        told, missed = [], []
+        if not self.rows:
+            return "nothing is tried"
+        for name, stated, values in self.columns():
+            few = ", ".join(f"{value:g}" for value in values)
+            shown = few if len(values) <= 6 else f"{len(values)} values from {values[0]:g} to {values[-1]:g}"
+            why = f" ({self.settled[name]})" if name in self.settled else ""
+            told.append(f"{name} = {shown} of {stated}{why}")
+            beyond = stated.beyond(values[0], values[-1])
+            missed += [f"{name} {beyond}"] if beyond else []
+        corners, left_out = self.corners()
+        missed += [f"{len(left_out)} of {len(corners)} corners of these ranges"] if left_out else []
+        return f"tried: {'; '.join(told)}; not tried: {'; '.join([*missed, 'all between these values'])}"
+
+
+def tried(*parameters: tuple[str, Iterable[float], Stated], settled: Mapping[str, str] | None = None) -> Tried:
+    """The domain of a grid or of runs.
 
     Args:
-        parameters: name, the values that are tried, and the range stated.
+        parameters: name, the value in each case, and the range stated.
+        settled: for a parameter of which a small part is tried, why that is enough.
 
-    Raises:
-        UndefinedError: no value, or one outside of what is stated.
-
-    >>> tried_in_words(("eps", [0.5, 0.1, 0.5], UNIT))
-    'tried: eps = 0.1, 0.5 of 0 to 1; nothing between or beyond these values is seen'
+    >>> tried(("eps", [k / 10 for k in range(1, 11)], Stated(0.0, 1.0, "(]"))).in_words()
+    'tried: eps = 10 values from 0.1 to 1 of (0, 1]; not tried: eps below 0.1; all between these values'
     """
-    told = []
-    for name, values, (least, most) in parameters:
-        tried = sorted(set(values))
-        if not tried or tried[0] < least or tried[-1] > most:
-            raise UndefinedError(f"{name} is tried at {tried}, which is not of {least:g} to {most:g} as stated")
-        few = ", ".join(f"{value:g}" for value in tried)
-        shown = few if len(tried) <= 6 else f"{len(tried)} values from {tried[0]:g} to {tried[-1]:g}"
-        told.append(f"{name} = {shown} of {least:g} to {most:g}")
-    return f"tried: {'; '.join(told)}; nothing between or beyond these values is seen"
+    names = tuple((name, stated) for name, _, stated in parameters)
+    return Tried(names, tuple(zip(*(map(float, values) for _, values, _ in parameters), strict=True)), settled or {})
 
 
 def drawn_in_words(count: int) -> str:

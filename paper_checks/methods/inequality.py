@@ -21,7 +21,7 @@ from paper_checks.context import Context
 from paper_checks.evaluation import told_apart
 from paper_checks.facts import Exact, Fact, compared
 from paper_checks.lines import Line, line_of
-from paper_checks.methods.domain import Axis, Cases, Searched, check_reached, in_words
+from paper_checks.methods.domain import Axis, Cases, Searched, Tried, check_reached, in_words
 from paper_checks.methods.draws import draw_cases
 from paper_checks.methods.sides import ROUNDING, Array, UndefinedError, checked_sides
 
@@ -112,7 +112,7 @@ def judge_inequality(
     readable: Sequence[bool] | None = None,
     size: NDArray[np.float64] | float = 0.0,
     infinite: bool = False,
-    domain: str = "",
+    domain: str | Tried = "",
     lines: Sequence[str] = (),
 ) -> Evidence:
     """Judges ``left <= right`` (or ``left < right``) over cases.
@@ -136,13 +136,17 @@ def judge_inequality(
             witness. All by default.
         size: size of the quantities whose difference a side is, where that is more than the side itself.
         infinite: whether sides may be infinite, which then decide by their sign.
-        domain: what was searched for the cases and what was not, as `collect_cases` says it; part of the scope.
+        domain: what was searched for the cases and what was not, as `collect_cases` says it, or what was tried; part
+            of the scope. A violation needs no more than its case; what passes on a grid needs one that reaches what
+            is stated.
         lines: for a statement of several lines, the name of the line that each case is of.
 
     Raises:
-        UndefinedError: sides that cannot be compared (see `checked_sides`), or a tolerance that is more than rounding.
+        UndefinedError: sides that cannot be compared (see `checked_sides`), a tolerance that is more than rounding, or
+            a grid that does not reach what is stated (see `Tried`).
     """
-    scope, shown_at = f"{scope}; {domain}" if domain else scope, _by_index(case)
+    searched, shown_at = domain.in_words() if isinstance(domain, Tried) else domain, _by_index(case)
+    scope = f"{scope}; {searched}" if searched else scope
     if len(left) == 0:
         return Evidence(True, scope, printed, "no case", cases=0)
     left, right, difference, error = checked_sides(left, right, error, infinite=infinite)
@@ -172,6 +176,8 @@ def judge_inequality(
         )  # fmt: skip
     if exact is None:
         _check_tolerance(difference, error, np.maximum(scale, size))
+    if isinstance(domain, Tried):
+        domain.check()
     obtained = f"no violation in {count} cases" + (f"; right/left at least {slack:.6g}" if slack else "")
     margin = max(-float(excess.max()), 0.0)
     return Evidence(True, scope, printed, obtained, margin=margin, slack=slack, cases=count, tight=tight, lines=named)

@@ -16,15 +16,15 @@ import numpy as np
 
 from paper_checks.claim import Best, Dropped, Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import UNIT, Axis, Cases, Searched, tried_in_words
+from paper_checks.methods.domain import EITHER_SIDE, OPEN_UNIT, UNIT, UP_TO_ONE, Axis, Cases, Searched, tried
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.parts import judge_parts
 from paper_checks.rolora.failures import slope_tail
 from paper_checks.rolora.minimiser import THRESHOLDS, Setting, tried_settings
 
 AXES = (
-    Axis("share", 1e-6, 1.0, UNIT), Axis("D", 1e-6, 1.0, UNIT), Axis("level", 1e-9, 0.999, UNIT),
-    Axis("tilde", 1e-9, 0.999, UNIT), Axis("place", 1e-9, 1.0, UNIT),
+    Axis("share", 1e-6, 1.0, UNIT), Axis("D", 1e-6, 1.0, UNIT), Axis("level", 1e-9, 0.999, OPEN_UNIT),
+    Axis("tilde", 1e-9, 0.999, OPEN_UNIT), Axis("place", 1e-9, 1.0, UNIT),
 )  # fmt: skip
 
 
@@ -285,9 +285,9 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
     on_events = judge_inequality(
         lost, bound, 1e-14 * (np.abs(lost) + bound), size=4.0 * np.abs(b * gap) + 4.0 * s * b**2,
         quotient=True, case=dict(zip(("sine", "s", "share", "tilde_share", "place"), grid.T, strict=True)),
-        domain=tried_in_words(
-            ("delta", sine, UNIT), ("s", s, UNIT), ("eps' over its bound", share, UNIT),
-            ("eps~ over its bound", tilde_share, UNIT), ("place of the mean", place, (-1.0, 1.0)),
+        domain=tried(
+            ("delta", sine, OPEN_UNIT), ("s", s, UP_TO_ONE), ("eps' over its bound", share, OPEN_UNIT),
+            ("eps~ over its bound", tilde_share, OPEN_UNIT), ("place of the mean", place, EITHER_SIDE),
         ),
         scope=f"on the events of (43) and (76): {len(grid)} angles, steps and thresholds up to D/16, the deviation "
         f"that shortens the most; and by itself, with that probability, for m >= {samples} q, a independent of the "
@@ -295,7 +295,7 @@ def eq_116(grid: np.ndarray, first: float = 4.0, second: float = 4.0, one: float
         printed=f"1 - |a+|^2 <= s ({first:g} eps~ (eps' + 1)^2 + {second:g} (eps'^2 + eps'))",
         lines=["on the events"] * len(grid),
     )  # fmt: skip
-    settings = [Setting(N, d, *e, float(samples)) for e in THRESHOLDS[:5] for N in (1, 2, 1000) for d in (2, 1000)]
+    settings = [Setting(N, d, *e, float(samples)) for e in THRESHOLDS[:6] for N in (1, 2, 1000) for d in (2, 1000)]
     tails = np.array([slope_tail(at) for at in settings])
     right = np.array([log(2.0) - 10.0 * log(at.q) for at in settings])
     by_itself = judge_inequality(

@@ -22,7 +22,7 @@ from algorithms.rounds import one_round
 from algorithms.tree import Tree
 from paper_checks.claim import LITERAL, Dropped, Evidence, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import UNIT, tried_in_words
+from paper_checks.methods.domain import OPEN_UNIT, UP_TO_ONE, tried
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity, rational
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
@@ -367,8 +367,9 @@ def eq_96(grid: np.ndarray, less: float = 1.0, bound: int = 1, of: str = "absolu
     return judge_inequality(
         left, right, 1e-12, case=lambda index: {"case": index % len(grid)},
         lines=np.repeat(["the root", "(97) to (98)", "(98) to (99)"], len(grid)).tolist(),
-        domain=tried_in_words(
-            ("delta_0", first, UNIT), ("delta_t/delta_0", grid[:, 1], UNIT), ("eps' over its bound", grid[:, 2], UNIT)
+        domain=tried(
+            ("delta_0", first, OPEN_UNIT), ("delta_t/delta_0", grid[:, 1], UP_TO_ONE),
+            ("eps' over its bound", grid[:, 2], OPEN_UNIT),
         ),
         scope=f"{len(grid)} angles and thresholds; the root is not negative, (97) to (98), (98) to (99)",
         printed="all three lines",

@@ -11,7 +11,7 @@ import sympy
 
 from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import POSITIVE, UNIT, tried_in_words
+from paper_checks.methods.domain import EITHER_SIDE, OPEN_UNIT, POSITIVE, tried
 from paper_checks.methods.identity import Equation, Point, generic_points, judge_identity
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, Promises, judge_promises, promises
@@ -52,7 +52,8 @@ def enough(e1: float, e2: float) -> float:
 
 def deviation_settings(context: Context) -> tuple[list[Step], list[Setting]]:
     """Iterations; and one client with the constant of the thresholds."""
-    thresholds = ((0.5, 0.5, 0.5), (0.5, 0.1, 0.6), (0.1, 0.1, 0.1), (0.9, 0.5, 0.05), (0.1, 0.1, 1e-4))
+    thresholds = ((0.95, 0.95, 0.95), (0.5, 0.5, 0.5), (0.5, 0.1, 0.6), (0.1, 0.1, 0.1), (0.9, 0.5, 0.05),
+                  (0.1, 0.1, 1e-4))  # fmt: skip
     return run_steps(context), [Setting(1, d, *e, enough(*e[1:])) for e in thresholds for d in (2, 1000)]
 
 
@@ -231,8 +232,8 @@ def eq_110(data: tuple[np.ndarray, list[Point]], sign: int = 1, linear: float = 
     return judge_inequality(
         np.concatenate(lines[:-1]), np.concatenate(lines[1:]), 1e-12,
         case=lambda index: {"line": index // len(sine)}, lines=steps_of(lines),
-        domain=tried_in_words(
-            ("delta", sine, UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, (-1.0, 1.0))
+        domain=tried(
+            ("delta", sine, OPEN_UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, EITHER_SIDE)
         ),
         scope=f"(112) for any vectors; (113) to (115) at {len(sine)} angles and levels, any sign of a . a*",
         printed="every line",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from paper_checks.claim import LITERAL, Best, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, together
-from paper_checks.methods.domain import UNIT, Axis, Cases, Searched, drawn_in_words
+from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched, drawn_in_words
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.rolora.contraction import events
 from paper_checks.rolora.minimiser import Setting
@@ -45,7 +45,9 @@ class Rates:
 
 def search_rates(context: Context) -> Rates:
     """A search over all angles and all c; draws on the events, with corners."""
-    axes = (Axis("delta_0", 1e-4, 0.9999, UNIT), Axis("ratio", 1e-4, 1.0, UNIT), Axis("c", 1e-4, 0.9999, UNIT))
+    axes = (
+        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT), Axis("ratio", 1e-4, 1.0, UNIT), Axis("c", 1e-4, 0.9999, OPEN_UNIT),
+    )  # fmt: skip
 
     def gap(c: Cases) -> NDArray[np.float64]:
         square = (c["ratio"] * c["delta_0"]) ** 2
@@ -160,7 +162,7 @@ def met_by(x: Any, s: Any) -> Any:
 
 def search_first_steps(context: Context) -> Searched:
     """Angles and steps; the first case is the simplest that has both large."""
-    axes = (Axis("square", 1e-6, 0.9999, UNIT), Axis("step", 1e-4, 1.0, UNIT))
+    axes = (Axis("square", 1e-6, 0.9999, OPEN_UNIT), Axis("step", 1e-4, 1.0, UNIT))
     cases = collect_cases(
         context, axes, lambda c: c["step"] <= 1.0,
         lambda c: np.abs(3 - met_by(1 - c["square"], c["step"])),

@@ -35,7 +35,14 @@ OF_THRESHOLDS = r"For all $\epsilon_0, \epsilon_1, \epsilon_2, \epsilon_3 \in (0
 
 def gradient_settings(_: Context) -> tuple[Setting, ...]:
     r"""One client, $\epsilon_3 = \epsilon_2$, so that $m = Cq$ is also $Nm = Cd\log(2/\epsilon_0)/\epsilon_3^2$."""
-    thresholds = ((0.5, 0.5, 0.5), (0.5, 0.1, 0.6), (0.1, 0.1, 0.1), (0.1, 0.1, 0.01), (0.1, 0.1, 1e-4))
+    thresholds = (
+        (0.95, 0.95, 0.95),
+        (0.5, 0.5, 0.5),
+        (0.5, 0.1, 0.6),
+        (0.1, 0.1, 0.1),
+        (0.1, 0.1, 0.01),
+        (0.1, 0.1, 1e-4),
+    )
     settings = [Setting(1, d, *e, C) for C, e, d in product(FACTORS, thresholds, (2, 1000))]
     settings += [Setting(1, d, e0, e1, e2, enough(e0, e1, e2))
                  for (e0, e1, e2), d in product(thresholds[:-1], (2, 1000))]  # fmt: skip

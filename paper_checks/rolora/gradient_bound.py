@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 from paper_checks.claim import LITERAL, Best, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import POSITIVE, UNIT, tried_in_words
+from paper_checks.methods.domain import EITHER_SIDE, OPEN_UNIT, POSITIVE, tried
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.laws import BEST_C5, across_tail, column_tail, plane_tail, student_tail
@@ -209,8 +209,8 @@ def eq_65(
                             "level": float(level[index % len(grid)]),
                             "kappa": float(kappa[index % len(grid)])} if index >= 2 * len(grid) else NEAR_MEAN,
         lines=steps_of(lines),
-        domain=tried_in_words(
-            ("delta", sine, UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, (-1.0, 1.0))
+        domain=tried(
+            ("delta", sine, OPEN_UNIT), ("eps'", level, POSITIVE), ("place of the mean", place, EITHER_SIDE)
         ),
         scope=f"{len(grid)} angles and levels, any sign of a . a*",
         printed="every line",

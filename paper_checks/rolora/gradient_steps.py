@@ -12,11 +12,10 @@ from math import inf, log
 import numpy as np
 import sympy
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import FROM_ONE, UNIT, tried_in_words
+from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, tried
 from paper_checks.methods.identity import (
     Equation,
     Equations,
@@ -32,6 +31,7 @@ from paper_checks.rolora.expectations import mean_of_form
 from paper_checks.rolora.laws import (
     BEST_C5,
     centred_product_norm,
+    chi_square_tails,
     gaussian_product_norm,
     student_tail,
 )
@@ -224,11 +224,9 @@ def sum_tails(_: Context) -> tuple[Array, Array]:
     For one client of Algorithm 2 and w = a the sum is T over the root of 1 + T^2, with T as in ``laws``.
     """
     fresh, own = [], []
-    for e, n in product((0.001, 0.01, 0.1, 0.5, 0.9, 0.999), (2, 10, 1000, 30_000, 10**8)):
-        tail = np.logaddexp(chi2.logsf((1.0 + e) * n, n), chi2.logcdf((1.0 - e) * n, n))
-        if np.isfinite(tail):
-            fresh.append((float(tail), e, float(n)))
-            own.append((student_tail(e / (1.0 - e**2) ** 0.5, n), e, float(n)))
+    for e, n in product((0.001, 0.01, 0.1, 0.5, 0.9, 0.999), (1, 2, 10, 1000, 30_000, 10**8)):
+        fresh.append((float(np.logaddexp(*chi_square_tails(e, n))), e, float(n)))
+        own.append((student_tail(e / (1.0 - e**2) ** 0.5, n), e, float(n)))
     return np.array(own), np.array(fresh)
 
 
@@ -315,7 +313,7 @@ def eq_59(
     return judge_inequality(
         left, log(2.0) - c5 * rows[:, 1] ** power * rows[:, 2], 1e-6 * (1e-3 + np.abs(left)),
         case=lambda index: {"eps_3": float(rows[index, 1]), "samples": int(rows[index, 2])},
-        domain=tried_in_words(("eps_3", rows[:, 1], UNIT), ("N m", rows[:, 2], FROM_ONE)),
+        domain=tried(("eps_3", rows[:, 1], OPEN_UNIT), ("N m", rows[:, 2], FROM_ONE)),
         scope=f"{len(rows)} exact tails, {which}",
         printed=f"log P <= log 2 - {c5:.4g} eps^{power:g} N m",
     )  # fmt: skip

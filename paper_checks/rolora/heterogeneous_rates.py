@@ -13,7 +13,7 @@ import numpy as np
 
 from paper_checks.claim import LITERAL, Dropped, Evidence, Form, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import UNIT, Axis, Searched
+from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Searched, Stated
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from toymodels.regression_rates import population_map
 
@@ -36,7 +36,10 @@ def contraction(values: Mapping[str, Any], factor: Any, power: int) -> tuple[Any
 
 def search_contraction(context: Context) -> Slopes:
     """Every angle, steps up to far beyond the bound; the judge keeps those it speaks of."""
-    axes = (Axis("delta_0", 1e-4, 0.9999, UNIT), Axis("ratio", 1e-4, 1.0, UNIT), Axis("step", 1e-4, 0.5, (0.0, 0.5)))
+    axes = (
+        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT), Axis("ratio", 1e-4, 1.0, UNIT),
+        Axis("step", 1e-4, 0.5, Stated(0.0, 0.5, "(]")),
+    )  # fmt: skip
     cases = collect_cases(
         context, axes, lambda c: (c["step"] <= 0.5) & (c["delta_0"] < 1.0),
         lambda c: contraction(c, 2.0, 2)[1] - contraction(c, 2.0, 2)[0],

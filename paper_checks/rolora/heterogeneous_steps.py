@@ -11,7 +11,7 @@ import torch
 
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import UNIT, Axis, Searched
+from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Searched
 from paper_checks.methods.identity import (
     Equation,
     Equations,
@@ -195,7 +195,7 @@ def eq_263(data: Algebra, four: float = 4.0, sign: int = 1, cross: float = 4.0, 
 def search_steps(context: Context) -> Searched:
     """Angles of both iterations, lengths of the mean relative to L_max, and steps relative to their bound."""
     axes = (
-        Axis("delta_0", 1e-4, 0.9999, UNIT),
+        Axis("delta_0", 1e-4, 0.9999, OPEN_UNIT),
         Axis("ratio", 1e-4, 1.0, UNIT),
         Axis("length", 1e-3, 1.0, UNIT),
         Axis("eta", 1e-4, 1.0, UNIT),

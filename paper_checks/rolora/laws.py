@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
-from math import log, log1p, pi, prod, sqrt
+from math import isfinite, log, log1p, pi, prod, sqrt
 from typing import Any
 
+import mpmath
 import numpy as np
 import sympy
 from numpy.typing import NDArray
@@ -82,8 +83,18 @@ def centred_product_norm(correlation: float) -> float:
     return orlicz_norm(mean, 1.0 / (1.0 + correlation))
 
 
+def chi_square_tails(room: float, n: int) -> tuple[float, float]:
+    r"""$\log P(\chi^2_n \le (1 - room)n)$ and $\log P(\chi^2_n \ge (1 + room)n)$, too small for floats or not."""
+    low, high = (1.0 - room) * n, (1.0 + room) * n
+    found = [float(chi2.logcdf(low, n)), float(chi2.logsf(high, n))]
+    for place, ends in enumerate(((0.0, low / 2.0), (high / 2.0, mpmath.inf))):
+        if not isfinite(found[place]):
+            found[place] = float(mpmath.log(mpmath.gammainc(n / 2.0, *ends, regularized=True)))
+    return found[0], found[1]
+
+
 def student_tail(room: float, m: float) -> float:
-    r"""$\log P(\|\tilde b - g\| > room\,\delta\|b^*\|)$ of one client: two-sided tail of $t_m/\sqrt m$, $m \ge 2$.
+    r"""$\log P(\|\tilde b - g\| > room\,\delta\|b^*\|)$ of one client: two-sided tail of $t_m/\sqrt m$.
 
     The density $(1 + s^2)^{-(m+1)/2}$ is integrated from ``room`` on in $v = \frac m2\log\frac{1+s^2}{1+room^2}$.
     """
@@ -100,7 +111,7 @@ def product_tail(room: float, m: int) -> float:
 
     Conditional on the $z_j$ the sum is normal; by the half-angle form of its density, $P = E\,2\Phi(-room\,m/\chi_m)$.
     """
-    middle = float(m)
+    middle = 0.5 * m * (1.0 + sqrt(1.0 + 4.0 * room**2))  # where the integrand is largest
     width = 12.0 * sqrt(2.0 * m) + 60.0
     low, high = max(middle - width, 1e-9), middle + width * (1.0 + 4.0 * room)
     grid = np.linspace(low, high, 4001)

@@ -11,11 +11,10 @@ from math import log
 import numpy as np
 import sympy
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import FROM_ONE, UNIT, tried_in_words
+from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, UP_TO_ONE, tried
 from paper_checks.methods.identity import (
     Equation,
     Equations,
@@ -28,7 +27,7 @@ from paper_checks.methods.identity import (
 from paper_checks.methods.inequality import judge_inequality, steps_of
 from paper_checks.methods.promises import Promise, judge_promises
 from paper_checks.rolora.auxiliary import BEST_SHARE, circle_nets
-from paper_checks.rolora.laws import BEST_C1, BEST_C3, gaussian_product_norm, product_tail
+from paper_checks.rolora.laws import BEST_C1, BEST_C3, chi_square_tails, gaussian_product_norm, product_tail
 
 Array = NDArray[np.float64]
 
@@ -97,11 +96,10 @@ def eq_17(points: list[Point], power: int = -2, weight: float = 1.0) -> Equation
     )
 
 
-def chi_square_tails(_: Context) -> Array:
+def lower_tails(_: Context) -> Array:
     r"""Log-probability of $\chi^2_m \le (1 - \epsilon)m$ with epsilon and m."""
     pairs = product((0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9, 0.999), (1, 2, 5, 20, 100, 1000, 10_000, 10**6, 10**8))
-    rows = [(float(chi2.logcdf((1.0 - e) * m, m)), e, float(m)) for e, m in pairs]
-    return np.array([row for row in rows if np.isfinite(row[0])])
+    return np.array([(chi_square_tails(e, m)[0], e, float(m)) for e, m in pairs])
 
 
 @claim(
@@ -110,7 +108,7 @@ def chi_square_tails(_: Context) -> Array:
     says=r"$P\{\|X_ia\|^2 \le (1-\epsilon_1)m\} \le \exp(-\frac{c_1\epsilon_1^2m}{K^4})$ for any $\epsilon_1 \in "
     r"(0,1)$, where $K = \|\xi\|_{\psi_2} \ge 1$ for $\xi \sim N(0,1)$ and $c_1$ is some large absolute constant with "
     "which this holds.",
-    measure=chi_square_tails,
+    measure=lower_tails,
     mutants=[{"c1": 1.9}, {"power": 1.0}],
     uses=("rolora/def-A.1",),
     expect=("holds", "proof"),
@@ -121,7 +119,7 @@ def eq_18(rows: Array, c1: float = BEST_C1, power: float = 2.0) -> Evidence:
     return judge_inequality(
         left, right, 1e-9 * (1.0 + np.abs(left)),
         case=lambda index: {"eps_1": float(rows[index, 1]), "m": int(rows[index, 2])},
-        domain=tried_in_words(("eps_1", rows[:, 1], UNIT), ("m", rows[:, 2], FROM_ONE)),
+        domain=tried(("eps_1", rows[:, 1], OPEN_UNIT), ("m", rows[:, 2], FROM_ONE)),
         scope=f"exact law, {len(rows)} pairs of thresholds from 0.001 to 0.999 and m from 1 to 1e8; a independent of "
         "X_i; c_1 is not named: it can be 16/9 and not more, since the rate of the tail is eps_1^2/4 + O(eps_1^3), so "
         "that it is not large",
@@ -205,7 +203,7 @@ def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
     return judge_inequality(
         left, right, 1e-9, quotient=True,
         case=lambda index: {"line": 22 + index // 11, "cosine": float(cosines[index % 11])},
-        lines=steps_of(lines), domain=tried_in_words(("cosine of the angle", cosines, UNIT)),
+        lines=steps_of(lines), domain=tried(("cosine of the angle", cosines, UNIT)),
         scope="the vector a fixed, or independent of the samples; w at 11 angles to b*; c_2 = C'^2 = 8/3 with the "
         f"best C'; the norm itself is {norm:.4f} times |v|",
         printed=f"every line with c_2 = {c2:.4g}",
@@ -214,7 +212,7 @@ def eq_22(norm: float, c2: float = 8 / 3) -> Evidence:
 
 def summed_products(_: Context) -> Array:
     """Log-probability that a sum of m products of independent normal variables reaches eps m, with eps and m."""
-    pairs = [*product((0.01, 0.1, 0.3, 0.6, 0.9, 0.999), (1, 3, 10, 100, 1000, 10_000)), (0.001, 10**8)]
+    pairs = product((0.001, 0.01, 0.1, 0.3, 0.6, 0.9, 0.999), (1, 3, 10, 100, 1000, 10_000, 10**8))
     return np.array([(product_tail(e, m), e, float(m)) for e, m in pairs])
 
 
@@ -262,7 +260,7 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
     return judge_inequality(
         left, right, 1e-6 * (1.0 + np.abs(left)),
         case=lambda index: {"eps_2": float(rows[index, 1]), "m": int(rows[index, 2])},
-        domain=tried_in_words(("eps_2", rows[:, 1], UNIT), ("m", rows[:, 2], FROM_ONE)),
+        domain=tried(("eps_2", rows[:, 1], OPEN_UNIT), ("m", rows[:, 2], FROM_ONE)),
         scope=f"exact law, {len(rows)} pairs of thresholds up to 0.999 and m up to 1e8; c_3 is not named: it can be "
         f"{BEST_C3:.4f} (golden ratio plus half its logarithm) and not more, Theorem A.8 with c = 1/4 gives 9/256",
         printed=f"log P <= log 2 - {c3:.4g} eps^{power:g} m",
@@ -282,7 +280,7 @@ def eq_26(rows: Array, c3: float = BEST_C3, power: float = 2.0, equal: bool = Tr
 )
 def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
     """In units of the operator norm, for w at several angles to b*, with the exact norm of a summand."""
-    rows = list(product((0.01, 0.5, 0.999), (1, 50), (0.1, 0.7, 1.0)))
+    rows = list(product((0.01, 0.5, 0.999), (1, 100), (0.1, 0.7, 1.0)))
     e, m, cosine = np.array(rows).T
     c2 = max(c2, 1e-9)
     left = np.concatenate([e**2 * m / c2**2, e * m / c2, e**2 * m / c2**2])
@@ -291,8 +289,8 @@ def eq_30(norm: float, c2: float = 8 / 3) -> Evidence:
         left, right, 1e-12, quotient=True,
         case=lambda index: {"line": index // len(rows), "eps_2": float(e[index % len(rows)])},
         lines=np.repeat(["squares", "firsts", "their order"], len(rows)).tolist(),
-        domain=tried_in_words(("eps_2", e, UNIT), ("m", m, FROM_ONE), ("cosine of the angle", cosine, UNIT)),
-        scope="a and w fixed, or independent of the samples; K > 0; thresholds up to 0.999, one and fifty samples, w "
-        "at several angles to b*; c_2 = 8/3 > 1",
+        domain=tried(("eps_2", e, OPEN_UNIT), ("m", m, FROM_ONE), ("cosine of the angle", cosine, UP_TO_ONE)),
+        scope="a and w fixed, or independent of the samples; K > 0; thresholds up to 0.999, 1 and 100 samples, w at "
+        "several angles to b*; c_2 = 8/3 > 1",
         printed=f"all three with c_2 = {c2:.4g}",
     )  # fmt: skip

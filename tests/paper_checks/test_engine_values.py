@@ -16,7 +16,7 @@ from paper_checks.judging import judge
 from paper_checks.lines import Line, line_of, strength
 from paper_checks.methods import inequality
 from paper_checks.methods.bands import Interval, bands, judge_bands
-from paper_checks.methods.domain import UNIT, Axis, drawn_in_words, tried_in_words
+from paper_checks.methods.domain import UNIT, Axis, drawn_in_words
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import EDGE, Ladder, judge_limit
 from paper_checks.methods.mean import Tails, judge_means, robust_interval
@@ -62,15 +62,6 @@ def test_an_interval_across_the_end_of_its_band_decides_nothing():
     outside = judge_bands({"a": Interval(1.11, 1.2)}, {"a": 1.0}, scope="", share=0.1)
     assert (outside.ok, outside.lines[""].ok) == (False, False)
     assert outside.witness == {"quantity": "a", "predicted": 1.0, "low": 1.11, "high": 1.2}
-
-
-def test_what_is_tried_lies_within_what_is_stated():
-    assert tried_in_words(("eps", [0.0, 1.0], UNIT)).startswith("tried: eps = 0, 1 of 0 to 1;")
-    assert tried_in_words(("eps", [0.5], UNIT)).startswith("tried: eps = 0.5 of 0 to 1;")
-    for values in ([-0.1, 0.5], [0.5, 1.1], [-0.1], []):
-        with pytest.raises(UndefinedError, match="as stated"):
-            tried_in_words(("eps", values, UNIT))
-    assert "7 values from 0.1 to 0.7 of" in tried_in_words(("eps", [k / 10 for k in range(1, 8)], UNIT))
 
 
 def test_draws_say_what_they_can_miss():

@@ -1,21 +1,29 @@
 """Domains as data: what is stated, what is searched, what an assumption leaves, and what can be missed."""
 
+import re
+from itertools import product
 from math import inf
 
 import numpy as np
 import pytest
 
+from paper_checks.claim import claim
 from paper_checks.context import Context
+from paper_checks.judging import judge
 from paper_checks.methods.domain import (
     FROM_ONE,
+    OPEN_UNIT,
     POSITIVE,
     UNIT,
+    UP_TO_ONE,
     Axis,
     Searched,
+    Stated,
+    Tried,
     check_reached,
     drawn_in_words,
     in_words,
-    tried_in_words,
+    tried,
 )
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.sides import UndefinedError
@@ -31,7 +39,7 @@ BOTH = Axis("x", 1e-3, 1e3, POSITIVE, signed=True)
         (BOTH, "|x| below 0.001 and above 1000"),
         (Axis("n", 1.0, 1e6, FROM_ONE), "n above 1e+06"),
         (Axis("d", 1e-4, 1.0, UNIT), "d below 0.0001"),
-        (Axis("d", 1.0, 2.0, (1.0, 2.0)), ""),
+        (Axis("d", 1.0, 2.0, Stated(1.0, 2.0, "[]")), ""),
     ],
 )
 def test_what_of_the_stated_range_is_not_searched_is_said(axis, text):
@@ -39,16 +47,17 @@ def test_what_of_the_stated_range_is_not_searched_is_said(axis, text):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "of"), [(0.4, 0.6, UNIT), (0.01, 0.5, UNIT), (1.0, 50.0, POSITIVE), (1.0, 99.0, (0.5, inf))]
+    ("low", "high", "of"), [(0.4, 0.6, UNIT), (0.01, 0.5, UNIT), (1.0, 50.0, POSITIVE), (1.0, 99.0, Stated(0.5, inf))]
 )
 def test_a_small_part_of_the_stated_range_is_refused(low, high, of):
     with pytest.raises(UndefinedError, match="is a small part of"):
         Axis("x", low, high, of)
 
 
-def test_a_range_within_the_stated_one_is_needed():
-    with pytest.raises(ValueError, match="leaves what is stated"):
-        Axis("x", 0.5, 2.0, UNIT)
+@pytest.mark.parametrize(("high", "of"), [(2.0, UNIT), (1.0, OPEN_UNIT)])
+def test_a_range_within_the_stated_one_is_needed(high, of):
+    with pytest.raises(UndefinedError, match="leaves what is stated"):
+        Axis("x", 0.01, high, of)
 
 
 def spread(count=200):
@@ -118,18 +127,90 @@ def test_cases_made_of_a_search_keep_what_it_says():
     assert Searched({"x": np.ones(1)}).domain == ""
 
 
-def test_a_grid_says_which_values_it_has_of_what_is_stated():
-    told = tried_in_words(("N", [2, 1, 2], FROM_ONE), ("eps", np.linspace(0.1, 0.9, 9), UNIT))
-    assert told == (
-        "tried: N = 1, 2 of 1 to inf; eps = 9 values from 0.1 to 0.9 of 0 to 1; "
-        "nothing between or beyond these values is seen"
+def test_a_grid_says_which_values_it_has_and_what_of_the_stated_range_it_has_not():
+    N, eps = zip(*product([1, 10, 100], np.linspace(0.1, 0.9, 9)), strict=True)
+    assert tried(("N", N, FROM_ONE), ("eps", eps, OPEN_UNIT)).in_words() == (
+        "tried: N = 1, 10, 100 of [1, inf); eps = 9 values from 0.1 to 0.9 of (0, 1); "
+        "not tried: N above 100; eps below 0.1 and above 0.9; all between these values"
     )
 
 
-@pytest.mark.parametrize("values", [[], [0.5, 1.5], [-0.1]])
-def test_a_grid_has_values_and_leaves_nothing_stated(values):
-    with pytest.raises(UndefinedError, match="eps is tried at"):
-        tried_in_words(("eps", values, UNIT))
+@pytest.mark.parametrize(
+    ("values", "stated", "reason"),
+    [
+        (np.linspace(0.1, 0.9, 9), OPEN_UNIT, "9 cases are tried, fewer than 10"),
+        ([], OPEN_UNIT, "0 cases are tried"),
+        (np.linspace(0.2, 0.9, 20), OPEN_UNIT, "eps from 0.2 to 0.9 is a small part of (0, 1) as stated"),
+        (np.linspace(0.1, 1.0, 20), OPEN_UNIT, "eps from 0.1 to 1 leaves what is stated, (0, 1)"),
+        (np.linspace(-0.1, 0.9, 20), UNIT, "eps from -0.1 to 0.9 leaves what is stated, [0, 1]"),
+        (np.linspace(0.1, 0.9, 20), UNIT, "eps = 0 and 1 is not tried, which is of [0, 1] as stated"),
+        (np.linspace(0.1, 0.9, 20), UP_TO_ONE, "eps = 1 is not tried"),
+        (range(2, 1000), FROM_ONE, "eps = 1 is not tried"),
+        (range(1, 100), FROM_ONE, "eps from 1 to 99 is a small part of [1, inf) as stated"),
+        (range(1000), Stated(-inf, inf), "eps from 0 to 999 is a small part of (-inf, inf) as stated"),
+    ],
+)
+def test_a_grid_reaches_what_is_stated(values, stated, reason):
+    with pytest.raises(UndefinedError, match=re.escape(reason)):
+        tried(("eps", values, stated)).check()
+
+
+@pytest.mark.parametrize(
+    ("values", "stated"),
+    [
+        (np.linspace(0.1, 0.9, 10), OPEN_UNIT),
+        (np.linspace(0.0, 1.0, 10), UNIT),
+        (range(1, 101), FROM_ONE),
+        (range(-100, 101), Stated(-inf, inf)),
+    ],
+)
+def test_a_grid_that_reaches_it_is_enough(values, stated):
+    tried(("eps", values, stated)).check()
+
+
+def test_corners_of_a_small_grid_are_tried_and_those_of_a_long_list_counted():
+    rows = [row for row in product([1, 10, 100], np.linspace(0.1, 0.9, 9)) if row != (100, 0.9)]
+    N, eps = zip(*rows, strict=True)
+    with pytest.raises(UndefinedError, match=re.escape("no case at the corner N = 100, eps = 0.9")):
+        tried(("N", N, FROM_ONE), ("eps", eps, OPEN_UNIT)).check()
+    many = tried(*((f"x_{i}", np.linspace(0.0, 1.0, 10), UNIT) for i in range(5)))
+    many.check()
+    assert many.in_words().endswith("not tried: 30 of 32 corners of these ranges; all between these values")
+
+
+def test_a_parameter_with_one_value_says_why_that_is_enough():
+    eps = np.linspace(0.1, 0.9, 10)
+    one = tried(("N", [1] * 10, FROM_ONE), ("eps", eps, OPEN_UNIT), settled={"N": "no law of two"})
+    one.check()
+    assert one.in_words().startswith("tried: N = 1 of [1, inf) (no law of two); eps = 10 values")
+    with pytest.raises(UndefinedError, match="N from 1 to 1 is a small part"):
+        Tried(one.stated, one.rows).check()
+
+
+def decided(x):
+    """The verdict on x <= 1 for all x in (0, 1], judged on a grid."""
+
+    @claim("tests/grid", where="nowhere", says=r"$x \le 1$ on $(0, 1]$", measure=lambda _: x, mutants=[{"K": 0.5}],
+           expect=("holds", "search"))  # fmt: skip
+    def judge_grid(x, K=1.0):
+        return judge_inequality(x, np.full(len(x), K), 0.0, scope="", domain=tried(("x", x, UP_TO_ONE)))
+
+    return judge(judge_grid, x)
+
+
+def test_what_passes_on_a_grid_needs_one_that_reaches_what_it_states():
+    found = decided(np.linspace(0.1, 1.0, 10))
+    assert (found.printed.ok, found.mutants[0].ok) == (True, False)
+    assert "not tried: x below 0.1" in found.printed.scope
+    with pytest.raises(UndefinedError, match="small part"):
+        decided(np.linspace(0.3, 1.0, 10))
+
+
+def test_a_violation_needs_no_more_than_its_case():
+    x = np.array([0.3, 2.0])
+    assert judge_inequality(x, np.ones(2), 0.0, scope="", domain=tried(("x", x, UP_TO_ONE))).ok is False
+    nothing = judge_inequality(x[:0], x[:0], 0.0, scope="", domain=tried(("x", x[:0], UP_TO_ONE)))
+    assert (nothing.cases, nothing.scope) == (0, "; nothing is tried")
 
 
 def test_how_rare_a_thing_draws_can_miss():

@@ -68,7 +68,8 @@ def decisions(request):
         ("other-line", "the mutant {'K': 0.9} of the bound is refuted by another line only"),
         ("two-cases", "the assumption leaves"),
         ("half-domain", "the assumption leaves no case at the high end of x"),
-        ("narrow-domain", "x from 0.4 to 0.6 is a small part of (0.0, 1.0) as stated"),
+        ("narrow-domain", "x from 0.4 to 0.6 is a small part of [0, 1] as stated"),
+        ("narrow-grid", "x from 0.2 to 0.8 is a small part of (0, 1] as stated"),
     ],
 )
 def test_a_deception_supports_nothing(decisions, label, reason):

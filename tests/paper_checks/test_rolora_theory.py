@@ -26,10 +26,29 @@ from paper_checks.rolora.expectations import (
 from paper_checks.rolora.first_step import met_by, quotient_squared
 from paper_checks.rolora.freezing import freeze
 from paper_checks.rolora.iteration_counts import Count, judge_equivalence, judge_order
+from paper_checks.rolora.laws import chi_square_tails, product_tail, student_tail
 from paper_checks.rolora.population import by_hand, iterations
 from paper_checks.rolora.second_iteration import deviation
 from toymodels.regression import Regressor
 from toymodels.regression_rates import ffa_correction, ffa_population_correction, population_map
+
+
+def test_tails_of_chi_square_variables_that_are_too_small_for_floats():
+    """Of two degrees of freedom the law is exponential; Chernoff's rate is that of many."""
+    lower, upper = chi_square_tails(0.5, 2)
+    assert (lower, upper) == pytest.approx((np.log(-np.expm1(-0.5)), -1.5))
+    for room, n in ((0.5, 10_000), (0.999, 10**8), (0.01, 10**8)):
+        rates = [0.5 * n * (np.log1p(side) - side) for side in (-room, room)]
+        assert chi_square_tails(room, n) == pytest.approx(rates, rel=0.02)
+        assert all(tail < rate for tail, rate in zip(chi_square_tails(room, n), rates, strict=True))
+
+
+def test_tails_of_one_sample_and_of_very_many():
+    assert student_tail(1.0, 1) == pytest.approx(np.log(0.5), abs=5e-4)  # Cauchy's law has its quartiles at 1
+    assert student_tail(0.3, 1) == pytest.approx(np.log(2.0 / np.pi * np.arctan2(1.0, 0.3)), abs=5e-4)
+    # At room 1 the rate is that of the golden ratio; an integral around the mean would miss where it is largest.
+    golden = 0.5 * (np.sqrt(5.0) - 1.0)
+    assert product_tail(1.0, 10**8) == pytest.approx(-(golden + 0.5 * np.log(golden)) * 1e8, rel=1e-6)
 
 
 def test_moments_of_chi_square_variables():

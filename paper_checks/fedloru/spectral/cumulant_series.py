@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import UNIT, Axis, Cases, Searched
+from paper_checks.methods.domain import OPEN_UNIT, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Equations, Point, generic_points, identities, judge_identity
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 
@@ -83,7 +83,7 @@ def v1_eq_36(points: list[Point], sign: int = -1, cross: int = 1, squared: bool 
     return points, "any law, spikes and factors"
 
 
-AXES = (Axis("x", 1e-3, 0.9, UNIT), Axis("ratio", 1e-3, 0.999, UNIT), Axis("shrink", 1e-3, 0.999, UNIT))
+AXES = (Axis("x", 1e-3, 0.9, UNIT), Axis("ratio", 1e-3, 0.999, OPEN_UNIT), Axis("shrink", 1e-3, 0.999, OPEN_UNIT))
 
 
 def search_cases(context: Context) -> Searched:

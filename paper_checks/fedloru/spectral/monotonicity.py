@@ -38,7 +38,7 @@ from paper_checks.fedloru.spectral.stable_rank import (
     parameters,
     search_signs,
 )
-from paper_checks.methods.domain import FROM_ONE, UNIT, Axis, Cases, Searched
+from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.spiked import wigner_outlier
@@ -273,7 +273,7 @@ def claim_sign_N(cases: Searched, threshold: float = 1.0, decreasing: bool = Tru
     return replace(evidence, printed="; ".join(lines), facts=together(*shown) if threshold >= 1 else ())
 
 
-BOUND_AXES = (*AXES, Axis("shrink_N", 1e-3, 0.9999, UNIT), Axis("count", 1.0, 1e6, FROM_ONE))
+BOUND_AXES = (*AXES, Axis("shrink_N", 1e-3, 0.9999, OPEN_UNIT), Axis("count", 1.0, 1e6, FROM_ONE))
 
 
 def bound_4(values: Mapping[str, Any], weight: Any, count: Any, g_power: int = 2) -> Any:

@@ -14,7 +14,7 @@ import sympy
 from paper_checks.claim import Dropped, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, identity, positive, together
-from paper_checks.methods.domain import POSITIVE, UNIT, Axis, Cases, Searched
+from paper_checks.methods.domain import OPEN_UNIT, POSITIVE, UNIT, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, Equations, identities, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.units import judge_units
@@ -94,7 +94,7 @@ AXES = (
     Axis("theta_0", 1e-3, 1e3, POSITIVE, signed=True),
     Axis("ratio", 1e-3, 1.0, UNIT, signed=True),
     Axis("noise", 1e-3, 1e3, POSITIVE),
-    Axis("shrink", 1e-3, 0.9999, UNIT),
+    Axis("shrink", 1e-3, 0.9999, OPEN_UNIT),
 )
 
 

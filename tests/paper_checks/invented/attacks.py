@@ -8,7 +8,7 @@ import sympy
 from paper_checks.claim import Evidence, Form, claim
 from paper_checks.context import LEVEL, Context
 from paper_checks.methods.bands import Interval, judge_bands
-from paper_checks.methods.domain import UNIT, Axis
+from paper_checks.methods.domain import UNIT, UP_TO_ONE, Axis, tried
 from paper_checks.methods.identity import Equation, judge_identity
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.limit import Ladder, judge_limit, mean_interval
@@ -250,3 +250,8 @@ def narrow(context: Context):
 @attack("narrow-domain", r"$x \le 0.6$ on $(0, 1)$", measure=narrow, mutants=[{"K": 0.5}])
 def narrow_domain(cases, K=0.6):
     return over(cases["x"], cases["x"], np.full(len(cases["x"]), K))
+
+
+@attack("narrow-grid", r"$x \le 0.8$ on $(0, 1]$", measure=lambda _: np.linspace(0.2, 0.8, 31), mutants=[{"K": 0.5}])
+def narrow_grid(x, K=0.8):
+    return over(x, x, np.full(len(x), K), domain=tried(("x", x, UP_TO_ONE)))
