@@ -245,7 +245,7 @@ def _product(line: _Line, batch: Batch, point: list[Tensor], v: list[Tensor]) ->
     size = _norm(Hv)
     if not size > 0.0:
         return Hv, 0.0, 0.0
-    Hu, direction = flat(graph.product(_split(Hv / size, v), False), v), flat(v, v)
+    Hu, direction = flat(graph.product(_split(Hv / size, v), False, last=True), v), flat(v, v)
     return Hv, abs(float(direction @ Hu) - size), _norm(direction) * _norm(Hu)
 
 

@@ -73,8 +73,11 @@ class Graph(Protocol):
         """Which parameters the loss depends on."""
         ...
 
-    def product(self, parts: Parts, batched: bool) -> list[Tensor | None]:
-        """The matrix times one vector, or several if batched; ``None`` stands for zeros."""
+    def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
+        """The matrix times one vector, or several if batched; ``None`` stands for zeros.
+
+        The last product takes the graph down as it goes, so that its memory is not added to that of the graph.
+        """
         ...
 
     def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> Graph:
@@ -114,10 +117,10 @@ class HessianGraph:
         """Which parameters the loss depends on."""
         return tuple(gradient is not None for gradient in self.gradients)
 
-    def product(self, parts: Parts, batched: bool) -> list[Tensor | None]:
+    def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """The Hessian times one vector, or several if batched."""
         pairs = [(g, part) for g, part in zip(self.gradients, parts, strict=True) if g is not None and g.requires_grad]
-        return pull([g for g, _ in pairs], self.parameters, [part for _, part in pairs], batched)
+        return pull([g for g, _ in pairs], self.parameters, [part for _, part in pairs], batched, keep=not last)
 
     def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> HessianGraph:
         """The block of some parameters by others."""
@@ -154,14 +157,14 @@ class SandwichGraph:
         """Which parameters the output depends on."""
         return tuple(part is not None for part in self.pulled)
 
-    def product(self, parts: Parts, batched: bool) -> list[Tensor | None]:
+    def product(self, parts: Parts, batched: bool, last: bool = False) -> list[Tensor | None]:
         """The matrix times one vector, or several if batched."""
         pairs = [(g, part) for g, part in zip(self.pulled, parts, strict=True) if g is not None]
         (pushed,) = pull([g for g, _ in pairs], (self.dummy,), [part for _, part in pairs], batched)
         curved = None if pushed is None else self.middle.times(pushed, batched)
         if curved is None:
             return [None] * len(self.parameters)
-        return pull([self.output], self.parameters, [curved], batched)
+        return pull([self.output], self.parameters, [curved], batched, keep=not last)
 
     def restricted(self, rows: Sequence[int], columns: Sequence[int]) -> SandwichGraph:
         """The block of some parameters by others."""
@@ -189,9 +192,11 @@ def require_dense(gradients: Sequence[Tensor | None]) -> None:
         raise CurvatureError("gradients are sparse, and have no second derivative: use Embedding(sparse=False)")
 
 
-def pull(values: list[Tensor], by: Sequence[Tensor], directions: list[Tensor], batched: bool) -> list[Tensor | None]:
-    """Directions times the Jacobian of the values; ``None`` where nothing depends."""
+def pull(
+    values: list[Tensor], by: Sequence[Tensor], directions: list[Tensor], batched: bool, keep: bool = True
+) -> list[Tensor | None]:
+    """Directions times the Jacobian of the values, whose graph is kept or not; ``None`` where nothing depends."""
     if not values:
         return [None] * len(by)
-    found = torch.autograd.grad(values, by, directions, retain_graph=True, allow_unused=True, is_grads_batched=batched)
+    found = torch.autograd.grad(values, by, directions, retain_graph=keep, allow_unused=True, is_grads_batched=batched)
     return list(found)

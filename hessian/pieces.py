@@ -111,14 +111,16 @@ class PiecesHere:
         ]
         answer: Tensor | None = None
         for graph in self._graphs_of(part):
-            if answer is None and len(groups) == 1:
-                answer = rows.joined(graph.product(groups[0][1], len(vectors) > 1), vectors)
-                continue
-            if answer is None:
+            if answer is None and len(groups) > 1:
                 answer = vectors.new_zeros(len(vectors), rows.total)
-            for group, parts in groups:
-                several = vectors[group]
-                answer[group] += rows.joined(graph.product(parts, len(several) > 1), several)
+            for number, (group, parts) in enumerate(groups, start=1):
+                several, last = vectors[group], number == len(groups) and not self.keeps_graph
+                found = rows.joined(graph.product(parts, len(several) > 1, last=last), several)
+                if answer is None:
+                    answer = found
+                else:
+                    answer[group] += found
+            del graph, found  # before the next is built, which would otherwise lie beside it
         assert answer is not None
         self._wait()
         return answer
@@ -163,7 +165,8 @@ class PiecesHere:
             return self._build(part.rows)
         by = tuple(sorted({*part.rows, *part.columns}))
         rows, columns = ([by.index(i) for i in positions] for positions in part)
-        return (graph.restricted(rows, columns) for graph in self._build(by))
+        # The variable of a generator would hold each graph while the next is built.
+        return map(lambda graph: graph.restricted(rows, columns), self._build(by))  # noqa: C417
 
     def _build(self, by: Positions) -> Iterator[Graph]:
         objective = self.objective

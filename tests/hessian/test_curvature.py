@@ -175,9 +175,9 @@ def test_the_trial_takes_what_is_faster_and_counts_apart(monkeypatch, way, slow,
     case, now = CASES["mlp"], [0.0]
     product = HessianGraph.product
 
-    def slowed(self, parts, batched):
+    def slowed(self, parts, batched, **options):
         now[0] += 100.0 if batched == (slow > 1) else 1.0
-        return product(self, parts, batched)
+        return product(self, parts, batched, **options)
 
     monkeypatch.setattr(HessianGraph, "product", slowed)
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
@@ -192,10 +192,10 @@ def test_the_trial_takes_what_is_faster_and_counts_apart(monkeypatch, way, slow,
 def test_a_trial_goes_on_without_what_vmap_does_not_know(monkeypatch):
     product = HessianGraph.product
 
-    def single(self, parts, batched):
+    def single(self, parts, batched, **options):
         if batched:
             raise RuntimeError("no batching rule")
-        return product(self, parts, batched)
+        return product(self, parts, batched, **options)
 
     monkeypatch.setattr(HessianGraph, "product", single)
     case = CASES["mlp"]

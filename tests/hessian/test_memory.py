@@ -97,6 +97,32 @@ def test_bytes_are_counted_at_their_peak_and_at_the_end():
     assert (held.peak, held.left) == (400 + 800, 800)  # a view keeps the whole; what was given is not counted
 
 
+@pytest.mark.parametrize("matrix", ["hessian", "gauss-newton"])
+def test_a_product_of_streamed_batches_holds_one_graph(matrix):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        layers = [part for _ in range(8) for part in (nn.Linear(32, 32), nn.Tanh())]
+        x, y = torch.randn(1600, 32), torch.randint(32, (1600,))
+    model, loss = nn.Sequential(*layers), nn.CrossEntropyLoss()
+
+    def peak(data, product, **options):
+        operator = Curvature(model, loss, data, matrix=matrix, **options)
+        return held_by(lambda: product(operator), torch.device("cpu"))[1].peak
+
+    quarters = list(zip(x.split(400), y.split(400), strict=True))
+    for product in (
+        lambda operator: operator @ torch.ones(operator.P),
+        lambda operator: operator @ torch.ones(operator.P, 3),
+        lambda operator: operator.block("6.*") @ torch.ones(32 * 33),
+        lambda operator: operator.between("6.*", "4.*").products(torch.ones(1, 32 * 33)),
+    ):
+        assert peak(quarters, product) < 1.2 * peak(quarters[0], product, keep_graph=False)
+    if matrix == "hessian":  # whose product goes back through all of the graph, and takes it down on its way
+        once = lambda operator: operator @ torch.ones(operator.P)  # noqa: E731
+        kept = Curvature(model, loss, quarters[0], memory="8 GiB").held["graph"]
+        assert peak(quarters[0], once, keep_graph=False) < kept + 0.6 * peak(quarters[0], once)
+
+
 @pytest.mark.parametrize("kept", [torch.float32, torch.float16])
 @pytest.mark.parametrize("inside", [40, 3], ids=["memory", "file"])
 def test_what_lower_precision_loses_is_counted(kept, inside, tmp_path):
