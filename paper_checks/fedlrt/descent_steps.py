@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from paper_checks.claim import Best, Evidence, Form, claim
 from paper_checks.context import Context
 from paper_checks.facts import Fact, compared, identity, positive, together
-from paper_checks.fedlrt.worst_cases import Spent, measure_spent
+from paper_checks.fedlrt.worst_cases import Spent, measure_spent, tried_rounds
 from paper_checks.methods.inequality import judge_inequality
 
 _ROUNDING = 1e-11
 _SEARCHED = "searched: rounds of quadratic clients violate smaller ones, the other constant as printed"
-_SCOPE = "rounds of one or two quadratic clients, 1 to 30 steps, λL from 1e-4 to 30"
 
 
 def _judge_rounds(
@@ -33,8 +32,9 @@ def _judge_rounds(
 
     error = _ROUNDING * (np.abs(left) + sum(np.abs(term) for term in terms))
     return judge_inequality(
-        left, sum(terms, np.zeros(len(left))), error, scope=f"{len(rounds)} {_SCOPE}", case=case, printed=printed
-    )
+        left, sum(terms, np.zeros(len(left))), error, case=case, printed=printed, domain=tried_rounds(rounds),
+        scope=f"{len(rounds)} rounds of one or two quadratic clients",
+    )  # fmt: skip
 
 
 @claim(

@@ -12,6 +12,7 @@ import numpy as np
 
 from paper_checks.claim import Best, Dropped, Evidence, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import FROM_ONE, POSITIVE, Tried, tried
 from paper_checks.methods.inequality import judge_inequality
 from paper_checks.methods.worst_case.certificate import Certificate, flaw
 from paper_checks.methods.worst_case.closed_form import (
@@ -295,15 +296,20 @@ class Spent:
         return max(map(abs, self.curvatures)) <= 4
 
 
+def tried_rounds(rounds: list[Spent]) -> Tried:
+    """The numbers of steps and the learning rates of rounds, of all that there are."""
+    return tried(("steps", [one.steps for one in rounds], FROM_ONE), ("λL", [one.step for one in rounds], POSITIVE))
+
+
 def measure_spent(context: Context) -> list[Spent]:
     """Curvatures from -1 to 1 of one and two clients, learning rates from far below to far above the printed ones.
 
-    At the end a client that is steeper.
+    At the end a client that is steeper, whose hundred longest steps would be beyond floats.
     """
     found = []
     for quarters in ((-4,), (0,), (4,), (4, -4), (4, 0), (0, -4), (4, 4), (4, 2), (-4, -4), (12,)):
         h = np.array(quarters) / 4.0
-        for steps in (1, 2, 3, 4, 8, 30):
+        for steps in (1, 2, 3, 4, 8, 30, *((100,) if h.max() <= 1 else ())):
             for step in (1e-4, 1e-2, 0.1, 0.5, 1.0, 2.0, 4.0, 30.0):
                 e, drift, square = np.zeros(len(h)), 0.0, 0.0
                 for _ in range(steps):
@@ -347,6 +353,7 @@ def thm_7(cases: list[Spent], first: float = 1.0, drift: float = 1.0, square: fl
 
     return judge_inequality(
         left, terms.sum(axis=0), error, case=case,
-        scope=f"{len(cases)} rounds of one or two quadratic clients, 1 to 30 steps, λL from 1e-4 to 30",
+        scope=f"{len(cases)} rounds of one or two quadratic clients",
+        domain=tried_rounds(cases),
         printed=f"constants {first:g}, {drift:g}, {square:g} of the three terms",
     )  # fmt: skip

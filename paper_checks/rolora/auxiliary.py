@@ -12,6 +12,7 @@ from scipy.stats import binom, chi2, gamma
 
 from paper_checks.claim import Best, Dropped, Evidence, claim
 from paper_checks.context import Context
+from paper_checks.methods.domain import OPEN_UNIT, tried
 from paper_checks.methods.identity import (
     Equation,
     Equations,
@@ -283,6 +284,8 @@ def lem_A_7(nets: Array, share: float = 1.0, power: float = 1.0, below: int = 1)
     right = kept[:, 2] / np.maximum(1.0 - share * kept[:, 1] ** power, 1e-12)
     return judge_inequality(
         np.ones(len(kept)), right, 1e-12, quotient=True, case=lambda index: {"points": int(kept[index, 0])},
+        # For eps = 0 the net is dense, and both sides are |a|.
+        domain=tried(("eps", kept[:, 1], OPEN_UNIT)),
         scope="nets of up to 10000 points of the circle, no antipodes needed, and coordinate vectors in d = 2 "
         "and 3, at "
         "the farthest unit vector; 1/(1 - eps^2/2) is the sharp factor",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from paper_checks.claim import LITERAL, Best, Evidence, Reading, claim
 from paper_checks.context import Context
-from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, tried
+from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UNIT, tried
 from paper_checks.methods.identity import (
     Equation,
     Equations,
@@ -155,7 +155,7 @@ def eq_50(points: list[Point], factor: float = 2.0, inside: bool = True, of: str
     )  # fmt: skip
 
 
-COSINES = (0.0, 0.2, 0.5, 0.8, 0.95, 1.0)
+COSINES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
 
 @claim(
@@ -212,8 +212,8 @@ def eq_52(norms: Array, c2: float = 8 / 3, c4: float = 8 / 3 + 1 / log(2.0), own
     return judge_inequality(
         left, right, 1e-6,
         quotient=True, case=lambda index: {"line": index // len(cosine), "cosine": float(cosine[index % len(cosine)])},
-        lines=steps_of(lines),
-        scope=f"w at {len(cosine)} angles to M b; c_2 = 8/3; the norm itself is at most {centred.max():.4f} |M b|",
+        lines=steps_of(lines), domain=tried(("cosine of the angle of w to M b", cosine, UNIT)),
+        scope=f"c_2 = 8/3; the norm itself is at most {centred.max():.4f} |M b|",
         printed=f"every line with c_4 = {c4:.4g}",
     )  # fmt: skip
 

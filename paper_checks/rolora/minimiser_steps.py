@@ -153,6 +153,7 @@ def eq_19(nets: Array, share: float = 1.0, power: int = 1) -> Evidence:
     return judge_inequality(
         left, right, 1e-9, quotient=True, case=lambda index: {"points": int(count[index % len(kept)])},
         lines=np.repeat(["first line", "second line"], len(kept)).tolist(),
+        domain=tried(("eps_0", radius, OPEN_UNIT)),
         scope="nets of 4 to 10000 points of the circle, with and without antipodes, coordinate vectors in d = 2 and 3",
         printed="both lines",
     )  # fmt: skip
