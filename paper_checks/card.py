@@ -126,6 +126,11 @@ def other_forms(result: Result) -> tuple[tuple[str, str], ...]:
     return ()
 
 
+def columns(forms: Sequence[JudgedForm]) -> tuple[bool, bool]:
+    """Whether any form has a printed value or a prediction, and whether any has a slack."""
+    return any(form.evidence.printed for form in forms), any(form.evidence.slack is not None for form in forms)
+
+
 def constants_text(constants: Mapping[str, Any]) -> str:
     """Constants of a form as ``name = value``.
 

@@ -70,6 +70,8 @@ class Paper:
         themes: modules of the package that hold claims, in the order of the paper.
         pages: the pages that tell its findings.
         together: groups of neighbouring themes that share runs, which one worker then makes once.
+        called: name of its method.
+        cited: authors, date, and what its versions are.
     """
 
     name: str
@@ -78,6 +80,8 @@ class Paper:
     themes: tuple[str, ...]
     pages: tuple[Page, ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
+    called: str = ""
+    cited: str = ""
 
     def claims(self) -> tuple[Claim, ...]:
         """Claims in the order of their declaration."""

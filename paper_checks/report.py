@@ -1,4 +1,4 @@
-"""The report: one HTML file without scripts or network that shows every verdict with its evidence."""
+"""The report: one HTML file that shows every verdict with its evidence; complete without its script, and offline."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from paper_checks import card, status_graph
 from paper_checks.arguments import Argument, argument_of
-from paper_checks.claim import VERDICTS, Claim, Grade, Verdict
+from paper_checks.claim import VERDICTS, Grade, Importance, Verdict
 from paper_checks.context import LEVEL, SUITE_LEVEL
-from paper_checks.ledger import PAPERS
 from paper_checks.mathml import rich
-from paper_checks.paper import Paper
 from paper_checks.replay import replays_of
+from paper_checks.report_papers import FIRST, home, papers_told, place
 from paper_checks.run import Result, Run
 from workloads.files import write_whole
 
@@ -41,6 +42,11 @@ GRADE_MEANS: Mapping[Grade, str] = {
     "certified": "a numerical bound with its gap reported, without an exact certificate.",
     "statistical": f"measured on random draws, each claim at a false-alarm probability of at most {LEVEL:g}.",
     "search": "no violation was found by a search that does find small changes of the statement.",
+}
+IMPORTANCE_MEANS: Mapping[Importance, str] = {
+    "result": "a theorem, a proposition, or what a paper is known for.",
+    "step": "a step of a proof, a definition, a remark.",
+    "detail": "a misprint, a rounding, a single number.",
 }
 
 
@@ -130,21 +136,29 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {"rich": rich, "kind": lambda verdict: verdict.split()[0], "number": number}
+    environment.filters |= {
+        "rich": rich, "kind": lambda verdict: verdict.split()[0], "number": number, "by_verdict": by_verdict,
+    }  # fmt: skip
     uses = status_graph.uses_within(run.results)
     verdicts = {result.claim.id: result.decision.verdict for result in run.results}
     below = status_graph.rests_on(run.results)
     notes = {id: status_graph.derived_state(found, verdicts) for id, found in below.items()}
     together, alone = status_graph.components(uses)
     by_id = {result.claim.id: result for result in run.results}
+    script = (Path(__file__).parent / "report.js").read_text(encoding="utf-8")
     return environment.get_template("report.html").render(
+        script=Markup(script),
+        script_digest=f"sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}",
         run=run,
         card=card,
         results=by_id,
         figures=figures,
         manifest=manifest,
         rows=manifest_rows(run, manifest),
-        papers=papers(run.results),
+        papers=papers_told(run.results, notes),
+        first=FIRST,
+        place=place,
+        importances=IMPORTANCE_MEANS,
         exceptions=exceptions_first(run.results),
         counts=Counter((r.decision.verdict, r.decision.grade) for r in run.results),
         counted=Counter(r.decision.verdict for r in run.results if r.as_expected),
@@ -168,15 +182,10 @@ def proof_arguments(results: Sequence[Result]) -> dict[tuple[str, str], Argument
     proved = [result.claim for result in results for file in result.stored if file.kind == "certificate"]
     found: dict[tuple[str, str], Argument] = {}
     wanted = {(claim.id, "certificate") for claim in proved}
-    for package in {paper.package for paper in map(_home, proved) if paper}:
+    for package in {paper.package for paper in map(home, proved) if paper}:
         replays = replays_of(package)
         found |= {key: argument_of(replay) for key, replay in replays.items() if key in wanted}
     return found
-
-
-def _home(claim: Claim) -> Paper | None:
-    """The paper whose folder holds a claim; None for one that is not in the ledger."""
-    return next((paper for paper in PAPERS if claim.module.startswith(f"{paper.package}.")), None)
 
 
 def exceptions_first(results: Sequence[Result]) -> list[Result]:
@@ -184,37 +193,10 @@ def exceptions_first(results: Sequence[Result]) -> list[Result]:
     return sorted(results, key=lambda result: (result.as_expected, VERDICTS.index(result.decision.verdict)))
 
 
-@dataclass(frozen=True)
-class Theme:
-    """Results of one module of a paper.
-
-    Attributes:
-        anchor: Its place on the page.
-        title: What it is about, in one line.
-        results: In their order.
-    """
-
-    anchor: str
-    title: str
-    results: tuple[Result, ...]
-
-    @property
-    def tally(self) -> str:
-        """How many results, and how many do not hold as printed."""
-        off = card.counted(result.decision.verdict for result in self.results if result.decision.verdict != "holds")
-        return f"{len(self.results)}{': ' if off else ''}{off}"
-
-
-def papers(results: Sequence[Result]) -> list[tuple[str, list[Theme]]]:
-    """Results paper by paper and theme by theme: the paper's title, or its short name if it is not known."""
-    grouped: dict[str, list[Theme]] = {}
-    for module, found in groupby(results, key=lambda result: result.claim.module):
-        some = tuple(found)
-        paper = _home(some[0].claim)
-        theme = module.removeprefix(f"{paper.package}.") if paper else module.rpartition(".")[2]
-        name, title = (paper.title, paper.told(theme)[0]) if paper else (some[0].claim.paper, some[0].claim.paper)
-        grouped.setdefault(name, []).append(Theme(f"theme:{theme}", title.rstrip("."), some))
-    return list(grouped.items())
+def by_verdict(results: Sequence[Result]) -> list[tuple[tuple[bool, Verdict], list[Result]]]:
+    """Results that follow each other with one verdict, as recorded or not."""
+    found = groupby(results, key=lambda result: (result.as_expected, result.decision.verdict))
+    return [(key, list(some)) for key, some in found]
 
 
 def values_table(values: Mapping[str, Any]) -> list[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ claim to what it rests on. Long edges pass between the boxes through invisible w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
@@ -43,6 +43,24 @@ def used_by(uses: Uses) -> dict[str, tuple[str, ...]]:
     return {id: tuple(above) for id, above in found.items()}
 
 
+def condensed(uses: Uses, kept: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """What each of some claims rests on among them, directly or through claims that are left out."""
+    found = {}
+    for id in kept:
+        reached: dict[str, None] = {}
+        passed: set[str] = set()
+        ahead = list(uses[id])
+        while ahead:
+            used = ahead.pop(0)
+            if used in kept:
+                reached |= {used: None} if used != id else {}
+            elif used not in passed:
+                passed.add(used)
+                ahead += uses[used]
+        found[id] = tuple(reached)
+    return found
+
+
 def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
     """For each claim the corrected and refuted claims that it rests on, directly or through others, in run order."""
     uses = uses_within(results)
@@ -63,6 +81,8 @@ def rests_on(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
 def derived_state(below: Sequence[str], verdicts: Mapping[str, Verdict]) -> str:
     """In words, the worst that a claim rests on; empty if every step below it holds."""
     worst = min((verdicts[id] for id in below), key=VERDICTS.index, default=None)
+    if worst == "depends on the reading":
+        return "rests on a step read in two ways"
     return f"rests on a {worst} step" if worst else ""
 
 
@@ -188,7 +208,7 @@ def _settle(column: Sequence[_Box]) -> None:
 
 
 def draw(group: Sequence[str], results: Mapping[str, Result], notes: Mapping[str, str],
-         href: Callable[[str], str]) -> Markup:  # fmt: skip
+         href: Callable[[str], str], uses: Uses | None = None) -> Markup:  # fmt: skip
     """One connected part of the graph as SVG.
 
     Args:
@@ -196,15 +216,17 @@ def draw(group: Sequence[str], results: Mapping[str, Result], notes: Mapping[str
         results: the results by id.
         notes: the derived state of each claim, in words; empty for none.
         href: address of a claim's card.
+        uses: what each of them rests on; default: what it names.
     """
-    uses = uses_within(results[id] for id in group)
+    uses = uses or uses_within(results[id] for id in group)
     columns = _columns(group, uses, [id for id in group if notes[id]])
     _place(columns)
     one_paper = len({results[id].claim.paper for id in group}) == 1
     labels = {id: results[id].claim.label if one_paper else id for id in group}
     noted = [label for id, label in notes.items() if id in labels]
     width = max(_LEAST_WIDTH, *(_CHARACTER * len(text) + 22 for text in labels.values()),
-                *(5.3 * len(text) + 22 for text in noted))  # fmt: skip
+                *(5.8 * len(text) + 22 for text in noted),
+                *(7.2 * len(results[id].decision.verdict) + 38 for id in group))  # fmt: skip
     left = {box.layer: _EDGE + i * (width + _BETWEEN) for i, column in enumerate(columns) for box in column[:1]}
     edges = [_edge(box, left, width) for column in columns for box in column if box.id]
     boxes = [

@@ -177,4 +177,7 @@ PAPER = Paper(
             ),
         ),
     ),
+    called="FedLoRU",
+    cited="Haemin Park and Diego Klabjan; first version (fedloru-v1), conference submission (fedloru-iclr), second "
+    "version (fedloru-v2)",
 )

@@ -12,5 +12,7 @@ PAPER = Paper(
     THEMES,
     (ANALYSIS,),
     together=(("homogeneous_setting", "least_squares", "homogeneous_jointly", "different_targets"),),
+    called="FeDLRT",
+    cited="Steffen Schotthöfer and M. Paul Laiu, preprint of 27 June 2024",
 )
 """FeDLRT (``fedlrt``)."""

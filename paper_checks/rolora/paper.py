@@ -11,5 +11,7 @@ PAPER = Paper(
     "paper_checks.rolora",
     (*ANALYSIS_THEMES, *NUMBER_THEMES),
     (ANALYSIS, NUMBERS),
+    called="RoLoRA",
+    cited="anonymous conference submission",
 )
 """RoLoRA (``rolora``)."""

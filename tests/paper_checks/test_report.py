@@ -1,17 +1,20 @@
 """The report and the terminal card, on a handful of invented results; the statements of the real ledger."""
 
+import base64
 import os
 import re
 from dataclasses import replace
+from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from paper_checks.card import WIDTH, card_text, first_sentence, in_short, summary_table
 from paper_checks.claim import GRADES, VERDICTS, Evidence, Form, claim
 from paper_checks.judging import Judged
-from paper_checks.ledger import Ledger
+from paper_checks.ledger import PAPERS, Ledger
 from paper_checks.mathml import MathError, formulas, rich, to_mathml
 from paper_checks.replay import Replayed, Stored
 from paper_checks.report import GRADE_MEANS, VERDICT_MEANS, ReportFigure, exceptions_first, render, write_report
@@ -21,6 +24,7 @@ from paper_checks.status_graph import components, derived_state, draw, rests_on
 from paper_checks.verdict import Decision
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=y> & \"quoted\""
+SCRIPT = (Path(__file__).resolve().parents[2] / "paper_checks" / "report.js").read_text(encoding="utf-8")
 VOID = {"meta", "link", "img", "br", "hr", "wbr", "col", "input"}
 PASSES = Evidence(True, "ten cases", printed="x <= 1", obtained="no violation", cases=10, slack=1.25, tight=0.5)
 FAILS = Evidence(False, "ten cases", printed="x <= 0.5", obtained="x = 1", witness={"x": 1.0})
@@ -69,6 +73,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.open, self.ids, self.links, self.tags, self.attributes, self.texts = [], [], [], set(), [], []
+        self.scripts = []
         self.feed(text)
         self.close()
         assert not self.open
@@ -93,6 +98,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.texts.append(data)
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
 
 
 def figure(**rest):
@@ -109,7 +116,9 @@ def page_of(results, figures=(), manifest=None):
 def test_the_page_is_well_formed_and_loads_nothing(results):
     text = page_of(results, [figure(), ReportFigure.missing("f-2", "Figure 2", "Gone.", "no data")])
     page = Page(text)
-    assert not page.tags & {"script", "link", "iframe", "object", "embed", "base", "form"}
+    assert not page.tags & {"link", "iframe", "object", "embed", "base", "form"}
+    assert page.scripts == [SCRIPT]
+    assert text.count("<script") == 1
     assert not re.search(r"url\(|@import", text)
     for tag, name, value in page.attributes:
         assert not name.startswith("on")
@@ -118,11 +127,47 @@ def test_the_page_is_well_formed_and_loads_nothing(results):
     assert "Not drawn" in text
 
 
+def test_the_browser_runs_the_script_of_the_page_and_no_other(results):
+    """A browser that heeds the policy computes the digest of what stands between the tags."""
+    text = page_of(results)
+    digest = base64.b64encode(sha256(SCRIPT.encode()).digest()).decode()
+    assert f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'" in text
+    assert f"<script>{SCRIPT}</script>" in text
+
+
 def test_every_claim_has_one_card_and_every_link_resolves(results):
     page = Page(page_of(results, [figure()]))
     assert len(page.ids) == len(set(page.ids))
     assert {r.claim.id for r in results} | {"figure:invented/fig-1"} <= set(page.ids)
     assert {link[1:] for link in page.links} <= set(page.ids)
+
+
+@pytest.fixture(scope="module")
+def of_the_ledger():
+    """The page of all claims, before any of them is checked."""
+    undecided = Decision("not checkable here", None, "not run")
+    return page_of([Result(claim, undecided, None, (), (), (), 0.0, None) for claim in Ledger.of().claims])
+
+
+def test_links_of_the_ledger_lead_to_their_own_paper(of_the_ledger):
+    """Themes of two papers may have one name."""
+    page = Page(of_the_ledger)
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if not link[1:].startswith("figure:")} <= set(page.ids)
+
+
+def test_the_map_has_a_cell_for_every_statement(of_the_ledger):
+    cells = re.findall(r'<a class="cell [^>]* href="#([^"]+)"', of_the_ledger)
+    assert sorted(cells) == sorted(claim.id for claim in Ledger.of().claims)
+
+
+def test_the_first_screen_says_what_matters_of_each_paper(of_the_ledger):
+    first = of_the_ledger[: of_the_ledger.index('id="legend"')]
+    for paper in PAPERS:
+        assert f'id="paper:{paper.name}">{paper.called}<' in first
+        assert paper.title in first
+        assert paper.cited in first
+        assert all(f'href="#{id}"' in first for page in paper.pages for one in page.headlines for id in one.claims)
 
 
 def test_cards_show_forms_mutants_witness_replay_and_commands(results):
@@ -144,7 +189,7 @@ def test_hostile_text_comes_out_as_text(results):
                          found=HOSTILE)  # fmt: skip
     text = page_of([*results, bad], [drawn], {"started": HOSTILE, HOSTILE: HOSTILE, "packages": {HOSTILE: HOSTILE}})
     page = Page(text)
-    assert "script" not in page.tags
+    assert page.scripts == [SCRIPT]
     assert not [name for _, name, _ in page.attributes if name.startswith("on")]
     assert not [value for tag, name, value in page.attributes if name == "src" and not value.startswith("data:")]
 

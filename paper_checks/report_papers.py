@@ -1,0 +1,147 @@
+"""Papers as the report shows them: what matters most, a map of every statement, and what rests on what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby, zip_longest
+
+from markupsafe import Markup
+
+from paper_checks import card, status_graph
+from paper_checks.claim import VERDICTS, Claim, Verdict
+from paper_checks.ledger import PAPERS
+from paper_checks.paper import Headline, Paper
+from paper_checks.run import Result
+
+_NUMBERED = re.compile(r"(Theorem|Proposition|Lemma|Corollary|Definition|Assumption|Algorithm|Table|Figure|eqs?\.) ")
+FIRST = 5
+"""Findings of a paper that stand on the first screen; the others are folded."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Results of one module of a paper.
+
+    Attributes:
+        anchor: Its place on the page.
+        title: What it is about, in one line.
+        results: In their order.
+    """
+
+    anchor: str
+    title: str
+    results: tuple[Result, ...]
+
+    @property
+    def tally(self) -> str:
+        """How many results, and how many do not hold as printed."""
+        off = card.counted(result.decision.verdict for result in self.results if result.decision.verdict != "holds")
+        return f"{len(self.results)}{': ' if off else ''}{off}"
+
+
+@dataclass(frozen=True)
+class PaperTold:
+    """A paper with its results.
+
+    Attributes:
+        name: Short name, by which its statements are filtered.
+        called: Name of its method, or its short name.
+        title: Full title.
+        cited: Authors, date and versions.
+        themes: In the order of the paper.
+        headlines: Findings that rest on claims of this run, those that matter most first.
+        graph: What its results rest on, steps left out.
+    """
+
+    name: str
+    called: str
+    title: str
+    cited: str
+    themes: tuple[Theme, ...]
+    headlines: tuple[Headline, ...]
+    graph: tuple[Markup, ...]
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """Results of all themes."""
+        return tuple(chain.from_iterable(theme.results for theme in self.themes))
+
+    @property
+    def stated(self) -> Mapping[Verdict, int]:
+        """Numbers of statements and numbers by verdict."""
+        counts = Counter(one.decision.verdict for one in self.results if one.claim.kind in card.STATED)
+        return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+    @property
+    def others(self) -> str:
+        """Verdicts of the kinds that are neither, in words; empty where there are none."""
+        found = [one.decision.verdict for one in self.results if one.claim.kind not in card.STATED]
+        told = f"{len(found)} assumptions, definitions, settings, algorithms and experiments: {card.counted(found)}"
+        return told if found else ""
+
+
+def papers_told(results: Sequence[Result], notes: Mapping[str, str]) -> list[PaperTold]:
+    """Results paper by paper and theme by theme.
+
+    Args:
+        results: In the order of the papers.
+        notes: The worst that each claim rests on, in words.
+    """
+    told = []
+    for name, some in groupby(results, key=lambda result: _name(result.claim)):
+        found = tuple(some)
+        paper = home(found[0].claim)
+        headlines = tuple(_headlines(paper, {result.claim.id for result in found})) if paper else ()
+        called, title, cited = (paper.called or name, paper.title, paper.cited) if paper else (name, name, "")
+        told.append(PaperTold(name, called, title, cited, tuple(_themes(found)), headlines, _graph(found, notes)))
+    return told
+
+
+def home(claim: Claim) -> Paper | None:
+    """The paper whose folder holds a claim; None for one that is not in the ledger."""
+    return next((paper for paper in PAPERS if claim.module.startswith(f"{paper.package}.")), None)
+
+
+def place(where: str) -> tuple[str, str]:
+    """What a statement is called in its paper, and the whole of where it stands if that says more.
+
+    >>> place("Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)")
+    ('Theorem 4', 'Section 3.2, Theorem 4; Appendix G.1, Theorem 11, eq. (41)')
+    >>> place("Section 5.1, after Proposition 5.5")
+    ('Section 5.1', 'Section 5.1, after Proposition 5.5')
+    """
+    parts = re.split("[,;] ", where)
+    called = next(filter(_NUMBERED.match, parts), parts[0])
+    return called, where if called != where else ""
+
+
+def _name(claim: Claim) -> str:
+    paper = home(claim)
+    return paper.name if paper else claim.paper
+
+
+def _themes(results: Sequence[Result]) -> Iterator[Theme]:
+    for module, found in groupby(results, key=lambda result: result.claim.module):
+        some = tuple(found)
+        paper = home(some[0].claim)
+        theme = module.removeprefix(f"{paper.package}.") if paper else module.rpartition(".")[2]
+        title = paper.told(theme)[0] if paper else some[0].claim.paper
+        yield Theme(f"theme:{_name(some[0].claim)}/{theme}", title.rstrip("."), some)
+
+
+def _headlines(paper: Paper, known: set[str]) -> Iterator[Headline]:
+    """The first finding of each of its pages, then the second of each, and so on."""
+    for row in zip_longest(*(page.headlines for page in paper.pages)):
+        yield from (one for one in row if one is not None and known.issuperset(one.claims))
+
+
+def _graph(results: Sequence[Result], notes: Mapping[str, str]) -> tuple[Markup, ...]:
+    """What the results of a paper rest on among each other, directly or through steps."""
+    by_id = {result.claim.id: result for result in results}
+    kept = [id for id, result in by_id.items() if result.claim.importance == "result"]
+    uses = status_graph.condensed(status_graph.uses_within(results), kept)
+    together, _ = status_graph.components(uses)
+    return tuple(status_graph.draw(group, by_id, notes, lambda id: f"#{id}", uses) for group in together)
