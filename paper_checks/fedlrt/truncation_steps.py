@@ -18,7 +18,7 @@ from paper_checks.context import Context
 from paper_checks.facts import identity, together
 from paper_checks.fedlrt.traces import Array, Trace, norm, random_traces, trace
 from paper_checks.fedlrt.truncated_rounds import WITNESS
-from paper_checks.methods.domain import POSITIVE, Axis, Cases, Searched
+from paper_checks.methods.domain import FROM_ONE, POSITIVE, Axis, Cases, Searched, tried
 from paper_checks.methods.identity import Equation, Equations, identities, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from paper_checks.methods.promises import Promise, Promises, promises
@@ -173,8 +173,9 @@ def measure_vectors(context: Context) -> list[Array]:
     """Integer vectors, ``(C, d)``: equal ones, opposite ones and arbitrary ones."""
     rng = context.rng("vectors")
     found = []
-    for number in range(60):
-        count, size = int(rng.integers(1, 60)), int(rng.integers(1, 6))
+    for number in range(64):
+        few = int(rng.integers(1, 60)), int(rng.integers(1, 6))
+        count, size = few if number < 60 else ((1, 1), (1, 100), (100, 1), (100, 100))[number - 60]
         vectors = rng.integers(-9, 10, (count, size)).astype(float)
         found.append(np.tile(vectors[:1] + 10, (count, 1)) if number % 3 == 0 else vectors)
     return found
@@ -194,7 +195,8 @@ def lemma_6(drawn: list[Array], factor: float = 1.0, power: float = 1.0) -> Evid
     right = np.array([factor * len(vectors) ** power * float((vectors**2).sum()) for vectors in drawn])
     return judge_inequality(
         left, right, 0.0, quotient=True, case=lambda index: {"vectors": drawn[index].tolist()},
-        scope=f"{len(drawn)} sets of 1 to 59 integer vectors in up to 5 dimensions",
+        scope=f"{len(drawn)} sets of integer vectors",
+        domain=tried(("C", map(len, drawn), FROM_ONE), ("d", [vectors.shape[1] for vectors in drawn], FROM_ONE)),
         printed=f"|sum|^2 <= {factor:g} C^{power:g} sum of squares",
     )  # fmt: skip
 

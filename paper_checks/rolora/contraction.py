@@ -376,12 +376,9 @@ def eq_117(cases: Searched, limit: float = 1.0, first: bool = True, room: float 
     for line in (["(117)"] if first else []) + lines:
         left, right = sides(line)(cases)
         found.append(judge_inequality(
-            left, right, 1e-12,
-            case=cases,
-            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length "
-            f"of b on the "
-            "event; every line",
-            printed=line,
+            left, right, 1e-12, case=cases, domain=cases.domain, printed=line,
+            scope=f"{len(left)} cases: steps from 1e-6 of the largest on, thresholds up to D/16, every length of b on "
+            "the event; every line",
         ))  # fmt: skip
     broken = next((evidence for evidence in found if not evidence.ok), found[0])
     s, delta, level, tilde = (Fraction(value) for value in LONGEST.values())

@@ -1,12 +1,15 @@
 """Domains as data: what is stated, what is searched, what an assumption leaves, and what can be missed."""
 
+import ast
 import re
 from itertools import product
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import paper_checks
 from paper_checks.claim import claim
 from paper_checks.context import Context
 from paper_checks.judging import judge
@@ -216,3 +219,29 @@ def test_a_violation_needs_no_more_than_its_case():
 def test_how_rare_a_thing_draws_can_miss():
     assert "less than 0.44 in each of 24 draws" in drawn_in_words(24)
     assert pytest.approx(1e-6, rel=0.01) == (1 - 0.4377) ** 24
+
+
+WITHOUT = {
+    "fedloru.spectral": {"_map_of_one_law", "eq_87", "eq_3_4", "proof_3_3_sets", "lem_A_1a", "judge_rows"},
+    "fedlrt": {"thm_2", "thm_3", "thm_4", "assumption_1", "cor_1", "cor_2_proof", "_judge_hats", "eq_46", "lemma_4"},
+    "rolora": {"lem_A_3", "lem_A_4", "thm_A_8", "a4_c", "eq_62", "thm_A_14"},
+}
+"""Judges of inequalities over named cases, laws or runs that do not say yet what of their domain is tried."""
+
+
+def judges_without_domain():
+    """Package and function of every call that judges an inequality and names no domain."""
+    root = Path(paper_checks.__file__).parent
+    for folder in ("fedloru", "fedlrt", "rolora"):
+        for path in sorted((root / folder).rglob("*.py")):
+            functions = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)]
+            for function, call in ((one, call) for one in functions for call in ast.walk(one)):
+                judges = isinstance(call, ast.Call) and getattr(call.func, "id", "") == "judge_inequality"
+                if judges and "domain" not in {keyword.arg for keyword in call.keywords}:
+                    yield ".".join(path.relative_to(root).parent.parts), function.name
+
+
+def test_no_further_inequality_is_judged_on_cases_that_state_no_domain():
+    found = {folder: {name for at, name in judges_without_domain() if at == folder} for folder in WITHOUT}
+    assert found == WITHOUT
+    assert {at for at, _ in judges_without_domain()} == set(WITHOUT)
