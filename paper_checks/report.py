@@ -136,9 +136,7 @@ def render(run: Run, figures: Sequence[ReportFigure], manifest: Mapping[str, Any
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters |= {
-        "rich": rich, "kind": lambda verdict: verdict.split()[0], "number": number, "by_verdict": by_verdict,
-    }  # fmt: skip
+    environment.filters |= {"rich": rich, "kind": kind, "number": number, "by_verdict": by_verdict}
     uses = status_graph.uses_within(run.results)
     verdicts = {result.claim.id: result.decision.verdict for result in run.results}
     below = status_graph.rests_on(run.results)
@@ -216,6 +214,11 @@ def head_and_rest(text: str, most: int = 220) -> tuple[str, list[str]]:
     """A long list ``a; b; c`` as its first entry and the others, to be folded; a short text as itself."""
     head, *rest = text.split("; ")
     return (head, rest) if len(text) > most and rest else (text, [])
+
+
+def kind(verdict: Verdict) -> str:
+    """First word of a verdict, by which it is coloured."""
+    return verdict.split()[0]
 
 
 def number(value: float) -> str:

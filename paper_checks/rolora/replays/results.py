@@ -154,9 +154,11 @@ def table_12(values: Values) -> Violation:
         Hypothesis("questions in social", counts[2], "=", 3077),
         Hypothesis("questions in other, anatomy among them", counts[1], "=", 3107 + 135),
     )
-    whole = sum(Fraction(values[name]) * number for name, number in zip(names, counts, strict=True)) / sum(counts)
-    rounding = half_unit(values["MMLU"])
-    rounding += sum(half_unit(values[name]) * number for name, number in zip(names, counts, strict=True)) / sum(counts)
+    shares = [Fraction(number, sum(counts)) for number in counts]
+    whole, rounding = Fraction(0), half_unit(values["MMLU"])
+    for name, share in zip(names, shares, strict=True):
+        whole += share * Fraction(values[name])
+        rounding += share * half_unit(values[name])
     return Violation(abs(whole - Fraction(values["MMLU"])), rounding, assumes=assumes,
                      reads=f"{values['cell']}: distance of the accuracy on MMLU from the mean of its groups, "
                      f"{float(whole):.5g}")  # fmt: skip
