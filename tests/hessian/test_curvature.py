@@ -160,6 +160,17 @@ def test_float32_inputs_and_loaders_serve_a_float64_model():
     close(matrix(single).double(), dense("mlp"), 1e-5)
 
 
+def test_a_loader_that_reads_ahead_gives_the_same_products():
+    """Its process goes on from call to call, also where a reading ends after the first batch."""
+    case = CASES["mlp"]
+    loaders = (
+        DataLoader(TensorDataset(*case.batch()), batch_size=4, **options)
+        for options in ({}, {"num_workers": 1, "persistent_workers": True})
+    )
+    one, other = (matrix(Curvature(case.model, case.loss, loader)) for loader in loaders)
+    assert torch.equal(one, other)
+
+
 def test_cost_counts_products():
     case = CASES["mlp"]
     operator = Curvature(case.model, case.loss, case.batch())
