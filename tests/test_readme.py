@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import rankproof
+from paper_checks.card import STATED
+from paper_checks.ledger import PAPERS
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
@@ -19,6 +21,17 @@ def test_its_python_example_runs():
     assert round(names["model"].outliers[0].location, 2) == 2.32
     assert round(names["model"].outliers[0].overlap, 2) == 0.84
     assert abs(names["draw"].top(1)[0] - 2.32) < 1e-4
+
+
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_its_counts_are_those_of_the_ledger(paper):
+    """Of a paper's statements and numbers, by verdict on record."""
+    stated = [claim.expect for claim in paper.claims() if claim.kind in STATED]
+    (row,) = (line for line in README.splitlines() if line.startswith(f"| **{paper.called}**"))
+    words = ("hold", "are corrected", "depend on the reading", "refuted", "not checkable")
+    verdicts = ("holds", "corrected", "depends on the reading", "refuted", "not checkable here")
+    told = [f"{stated.count(v)} {w}" for v, w in zip(verdicts, words, strict=True) if v in stated]
+    assert row.split("|")[2].strip() == f"{len(stated)}: {', '.join(told)}"
 
 
 @pytest.mark.parametrize("line", sorted(set(re.findall(r"`rankproof ([^`]+)`", README))))

@@ -26,6 +26,14 @@ NUMBERS = ("numbers.accuracies", "numbers.further_tables", "numbers.parameter_co
 
 THEORY_HEADLINES = (
     Headline(
+        "The stable rank has no finite limit: it grows in proportion to R, since the interior of the bulk carries "
+        "the Frobenius norm. For the stable ranks the message of Theorem 3.2 survives in a stronger form (the "
+        r"client's is larger by a multiple of R, whenever $|\theta_0| > \sigma s_N$), and its lower bound is four "
+        "times too large. Between the estimates (36), with finite counts and the printed sets, the theorem holds; "
+        "with sets of eigenvalues that leave the bulk it fails where a spike lies between the thresholds.",
+        ("fedloru-v2/eq-36", "fedloru-v2/eq-36-conv", "fedloru-v2/thm-3.2"),
+    ),
+    Headline(
         r"A spike shows as an outlier if and only if $|\theta| > \sigma s_N$. The printed condition, $\theta + "
         r"\sigma^2s_N^2/\theta$ beyond the edge, is met by every spike but one: k is not inverted below the threshold.",
         ("fedloru-v2/prop-3.1", "fedloru-v2/eq-5", "fedloru-v2/eq-32"),
@@ -39,14 +47,6 @@ THEORY_HEADLINES = (
         r"The noise falls like $M^{-1/2}$. What decoupled models are is left open; a client that samples from the "
         r"server's data has noise whose covariance with the server's is that of the server's.",
         ("fedloru-v2/claim-scale", "fedloru-v2/eq-1"),
-    ),
-    Headline(
-        "The stable rank has no finite limit: it grows in proportion to R, since the interior of the bulk carries "
-        "the Frobenius norm. For the stable ranks the message of Theorem 3.2 survives in a stronger form (the "
-        r"client's is larger by a multiple of R, whenever $|\theta_0| > \sigma s_N$), and its lower bound is four "
-        "times too large. Between the estimates (36), with finite counts and the printed sets, the theorem holds; "
-        "with sets of eigenvalues that leave the bulk it fails where a spike lies between the thresholds.",
-        ("fedloru-v2/eq-36", "fedloru-v2/eq-36-conv", "fedloru-v2/thm-3.2"),
     ),
     Headline(
         "Theorem 3.3 gives the alignment of gradients without errors of their own below the number of outliers. Beyond "
