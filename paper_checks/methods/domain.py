@@ -182,29 +182,30 @@ def check_reached(axes: Sequence[Axis], cases: Mapping[str, NDArray[np.float64]]
         raise UndefinedError(f"the assumption leaves no case at {'; '.join(missed)}: state the domain it leaves")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tried:
     """The cases of a grid or of runs, of what the statement speaks about; they see nothing else.
 
     Attributes:
         stated: name and stated range of each parameter.
-        rows: values of the parameters in each case.
+        rows: values of the parameters in each case, shape ``(cases, parameters)``.
         settled: for a parameter of which a small part is tried, why that is enough.
     """
 
     stated: tuple[tuple[str, Stated], ...]
-    rows: tuple[tuple[float, ...], ...]
+    rows: NDArray[np.float64]
     settled: Mapping[str, str] = field(default_factory=dict)
 
     def columns(self) -> Iterator[tuple[str, Stated, list[float]]]:
         """Name, stated range and values of each parameter, in their order."""
-        for (name, stated), column in zip(self.stated, zip(*self.rows, strict=True), strict=True):
-            yield name, stated, sorted(set(column))
+        for (name, stated), column in zip(self.stated, self.rows.T, strict=True):
+            yield name, stated, np.unique(column).tolist()
 
     def corners(self) -> tuple[set[tuple[float, ...]], set[tuple[float, ...]]]:
         """Corners of the ranges that the values span, and those of them without a case."""
         corners = set(product(*((values[0], values[-1]) for _, _, values in self.columns())))
-        return corners, corners - set(self.rows)
+        outer = (self.rows == self.rows.min(axis=0)) | (self.rows == self.rows.max(axis=0))
+        return corners, corners - set(map(tuple, self.rows[outer.all(axis=1)].tolist()))
 
     def check(self) -> None:
         """Whether the cases see enough of what is stated for a statement that passes on them.
@@ -231,7 +232,7 @@ class Tried:
     def in_words(self) -> str:
         """Which values are tried, and what of the stated ranges is not."""
         told, missed = [], []
-        if not self.rows:
+        if not len(self.rows):
             return "nothing is tried"
         for name, stated, values in self.columns():
             few = ", ".join(f"{value:g}" for value in values)
@@ -256,7 +257,8 @@ def tried(*parameters: tuple[str, Iterable[float], Stated], settled: Mapping[str
     'tried: eps = 10 values from 0.1 to 1 of (0, 1]; not tried: eps below 0.1; all between these values'
     """
     names = tuple((name, stated) for name, _, stated in parameters)
-    return Tried(names, tuple(zip(*(map(float, values) for _, values, _ in parameters), strict=True)), settled or {})
+    columns = [np.fromiter(values, dtype=float) for _, values, _ in parameters]
+    return Tried(names, np.stack(columns, axis=1), settled or {})
 
 
 def drawn_in_words(count: int) -> str:
