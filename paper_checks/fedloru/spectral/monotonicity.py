@@ -38,7 +38,7 @@ from paper_checks.fedloru.spectral.stable_rank import (
     parameters,
     search_signs,
 )
-from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, Axis, Cases, Searched
+from paper_checks.methods.domain import FROM_ONE, OPEN_UNIT, UP_TO_ONE, Axis, Cases, Searched
 from paper_checks.methods.identity import Equation, judge_identity, rational
 from paper_checks.methods.inequality import collect_cases, judge_inequality
 from rmt.spiked import wigner_outlier
@@ -212,7 +212,8 @@ def _beside(cases: Searched, *ratios: float) -> Searched:
 
 def search_boundary(context: Context) -> Searched:
     """Cases on both sides of the assumption on theta_0 and on it, with s_N up to s_M."""
-    axes = [replace(axis, high=1.0) if axis.name == "shrink" else axis for axis in AXES if axis.name != "ratio"]
+    axes = [axis for axis in AXES if axis.name not in ("ratio", "shrink")]
+    axes.append(Axis("shrink", 1e-3, 1.0, UP_TO_ONE))
     found = collect_cases(
         context, axes, lambda cases: np.ones(len(cases["noise"]), bool), lambda cases: cases["noise"],
         examples=context.size(300, 3000), restarts=0,
