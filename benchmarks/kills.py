@@ -45,6 +45,7 @@ from runs.plan import Plan, planned
 from runs.settings import Conduct
 from runs.stored import named_types
 from runs.versions import versions
+from workloads.crew import Crew
 
 ROUNDS = 30
 ADAM: dict[str, Any] = {"clients": 4, "cohort": 2, "steps": 5, "tau": 3, "batch": 8, "optimiser": "adam"}
@@ -104,26 +105,27 @@ def training(plan: Plan, folder: Path, watched: Watched) -> NoReturn:
     code = 1
     vars(sys.modules["__main__"]).pop("__file__", None)  # workers need nothing of this file
     try:
-        saved, started = Checkpoints.save, Processes._start
+        saved, started = Checkpoints.save, Processes._started
 
         def save(self: Checkpoints, checkpoint: Checkpoint) -> None:
             watched.moment = SAVING
             saved(self, checkpoint)
             watched.moment = ROUND
 
-        def start(self: Processes) -> None:
+        def start(self: Processes) -> Crew:
             anew = not self._workers
-            started(self)
+            crew = started(self)
             if anew:
                 watched.moment = STARTING
                 watched.show([int(worker.process.pid or 0) for worker in self._workers])
+            return crew
 
         def progress(metrics: Found) -> None:
             if watched.workers:
                 watched.moment = ROUND
 
         Checkpoints.save = save  # type: ignore[method-assign]
-        Processes._start = start  # type: ignore[method-assign]
+        Processes._started = start  # type: ignore[method-assign]
         runs.folder.SHARE_OF_TIME = float("inf")
         watched.moment = ROUND
         train(plan, folder, progress)

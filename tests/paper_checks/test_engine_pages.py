@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from paper_checks import findings, report
+from paper_checks import findings, report, report_papers
 from paper_checks.arguments import Argument
 from paper_checks.card import SUITE_LEVEL, card_text, command, summary_table, tally
 from paper_checks.ledger import Ledger, LedgerError, Paper
@@ -181,10 +181,10 @@ def test_cards_say_why_and_what_stands(ran):
 
 
 def test_the_report_has_the_argument_of_a_proof(ran, monkeypatch):
-    monkeypatch.setattr(report, "PAPERS", (PAPER,))
+    monkeypatch.setattr(report_papers, "PAPERS", (PAPER,))
     text = report.render(ran, (), {"commit": "abc", "seed": 3})
     assert text.count("both factors non-negative on [0, 1]") == 2  # of the claim that holds, and of the correction
-    monkeypatch.setattr(report, "PAPERS", ())
+    monkeypatch.setattr(report_papers, "PAPERS", ())
     assert "both factors non-negative" not in report.render(ran, (), {"commit": "abc", "seed": 3})
 
 
