@@ -40,6 +40,8 @@ FOUND: Mapping[Kind, tuple[str, str]] = {
 """What is said of each kind that passes, and of each that fails."""
 STATED: tuple[Kind, ...] = ("statement", "number")
 """Kinds that can be true; the counts of what holds are theirs."""
+OTHERS = "assumptions, definitions, settings, algorithms and experiments"
+"""All other kinds, in words."""
 _ABBREVIATION = re.compile(r"\b(?:[Ee]qs?|Prop|cf)$")
 
 
@@ -212,7 +214,7 @@ def tally(run: Run) -> str:
     """Counts by verdict, and whether all are on record."""
     stated = counted(result.decision.verdict for result in run.results if result.claim.kind in STATED)
     others = counted(result.decision.verdict for result in run.results if result.claim.kind not in STATED)
-    parts = "; assumptions, definitions, settings, algorithms and experiments: ".join(filter(None, [stated, others]))
+    parts = f"; {OTHERS}: ".join(filter(None, [stated, others]))
     different = sum(not result.as_expected for result in run.results)
     number = len(run.results)
     claims = f"{number} claim{'' if number == 1 else 's'}: {parts or 'none'}"

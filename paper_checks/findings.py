@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from paper_checks.arguments import Argument, argument_of
-from paper_checks.card import STATED, counted, sentence_case, shortened
+from paper_checks.card import OTHERS, STATED, counted, sentence_case, shortened
 from paper_checks.claim import FAILING, Claim, Importance, Reading
 from paper_checks.ledger import PAPERS
 from paper_checks.paper import Page, Paper
@@ -43,7 +43,7 @@ def findings_page(paper: Paper, page: Page, folder: Path) -> str:
     others = [claim for claim in claims if claim.kind not in STATED]
     tally = f"{len(stated)} statements and numbers: {_tally(stated)}"
     if others:
-        tally += f"; {len(others)} assumptions, definitions, settings, algorithms and experiments: {_tally(others)}"
+        tally += f"; {len(others)} {OTHERS}: {_tally(others)}"
     lines = [
         f"# {page.title}", "",
         f"{page.about} {tally}.", "",

@@ -79,8 +79,7 @@ class PaperTold:
     def others(self) -> str:
         """Verdicts of the kinds that are neither, in words; empty where there are none."""
         found = [one.decision.verdict for one in self.results if one.claim.kind not in card.STATED]
-        told = f"{len(found)} assumptions, definitions, settings, algorithms and experiments: {card.counted(found)}"
-        return told if found else ""
+        return f"{len(found)} {card.OTHERS}: {card.counted(found)}" if found else ""
 
 
 def papers_told(results: Sequence[Result], notes: Mapping[str, str]) -> list[PaperTold]:
@@ -91,12 +90,12 @@ def papers_told(results: Sequence[Result], notes: Mapping[str, str]) -> list[Pap
         notes: The worst that each claim rests on, in words.
     """
     told = []
-    for name, some in groupby(results, key=lambda result: _name(result.claim)):
+    for (paper, name), some in groupby(results, key=lambda result: _named_home(result.claim)):
         found = tuple(some)
-        paper = home(found[0].claim)
         headlines = tuple(_headlines(paper, {result.claim.id for result in found})) if paper else ()
         called, title, cited = (paper.called or name, paper.title, paper.cited) if paper else (name, name, "")
-        told.append(PaperTold(name, called, title, cited, tuple(_themes(found)), headlines, _graph(found, notes)))
+        themes = tuple(_themes(found, paper, name))
+        told.append(PaperTold(name, called, title, cited, themes, headlines, _graph(found, notes)))
     return told
 
 
@@ -118,18 +117,16 @@ def place(where: str) -> tuple[str, str]:
     return called, where if called != where else ""
 
 
-def _name(claim: Claim) -> str:
+def _named_home(claim: Claim) -> tuple[Paper | None, str]:
     paper = home(claim)
-    return paper.name if paper else claim.paper
+    return paper, paper.name if paper else claim.paper
 
 
-def _themes(results: Sequence[Result]) -> Iterator[Theme]:
+def _themes(results: Sequence[Result], paper: Paper | None, name: str) -> Iterator[Theme]:
     for module, found in groupby(results, key=lambda result: result.claim.module):
-        some = tuple(found)
-        paper = home(some[0].claim)
         theme = module.removeprefix(f"{paper.package}.") if paper else module.rpartition(".")[2]
-        title = paper.told(theme)[0] if paper else some[0].claim.paper
-        yield Theme(f"theme:{_name(some[0].claim)}/{theme}", title.rstrip("."), some)
+        title = paper.told(theme)[0] if paper else name
+        yield Theme(f"theme:{name}/{theme}", title.rstrip("."), tuple(found))
 
 
 def _headlines(paper: Paper, known: set[str]) -> Iterator[Headline]:

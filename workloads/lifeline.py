@@ -28,8 +28,8 @@ SETTINGS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_TH
 def worker_environment() -> Iterator[None]:
     """`SETTINGS` for the processes that are started meanwhile, and for libraries that this one imports meanwhile.
 
-    Threads of linear algebra wait for each other actively: with another process at work on two processors, eigenvalues
-    of a 400 x 400 matrix took seventy times as long by two threads as by one.
+    Threads of linear algebra wait for each other actively: with a process of higher priority at work on one of two
+    processors, eigenvalues of a 400 x 400 matrix took seventy times as long by two threads as by one.
     """
     before = {name: os.environ.get(name) for name in SETTINGS}
     os.environ.update(SETTINGS)

@@ -105,3 +105,24 @@ def test_a_program_sees_the_standard_library_and_what_is_named():
 def test_a_killed_worker_is_one_error():
     with pytest.raises(ProcessError, match="fewer --jobs"), workers(1) as pool:
         pool.submit(os._exit, 9).result()
+
+
+ONE_THREAD = """
+import os, sys
+import rankproof
+assert rankproof.main(["show", "fedlrt/alg-6"]) == 0
+assert "torch" in sys.modules
+import torch
+print("threads", torch.get_num_threads(), os.environ.get("OPENBLAS_NUM_THREADS"), file=sys.stderr)
+"""
+
+
+def test_checks_and_replays_have_one_thread_of_linear_algebra(monkeypatch):
+    """Two that wait for each other take many times as long where another process is at work."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    done = subprocess.run([sys.executable, "-c", ONE_THREAD], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stderr.splitlines()[-1] == "threads 1 None"
+    lines = []
+    fresh_interpreter("import os; print(os.environ['OPENBLAS_NUM_THREADS'])", "", (), (), 900, lines.append)
+    assert "".join(lines).strip() == "1"
